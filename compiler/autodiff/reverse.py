@@ -1,0 +1,135 @@
+"""Reverse-mode differentiation of values: walk the nodes backwards and add up cotangents.
+
+Before, for `y = exp(x) * x`:
+
+    y0 = exp(x);  y = multiply(y0, x)
+
+after `vjp(build, [y], [g], [x])`, the result is
+
+    add(multiply(multiply(g, x), y0), multiply(g, y0))
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.errors import GradientError
+from staticgraph.compiler.graph.function import Node, Value, as_outputs
+from staticgraph.compiler.graph.opdef import Kind, recording
+
+_keys = itertools.count()
+
+
+def vjp(
+    build: Builder,
+    ys: Sequence[Value],
+    seeds: Sequence[Value | None],
+    xs: Sequence[Value],
+    stops: Iterable[Value] = (),
+) -> list[Value | None]:
+    """The derivatives of sum(seed * y) by each x; None where no path leads from the x to a y.
+
+    A seed of None means ones. Differentiation does not look below `stops`. Takes time linear in the nodes between
+    xs and ys.
+    """
+    with recording(build):
+        walk = _Walk(build, xs, stops)
+        for y, seed in zip(ys, seeds, strict=True):
+            walk.receive(y, ops.ones_like(y) if seed is None else seed)
+        walk.run(ys)
+        return [walk.total(x) for x in xs]
+
+
+class _Walk:
+    """One backward walk: cotangents received so far, by value."""
+
+    def __init__(self, build: Builder, xs: Sequence[Value], stops: Iterable[Value]) -> None:
+        self.build = build
+        self.xs = frozenset(xs)
+        self.stops = frozenset(stops)
+        self.received: dict[Value, Value] = {}
+
+    def receive(self, value: Value, g: Value) -> None:
+        if g.shape != value.shape:
+            g = fit(g, value.shape)
+        self.received[value] = self.received[value] + g if value in self.received else g
+
+    def total(self, x: Value) -> Value | None:
+        return self.received.get(x) if x in self.depends else None
+
+    def run(self, ys: Sequence[Value]) -> None:
+        nodes = self._between(ys)
+        for node in reversed(nodes):
+            gs = tuple(self.received.get(v) for v in node.outputs)
+            if any(g is not None for g in gs):
+                with self.build.at(node.where):
+                    self._propagate(node, gs)
+
+    def _between(self, ys: Sequence[Value]) -> list[Node]:
+        """The nodes on paths from xs to ys, inputs before users; remembers which values depend on an x."""
+        seen: set[Node] = set()
+        stack = [y.node for y in ys if y not in self.stops]
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                stack.extend(v.node for i, v in reached_inputs(node) if v.node not in seen and v not in self.stops)
+        self.depends: set[Value] = set(self.xs)
+        between = []
+        for node in sorted(seen, key=lambda n: n.serial):
+            if any(v in self.depends for _, v in reached_inputs(node)):
+                self.depends.update(v for v in node.outputs if v not in self.stops)
+                between.append(node)
+        return between
+
+    def _propagate(self, node: Node, gs: tuple[Value | None, ...]) -> None:
+        parts = cotangents(self.build, node, gs)
+        for position, value in reached_inputs(node):
+            g = parts[position]
+            if g is not None and value in self.depends:
+                self.receive(value, g)
+
+
+def reached_inputs(node: Node) -> list[tuple[int, Value]]:
+    """The inputs to which gradients flow, with their positions."""
+    allowed = node.op.differentiable
+    if allowed is False:
+        return []
+    return [
+        (i, v)
+        for i, v in enumerate(node.inputs)
+        if v.dtype.is_differentiable and (allowed is True or i in allowed)
+    ]
+
+
+def cotangents(build: Builder, node: Node, gs: tuple[Value | None, ...]) -> Sequence[Value | None]:
+    """What each input of `node` receives when its outputs receive `gs`."""
+    op = node.op
+    if op.grad is not None:
+        one = len(node.outputs) == 1
+        parts = op.grad(gs[0] if one else gs, node.outputs[0] if one else node.outputs, *node.inputs, **node.attrs)
+        return parts if isinstance(parts, tuple | list) else (parts,)
+    formula = op.body if op.kind is Kind.ELEMENTWISE else op.expand
+    if formula is None:
+        raise GradientError(f"no gradient is defined for {op.name}")
+    # No rule is given: read the definition as ops on stand-ins for the inputs, and differentiate those.
+    stand_ins = [ops.watch(v, key=f"{op.name}.{next(_keys)}") for v in node.inputs]
+    made = as_outputs(formula(*stand_ins, **node.attrs))
+    pairs = [(y, g) for y, g in zip(made, gs, strict=True) if g is not None]
+    wanted = [s for s in stand_ins if s.dtype.is_differentiable]
+    found = iter(vjp(build, [y for y, _ in pairs], [g for _, g in pairs], wanted, stops=stand_ins))
+    return [next(found) if s.dtype.is_differentiable else None for s in stand_ins]
+
+
+def fit(g: Value, shape: tuple[int, ...]) -> Value:
+    """`g` summed over the axes along which an operand of `shape` was broadcast."""
+    extra = len(g.shape) - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        extra + d for d, n in enumerate(shape) if n == 1 and g.shape[extra + d] != 1
+    )
+    if axes:
+        g = ops.reduce_sum(g, axis=axes)
+    return g if g.shape == shape else ops.reshape(g, shape=shape)

@@ -1,0 +1,80 @@
+"""The other micro-kernel: few rows, and both operands run along the sum in memory. Vectors lie along the sum.
+
+Each element of the tile has a vector of partial sums, which are added up at the end. Nothing is packed: a
+matrix times a vector reads the matrix once, so turning it around first would double the work.
+"""
+
+from __future__ import annotations
+
+from staticgraph.compiler.codegen.contraction_kernel import Stream, Tile
+from staticgraph.compiler.codegen.contraction_tiles import Tiling, balanced, panels
+from staticgraph.compiler.codegen.contraction_writer import Number, Writer
+from staticgraph.compiler.codegen.llvm_text import memory_type, suffix, vector
+
+MOST_ROWS = 6  # with more, packing b pays
+
+
+def dot_tiling(rows: int, columns: int, registers: int) -> Tiling:
+    """Tiles with a vector register for each element."""
+    row_cut = balanced(rows, 3 if registers == 32 else 2)
+    most = 8 if row_cut[0].size == 1 else 4
+    width = min(most, 1 << (columns - 1).bit_length())
+    return Tiling(row_cut, panels(columns, width, 1))
+
+
+def dot_sums(w: Writer, tile: Tile) -> list[str]:
+    """The finished sums of the tile: per row, one vector along the columns."""
+    (piece,) = tile.pieces
+    places = [(i, c) for i in range(tile.rows) for c in range(piece.valid)]
+    kind = vector(memory_type(tile.dtype), tile.along)
+
+    def step(a: str, b: str, k: Number, valid: int, sums: list[str]) -> list[str]:
+        left = [_read(w, tile, tile.a, a, i * tile.a.row, k, valid) for i in range(tile.rows)]
+        right = [_read(w, tile, tile.b, b, c * tile.b.lane, k, valid) for c in range(piece.valid)]
+        return [
+            w.fma(left[i], right[c], s, tile.dtype, tile.along)
+            for (i, c), s in zip(places, sums, strict=True)
+        ]
+
+    def nest(level: int, a: str, b: str, sums: list[str]) -> list[str]:
+        extent = tile.extents[level]
+        assert extent is not None
+        carried = [(kind, s) for s in sums]
+        if level + 1 < len(tile.extents):
+
+            def inside(k: Number, held: list[str]) -> list[str]:
+                moved_a = w.address(a, w.mul(k, tile.a.k[level]), tile.a.dtype)
+                moved_b = w.address(b, w.mul(k, tile.b.k[level]), tile.b.dtype)
+                return nest(level + 1, moved_a, moved_b, held)
+
+            return w.repeat(0, extent, 1, inside, carried)
+        whole = extent // tile.along * tile.along
+        if whole:
+            sums = w.repeat(0, whole, tile.along, lambda k, held: step(a, b, k, tile.along, held), carried)
+        return step(a, b, whole, extent - whole, sums) if extent > whole else sums
+
+    lanes = nest(0, "%a", "%b", ["zeroinitializer"] * len(places))
+    return [_column_vector(w, tile, lanes[i * piece.valid : (i + 1) * piece.valid]) for i in range(tile.rows)]
+
+
+def _read(w: Writer, tile: Tile, stream: Stream, base: str, start: int, k: Number, valid: int) -> str:
+    """Neighbours along the sum, zeros after the first `valid`."""
+    pointer = w.address(w.address(base, start, stream.dtype), k, stream.dtype)
+    return w.convert(w.load(pointer, stream.dtype, tile.along, valid), stream.dtype, tile.dtype, tile.along)
+
+
+def _column_vector(w: Writer, tile: Tile, vectors: list[str]) -> str:
+    """The sum over the lanes of each vector, side by side."""
+    (piece,) = tile.pieces
+    element = memory_type(tile.dtype)
+    wide, kind = vector(element, tile.along), vector(element, piece.width)
+    name = f"llvm.vector.reduce.fadd.{suffix(element, tile.along)}"
+    w.need(f"declare {element} @{name}({element}, {wide})")
+    result = "zeroinitializer"
+    for c, lanes in enumerate(vectors):
+        # `reassoc` lets the lanes be added pairwise: a fixed order, but not from first to last.
+        total = w.value(f"call reassoc {element} @{name}({element} zeroinitializer, {wide} {lanes})")
+        if piece.width == 1:
+            return total
+        result = w.value(f"insertelement {kind} {result}, {element} {total}, i64 {c}")
+    return result

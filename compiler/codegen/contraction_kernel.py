@@ -1,0 +1,245 @@
+"""Micro-kernels: one tile of a contraction's result, accumulated in vector registers.
+
+A micro-kernel is a function of its own, called for every tile of its size. In each step of the sum it
+multiplies a column of a with a panel row of b and adds the products to rows x vectors of partial sums. It
+starts from zero or from partial sums in memory, and ends in memory or in the epilogue, so that a sum cut
+into blocks needs no other code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from staticgraph.compiler.codegen.contraction_tiles import Piece
+from staticgraph.compiler.codegen.contraction_writer import Number, Writer
+from staticgraph.compiler.codegen.llvm_text import memory_type, vector
+from staticgraph.compiler.graph.dtypes import DType
+
+_PRODUCTS = 32  # in one round of the innermost loop, about
+# LLVM prefers to split 512-bit vectors on some processors; it must not where the tiles were chosen for them.
+WIDE = 'noinline nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
+
+Sums = Mapping[tuple[int, int], str]  # by row and number of the piece
+Finish = Callable[[Writer, Sums], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """How an operand or the partial sums are walked: elements per row, per lane, and per step of each index
+    of the sum.
+    """
+
+    dtype: DType
+    row: int
+    lane: int
+    k: tuple[int, ...] = ()
+    padded: bool = False  # whole vectors may be read and written where only some lanes exist
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """What a micro-kernel computes.
+
+    `extents` are those of the indices of the sum, outermost first; the first may be None: known at the
+    call. `partial` is where unfinished sums are kept; None if every call finishes its sums. `extra` are the
+    pointers of the epilogue. `along`: the vectors lie along the innermost index of the sum, in so many
+    lanes; 0: along the columns.
+    """
+
+    dtype: DType
+    rows: int
+    pieces: tuple[Piece, ...]
+    a: Stream
+    b: Stream
+    extents: tuple[int | None, ...]
+    partial: Stream | None
+    extra: tuple[str, ...]
+    along: int = 0
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Of the function: operands, the epilogue's pointers; partial sums, outermost steps, first and last
+        block.
+        """
+        blocks = ("ptr %sums", "i64 %count", "i1 %first", "i1 %last") if self.partial else ()
+        return "ptr noalias %a", "ptr noalias %b", *(f"ptr {name}" for name in self.extra), *blocks
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Row and number of the piece of each partial sum."""
+        return [(i, j) for i in range(self.rows) for j in range(len(self.pieces))]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The LLVM types of the partial sums."""
+        return [vector(memory_type(self.dtype), self.pieces[j].width) for _, j in self.places]
+
+
+def micro_kernel(
+    tile: Tile, finish: Finish, whole: Callable[[Writer, Tile], list[str]]
+) -> tuple[str, tuple[str, ...]]:
+    """The symbol of the micro-kernel, and its text after what that needs.
+
+    `whole` writes the code of sums that are finished at once, `finish` that of the epilogue.
+    """
+    w = Writer()
+    if tile.partial is None:
+        finish(w, _named(tile, whole(w, tile)))
+    else:
+        sums = _accumulate(w, tile, _initial(w, tile, tile.partial))
+        done, keep, end = w.label(), w.label(), w.label()
+        w.branch_if("%last", done, keep)
+        w.start(keep)
+        for (i, j), value in zip(tile.places, sums, strict=True):
+            w.store(value, *_partial(w, tile, tile.partial, i, j))
+        w.branch(end)
+        w.start(done)
+        finish(w, _named(tile, sums))
+        w.branch(end)
+        w.start(end)
+    symbol, text = w.helper(tile.parameters, WIDE)
+    return symbol, (*w.needs, text)
+
+
+def column_sums(w: Writer, tile: Tile) -> list[str]:
+    """The finished sums of the tile, in vectors along the columns."""
+    return _accumulate(w, tile, ["zeroinitializer"] * len(tile.places))
+
+
+def _named(tile: Tile, sums: list[str]) -> Sums:
+    return dict(zip(tile.places, sums, strict=True))
+
+
+def _partial(w: Writer, tile: Tile, stream: Stream, row: int, j: int) -> tuple[str, DType, int, int]:
+    """Address, type, width and valid lanes of partial sums in memory."""
+    piece = tile.pieces[j]
+    valid = piece.width if stream.padded else piece.valid
+    return w.address("%sums", row * stream.row + piece.start, tile.dtype), tile.dtype, piece.width, valid
+
+
+def _initial(w: Writer, tile: Tile, stream: Stream) -> list[str]:
+    """Zero in the first block of the sum, the partial sums in memory afterwards."""
+    again, ready, before = w.label(), w.label(), w.block
+    w.branch_if("%first", ready, again)
+    w.start(again)
+    loaded = [w.load(*_partial(w, tile, stream, i, j)) for i, j in tile.places]
+    w.branch(ready)
+    w.start(ready)
+    return [
+        w.value(f"phi {kind} [ zeroinitializer, %{before} ], [ {value}, %{again} ]")
+        for kind, value in zip(tile.kinds, loaded, strict=True)
+    ]
+
+
+def _accumulate(w: Writer, tile: Tile, sums: list[str]) -> list[str]:
+    """`sums` plus the products of all steps."""
+    if not tile.extents:
+        return _step(w, tile, "%a", "%b", 0, 0, sums)
+    return _nest(w, tile, 0, "%a", "%b", sums)
+
+
+def _nest(w: Writer, tile: Tile, level: int, a: str, b: str, sums: list[str]) -> list[str]:
+    """The loop over one index of the sum and those inside it."""
+    extent, step_a, step_b = tile.extents[level], tile.a.k[level], tile.b.k[level]
+    kinds, unroll = tile.kinds, max(1, min(4, _PRODUCTS // len(tile.places)))
+
+    def moved(k: Number) -> tuple[str, str]:
+        return w.address(a, w.mul(k, step_a), tile.a.dtype), w.address(b, w.mul(k, step_b), tile.b.dtype)
+
+    def inner(k: Number, held: list[str]) -> list[str]:
+        return _nest(w, tile, level + 1, *moved(k), held)
+
+    def several(k: Number, steps: int, held: list[str]) -> list[str]:
+        at_a, at_b = moved(k)
+        for u in range(steps):
+            held = _step(w, tile, at_a, at_b, u * step_a, u * step_b, held)
+        return held
+
+    def rounds(start: Number, stop: Number, steps: int, held: list[str]) -> list[str]:
+        carried = list(zip(kinds, held, strict=True))
+        return w.repeat(start, stop, steps, lambda k, values: several(k, steps, values), carried)
+
+    if level + 1 < len(tile.extents):
+        return w.repeat(
+            0, "%count" if extent is None else extent, 1, inner, list(zip(kinds, sums, strict=True))
+        )
+    if extent is None:
+        whole = w.value(f"and i64 %count, {-unroll}")
+        sums = _unless_empty(w, kinds, 0, whole, sums, lambda held: rounds(0, whole, unroll, held))
+        return _unless_empty(w, kinds, whole, "%count", sums, lambda held: rounds(whole, "%count", 1, held))
+    even = extent // unroll * unroll
+    if even:
+        sums = rounds(0, even, unroll, sums)
+    return several(even, extent - even, sums)
+
+
+def _unless_empty(
+    w: Writer,
+    kinds: list[str],
+    start: Number,
+    stop: Number,
+    sums: list[str],
+    body: Callable[[list[str]], list[str]],
+) -> list[str]:
+    """`body(sums)` where start < stop, else `sums`."""
+    some, after, before = w.label(), w.label(), w.block
+    w.branch_if(w.value(f"icmp slt i64 {start}, {stop}"), some, after)
+    w.start(some)
+    results, end = body(sums), w.block
+    w.branch(after)
+    w.start(after)
+    return [
+        w.value(f"phi {kind} [ {old}, %{before} ], [ {new}, %{end} ]")
+        for kind, old, new in zip(kinds, sums, results, strict=True)
+    ]
+
+
+def _step(w: Writer, tile: Tile, a: str, b: str, offset_a: int, offset_b: int, sums: list[str]) -> list[str]:
+    """One step of the sum: every row with every vector."""
+    left, right = _Reader(w, tile, tile.a, a, offset_a), _Reader(w, tile, tile.b, b, offset_b)
+    return [
+        w.fma(left.read(i, j), right.read(i, j), old, tile.dtype, tile.pieces[j].width)
+        for (i, j), old in zip(tile.places, sums, strict=True)
+    ]
+
+
+class _Reader:
+    """The vectors of one operand in one step, each read once."""
+
+    def __init__(self, w: Writer, tile: Tile, stream: Stream, base: str, offset: int) -> None:
+        self._w, self._tile, self._stream, self._base, self._offset = w, tile, stream, base, offset
+        self._known: dict[tuple[str, int, int], str] = {}
+
+    def read(self, row: int, j: int) -> str:
+        """The elements for a row and a piece: neighbours along the lanes, or one element in all of them."""
+        piece, stream = self._tile.pieces[j], self._stream
+        row = row if stream.row else 0
+        key = ("piece", row, j) if stream.lane else ("width", row, piece.width)
+        if key not in self._known:
+            self._known[key] = self._lanes(row, piece) if stream.lane else self._spread(row, piece.width)
+        return self._known[key]
+
+    def _spread(self, row: int, width: int) -> str:
+        dtype, key = self._tile.dtype, ("scalar", row, 0)
+        if key not in self._known:
+            pointer = self._w.address(self._base, self._offset + row * self._stream.row, self._stream.dtype)
+            self._known[key] = self._w.convert(
+                self._w.load(pointer, self._stream.dtype, 1, 1), self._stream.dtype, dtype, 1
+            )
+        return self._w.spread(self._known[key], memory_type(dtype), width)
+
+    def _lanes(self, row: int, piece: Piece) -> str:
+        stream = self._stream
+        start = self._offset + row * stream.row + piece.start * stream.lane
+        pointer = self._w.address(self._base, start, stream.dtype)
+        value = read_lanes(self._w, pointer, stream, piece)
+        return self._w.convert(value, stream.dtype, self._tile.dtype, piece.width)
+
+
+def read_lanes(w: Writer, pointer: str, stream: Stream, piece: Piece) -> str:
+    """The elements of one piece, neighbours or some way apart, in their own type."""
+    valid = piece.width if stream.padded else piece.valid
+    if stream.lane == 1 or piece.width == 1:
+        return w.load(pointer, stream.dtype, piece.width, valid)
+    return w.gather(pointer, stream.dtype, stream.lane, piece.width, valid)

@@ -1,0 +1,182 @@
+"""How a contraction is cut into register tiles and cache blocks: numbers only, no code.
+
+A tile of the result is `rows` by a panel of columns, and all of it lives in vector registers while the sum
+runs. A panel is a few whole vectors, the last one perhaps narrower or masked. Tiles are balanced: 64 rows
+are five tiles of 11 and 10 rather than four of 14 and one of 8. The choice minimises an estimate of the
+cycles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_FMA_LATENCY = 4  # cycles from one multiply-add to the next into the same accumulator
+_ELEMENT_COST = 0.12  # of loading an element of a, in multiply-adds
+_VECTOR_COST = 0.3  # of loading a vector of b, which lies further away
+_TILE_CYCLES = 24  # to enter a micro-kernel and to leave it
+_KERNEL_COST = 0.01  # compiling one more micro-kernel must save this part of the cycles
+_MOST_ROWS = 16
+_MOST_PIECES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One vector of a panel: `width` lanes from column `start` of the panel, `valid` of which exist."""
+
+    start: int
+    width: int
+    valid: int
+
+    @property
+    def masked(self) -> bool:
+        """Whether loads and stores must leave out the last lanes."""
+        return self.valid != self.width
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`count` neighbouring equal parts of `size`, the first at `start`."""
+
+    start: int
+    size: int
+    count: int
+
+    @property
+    def stop(self) -> int:
+        """The end of the last part."""
+        return self.start + self.size * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class PanelRun:
+    """`count` neighbouring panels of equal pieces, the first at column `start`."""
+
+    start: int
+    count: int
+    pieces: tuple[Piece, ...]
+
+    @property
+    def size(self) -> int:
+        """Columns of one panel."""
+        return self.pieces[-1].start + self.pieces[-1].valid
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """Tiles of all rows and columns."""
+
+    rows: tuple[Run, ...]
+    panels: tuple[PanelRun, ...]
+
+    @property
+    def panel_count(self) -> int:
+        """Number of panels."""
+        return sum(p.count for p in self.panels)
+
+    @property
+    def tile_rows(self) -> int:
+        """Rows of the largest tile."""
+        return max(r.size for r in self.rows)
+
+    @property
+    def pitch(self) -> int:
+        """Lanes of the widest panel, unused ones included."""
+        return max(sum(p.width for p in panel.pieces) for panel in self.panels)
+
+
+def balanced(extent: int, largest: int) -> tuple[Run, ...]:
+    """`extent` cut into as few parts of at most `largest` as possible, whose sizes differ by at most one.
+
+    >>> balanced(64, 14)
+    (Run(start=0, size=13, count=4), Run(start=52, size=12, count=1))
+    """
+    parts = -(-extent // largest)
+    size, longer = divmod(extent, parts)
+    runs = (Run(0, size + 1, longer), Run(longer * (size + 1), size, parts - longer))
+    return tuple(r for r in runs if r.count)
+
+
+def panels(columns: int, lanes: int, pieces: int) -> tuple[PanelRun, ...]:
+    """`columns` as panels of at most `pieces` vectors of `lanes`."""
+    full, rest = divmod(columns, lanes)
+    out: list[PanelRun] = []
+    for run in balanced(full + (rest > 0), pieces):
+        whole = tuple(Piece(i * lanes, lanes, lanes) for i in range(run.size))
+        ends_in_tail = rest > 0 and run.stop == full + 1
+        if run.count > ends_in_tail:
+            out.append(PanelRun(run.start * lanes, run.count - ends_in_tail, whole))
+        if ends_in_tail:
+            last = Piece((run.size - 1) * lanes, _width(rest), rest)
+            out.append(PanelRun((run.stop - run.size) * lanes, 1, (*whole[:-1], last)))
+    return tuple(out)
+
+
+def _width(valid: int) -> int:
+    """Lanes of the narrowest vector that holds so many elements."""
+    return 1 << (valid - 1).bit_length()
+
+
+def choose(rows: int, columns: int, depth: int, lanes: int, registers: int) -> Tiling:
+    """The tiling with the least estimated cycles, for registers of `lanes` elements."""
+    best: tuple[float, Tiling] | None = None
+    for pieces in range(1, _MOST_PIECES + 1):
+        most = (registers - 1 - pieces) // pieces
+        if most < 1:
+            break
+        cut = panels(columns, lanes, pieces)
+        for largest in range(min(most, _MOST_ROWS), max(most // 2, 1) - 1, -1):
+            tiling = Tiling(balanced(rows, largest), cut)
+            cost = _cycles(tiling, depth)
+            if best is None or cost < best[0]:
+                best = cost, tiling
+        if pieces * lanes >= columns:
+            break
+    assert best is not None
+    return best[1]
+
+
+def _cycles(tiling: Tiling, depth: int) -> float:
+    """An estimate for the whole result: multiply-adds, loads and latency of each step, and the ends of each
+    tile.
+    """
+    total = 0.0
+    for panel in tiling.panels:
+        vectors = len(panel.pieces)
+        for run in tiling.rows:
+            accumulators = run.size * vectors
+            # Loads run beside the multiply-adds on some processors and hold them up on others.
+            step = max(accumulators + _ELEMENT_COST * run.size + _VECTOR_COST * vectors, _FMA_LATENCY)
+            ends = _TILE_CYCLES + 2 * accumulators
+            total += panel.count * run.count * (depth * step + ends)
+    return total * (1 + _KERNEL_COST * len(tiling.panels) * len(tiling.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class DepthBlocks:
+    """The sum cut into blocks that stay in the cache: index `level` in parts of `size`, those inside it
+    whole.
+
+    `level` counts from the outermost index; every combination of the outer ones is a block of its own.
+    """
+
+    level: int
+    size: int
+
+
+def depth_blocks(extents: tuple[int, ...], largest: int) -> DepthBlocks:
+    """Blocks of at most about `largest` products.
+
+    >>> depth_blocks((1000,), 256), depth_blocks((64, 24, 24), 256)
+    (DepthBlocks(level=0, size=252), DepthBlocks(level=1, size=8))
+    """
+    inside = 1
+    for level in range(len(extents) - 1, -1, -1):
+        extent = extents[level]
+        if inside * extent > largest or level == 0:
+            parts = max(1, round(inside * extent / largest + 0.49)) if inside * extent > largest else 1
+            size = -(-extent // min(parts, extent))
+            if inside == 1 and parts > 1:
+                size = -(-size // 4) * 4  # whole rounds of the unrolled loop
+            return DepthBlocks(level, min(size, extent))
+        inside *= extent
+    return DepthBlocks(0, 1)

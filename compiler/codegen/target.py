@@ -1,0 +1,51 @@
+"""What a code generator must know about the processor that it writes for. Pure data: no compiler library is
+asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from staticgraph.compiler.graph.dtypes import DType
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTarget:
+    """A processor: the names that LLVM gives it, and the width of its vector registers.
+
+    >>> from staticgraph.compiler.graph.dtypes import float32, float64
+    >>> target = CpuTarget("x86_64-unknown-linux-gnu", "", "znver4", "+avx2,+avx512f", 64)
+    >>> target.lanes([float32]), target.lanes([float32, float64])
+    (16, 8)
+    """
+
+    triple: str
+    data_layout: str
+    cpu: str
+    features: str  # as LLVM writes them: "+avx2,-sha"
+    vector_bytes: int
+
+    def lanes(self, dtypes: Iterable[DType]) -> int:
+        """How many loop iterations go into one vector: the widest of the dtypes fills a register.
+
+        `dtypes` are those of the values that the loop computes, loads and stores, without its index
+        arithmetic and its truth values (which ride along in mask registers). The 16-bit floating types are
+        computed in float32.
+        """
+        return self.vector_bytes // max((register_bytes(d) for d in dtypes), default=4)
+
+
+def register_bytes(dtype: DType) -> int:
+    """The size of a value of this dtype while it is being computed with."""
+    return 4 if dtype.is_floating and dtype.size == 2 else dtype.size
+
+
+def vector_bytes(features: str) -> int:
+    """The width of the vector registers behind LLVM's feature list; 16 (SSE, NEON) where nothing wider is
+    named.
+    """
+    present = set(features.split(","))
+    if "+avx512f" in present:
+        return 64
+    return 32 if "+avx2" in present else 16

@@ -1,0 +1,101 @@
+"""The compiler on one screen: from the step of a graph to the text of its kernels."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from staticgraph.compiler.codegen import abi, contraction, llvm
+from staticgraph.compiler.codegen.llvm_step import step as step_function
+from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.kernel.contraction import analyse
+from staticgraph.compiler.kernel.cpu import schedule
+from staticgraph.compiler.kernel.place import place
+from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.lower.lower import lower
+from staticgraph.compiler.lower.program import SCRATCH, Copy, HostCall, Launch, Loops, Program, Ref
+from staticgraph.compiler.passes.fuse import Fusion, fuse
+from staticgraph.compiler.passes.pipeline import PIPELINE, Observer
+from staticgraph.compiler.passes.specialise import Step
+
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A program with its code: `kernels[i]` is the code of the i-th launch."""
+
+    step: Step
+    fusion: Fusion
+    program: Program
+    kernels: tuple[Code, ...]
+    entry: Code
+
+    @property
+    def scratch(self) -> int:
+        """Bytes of scratch memory that the kernels share."""
+        return max((code.scratch_bytes for code in self.kernels), default=0)
+
+
+def optimize(function: Function, observers: Sequence[Observer] = ()) -> Fusion:
+    """The Function after all passes, partitioned into kernels."""
+    return fuse(PIPELINE(function, observers))
+
+
+def compile(step: Step, target: CpuTarget, observers: Sequence[Observer] = ()) -> Compiled:
+    """The program and code of `step` for a processor."""
+    fusion = optimize(step.function, observers)
+    old = {op: len(step.feeds) + i for i, op in enumerate(step.reads)}
+    updates = {step.fetches + i: old[op] for i, op in enumerate(step.writes) if op in old}
+    program = lower(fusion, step.fetches, updates)
+    kernels = tuple(emit(i.work, target) for i in program.instructions if isinstance(i, Launch))
+    return Compiled(replace(step, function=fusion.function), fusion, program, kernels, entry(program, kernels))
+
+
+# Kernels of equal structure are equal objects, so the layers of a deep model are generated once.
+_emitted: OrderedDict[tuple[Loops | Kernel, CpuTarget], Code] = OrderedDict()
+EMITTED_LIMIT = 4096
+
+
+def emit(work: Loops | Kernel, target: CpuTarget) -> Code:
+    """The code of one kernel: a product where it is one, loops otherwise."""
+    found = _emitted.get((work, target))
+    if found is None:
+        found = _emitted[work, target] = _generate(work, target)
+        if len(_emitted) > EMITTED_LIMIT:
+            _emitted.popitem(last=False)
+    return found
+
+
+def _generate(work: Loops | Kernel, target: CpuTarget) -> Code:
+    if isinstance(work, Loops):
+        buffers = dict(work.buffers)
+        product = analyse(work.domain, work.stores, buffers)
+        if product is not None:
+            return contraction.emit(product, target)
+        work = place("loops", buffers, work.domain, work.stores)
+    return llvm.emit(schedule(work, target.vector_bytes), target)
+
+
+def entry(program: Program, kernels: Sequence[Code]) -> Code:
+    """The one function of a step, which calls its kernels in order."""
+    codes = iter(kernels)
+    host = program.slots
+    calls: list[abi.Instruction] = []
+    hosted = 0
+    for instruction in program.instructions:
+        match instruction:
+            case Launch(args=args):
+                calls.append(abi.Launch(next(codes).name, (*map(_ref, args), abi.BufferRef(SCRATCH))))
+            case Copy(target, source, size):
+                calls.append(abi.Copy(_ref(target), _ref(source), size))
+            case HostCall():
+                calls.append(abi.HostCall(host, hosted))
+                hosted += 1
+    return step_function(calls)
+
+
+def _ref(ref: Ref) -> abi.BufferRef:
+    return abi.BufferRef(ref.slot, ref.offset)

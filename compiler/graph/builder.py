@@ -1,0 +1,171 @@
+"""The builder of Functions: interns nodes, folds constants, and turns Python values into constants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, int32
+from staticgraph.compiler.graph.errors import RuleError, layout
+from staticgraph.compiler.graph.function import Literal, Node, Value
+from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
+from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.shapes import TensorType
+
+# Folding a larger constant would trade a few instructions for memory in every program and file.
+FOLD_LIMIT = 1 << 16
+SOURCE_LIMIT = 1 << 10  # for what is computed from positions alone: shapes and axes are made of such tensors
+
+
+class Builder:
+    """Records ops as interned nodes.
+
+    >>> from staticgraph.compiler.graph.builder import Builder
+    >>> from staticgraph.compiler import ops
+    >>> build = Builder()
+    >>> x = build.parameter("x", "float32", (2, 3))
+    >>> ops.exp(x) is ops.exp(x), (x * 2 + 1).shape
+    (True, (2, 3))
+    """
+
+    def __init__(self) -> None:
+        self.table: dict[Any, Node] = {}
+        self.serial = 0
+        self.where: Provenance | None = None  # given to new nodes: the user's line that is being compiled
+
+    def record(self, op: OpDef, values: dict[str, Any], name: str | None = None) -> Any:
+        """Use `op`; called by OpDef itself."""
+        inputs, attrs = self._operands(op, values)
+        return self.apply(op, inputs, attrs)
+
+    def apply(self, op: OpDef, inputs: Sequence[Value], attrs: dict[str, Any]) -> Any:
+        """The output of `op`, or the tuple of its outputs."""
+        node = self.node(op, tuple(inputs), attrs)
+        return node.outputs if len(node.outputs) != 1 else node.outputs[0]
+
+    def node(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
+        """The interned node; a constant's node where the value can be computed now."""
+        if op.commutes and len(inputs) == 2:
+            inputs = tuple(sorted(inputs, key=_canonical_order))
+        key = (op.name, inputs, tuple(attrs.items()))
+        found = self.table.get(key)
+        if found is None:
+            found = self.table[key] = self._make(op, inputs, attrs)
+        return found
+
+    def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
+        try:
+            types = op.type(*(v.type for v in inputs), **attrs)
+        except RuleError as error:
+            operands = ", ".join(str(v.type) for v in inputs)
+            raise error.kind(layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint)) from None
+        types = types if isinstance(types, tuple) else (types,)
+        if folded := self._fold(op, inputs, attrs, types):
+            return folded
+        self.serial += 1
+        return Node(op, inputs, attrs, types, self.serial, self.where, self)
+
+    def _fold(
+        self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any], types: tuple[TensorType, ...]
+    ) -> Node | None:
+        if op.effect is not Effect.PURE or op.reference is None or len(types) != 1 or op.name == "constant":
+            return None
+        if types[0].size > (FOLD_LIMIT if inputs else SOURCE_LIMIT):
+            return None
+        if op.static is not None and inputs:
+            known = op.static([v.type for v in inputs], [v.constant for v in inputs], **attrs)
+            if known is not None and not (isinstance(known, tuple) and None in known):
+                return self.constant(known, types[0].dtype).node
+        if any(v.node.op.name != "constant" for v in inputs):
+            return None
+        with np.errstate(all="ignore"):
+            value = op.reference(*(v.constant for v in inputs), **attrs)
+        return self.constant(value, types[0].dtype).node
+
+    def constant(self, value: Any, dtype: DType | str | None = None) -> Value:
+        """A constant; a dtype of None is inferred as in TF1: float32 for Python floats, int32 for ints."""
+        literal = Literal.of(np.asarray(value), as_dtype(dtype) if dtype is not None else infer_dtype(value))
+        return self.node(OPS["constant"], (), {"value": literal}).outputs[0]
+
+    def parameter(self, name: str, dtype: DType | str, shape: Sequence[int]) -> Value:
+        """A new parameter of a Function, of this name."""
+        type = TensorType(as_dtype(dtype), tuple(shape))
+        return self.node(OPS["parameter"], (), {"name": name, "type": type}).outputs[0]
+
+    def convert(self, value: Any, dtype: DType | None = None) -> Value:
+        """`value` as a Value of this builder."""
+        return value if isinstance(value, Value) else self.constant(value, dtype)
+
+    def _operands(self, op: OpDef, values: dict[str, Any]) -> tuple[list[Value], dict[str, Any]]:
+        dtypes = {
+            p.var: v.dtype
+            for p in reversed(op.params)
+            if p.role in (Role.TENSOR, Role.TENSORS)
+            for v in reversed(values[p.name] if p.role is Role.TENSORS else [values[p.name]])
+            if isinstance(v, Value)
+        }
+        inputs: list[Value] = []
+        attrs: dict[str, Any] = {}
+        for param in op.params:
+            value = values[param.name]
+            if param.role is Role.TENSOR:
+                inputs.append(self.convert(value, dtypes.get(param.var)))
+            elif param.role is Role.TENSORS:
+                inputs.extend(self.convert(v, dtypes.get(param.var)) for v in value)
+            else:
+                attrs[param.name] = plain(value.constant if isinstance(value, Value) else value)
+        return inputs, attrs
+
+    @contextmanager
+    def at(self, where: Provenance | None) -> Any:
+        """Context in which new nodes come from the user's line `where`."""
+        before, self.where = self.where, where
+        try:
+            yield self
+        finally:
+            self.where = before
+
+
+def plain(value: Any) -> Any:
+    """An attribute in its one hashable form: ints, floats, bools, strings, dtypes, and tuples of these."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(plain(v) for v in value)
+    return value
+
+
+def infer_dtype(value: Any) -> DType:
+    """The dtype that a Python value gets: float32 and int32 for numbers, NumPy's own for arrays."""
+    if isinstance(value, np.ndarray | np.generic):
+        return as_dtype(value.dtype)
+    array = np.asarray(value)
+    if array.dtype == np.float64:
+        return float32
+    if array.dtype == np.int64:
+        return int32
+    if array.dtype == np.bool_:
+        return bool_
+    return as_dtype(array.dtype)
+
+
+def _canonical_order(value: Value) -> tuple[bool, int]:
+    """Operands of commutative ops: constants last, then in order of making."""
+    return value.node.op.name == "constant", value.node.serial
+
+
+def number(value: Value) -> float | None:
+    """The scalar that a constant holds in each of its elements, or None."""
+    array = value.constant
+    if array is None or array.size == 0 or array.dtype.kind not in "fiub":
+        return None
+    first = array.flat[0]
+    if array.size > 1 and not (array == first).all():
+        return None
+    return None if isinstance(first, np.floating) and math.isnan(first) else first.item()
+
+

@@ -1,0 +1,191 @@
+"""The element types of tensors.
+
+A `DType` is one of a fixed set of objects, compared by identity. Its `numpy` type is what a fetched value has.
+NumPy has no bfloat16: such values cross the boundary as float32 (whose upper half they are) and every op rounds
+its bfloat16 results with `DType.round`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class DType:
+    """The type of the elements of a tensor, such as `float32`.
+
+    >>> from staticgraph.compiler.graph.dtypes import as_dtype, float32
+    >>> as_dtype("float32") is float32, float32.is_floating, float32.size
+    (True, True, 4)
+    """
+
+    __slots__ = ("name", "numpy", "size", "kind")
+
+    def __init__(self, name: str, numpy: Any, size: int, kind: str) -> None:
+        self.name = name
+        self.numpy = np.dtype(numpy)
+        self.size = size  # bytes per element in compiled code
+        self.kind = kind  # "float", "int", "uint", "bool", "complex" or "string"
+
+    @property
+    def as_numpy_dtype(self) -> type:
+        """The NumPy scalar type of fetched values, such as `numpy.float32`."""
+        return self.numpy.type
+
+    @property
+    def base_dtype(self) -> DType:
+        """The type itself; TF1 had a reference variant of each type."""
+        return self
+
+    @property
+    def real_dtype(self) -> DType:
+        """The type of the real part: float32 for complex64, the type itself otherwise."""
+        return {complex64: float32, complex128: float64}.get(self, self)
+
+    @property
+    def is_floating(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in ("int", "uint")
+
+    @property
+    def is_unsigned(self) -> bool:
+        return self.kind == "uint"
+
+    @property
+    def is_bool(self) -> bool:
+        return self.kind == "bool"
+
+    @property
+    def is_complex(self) -> bool:
+        return self.kind == "complex"
+
+    @property
+    def is_numpy_compatible(self) -> bool:
+        return self is not bfloat16
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether gradients flow through tensors of this type."""
+        return self.kind in ("float", "complex")
+
+    @property
+    def min(self) -> Any:
+        """The smallest value: most negative finite float, least integer, False."""
+        return _limits(self)[0]
+
+    @property
+    def max(self) -> Any:
+        """The largest finite value."""
+        return _limits(self)[1]
+
+    def is_compatible_with(self, other: Any) -> bool:
+        return as_dtype(other) is self
+
+    def round(self, value: Any) -> np.ndarray:
+        """`value` as an array of this type's NumPy carrier, rounded to what the type can hold."""
+        array = np.asarray(value, self.numpy)
+        return round_to_bfloat16(array) if self is bfloat16 else array
+
+    def to_bytes(self, value: Any) -> bytes:
+        """The elements as compiled code and files hold them, row-major: bfloat16 as the upper halves of float32."""
+        array = np.ascontiguousarray(self.round(value))
+        return (array.view(np.uint32) >> 16).astype(np.uint16).tobytes() if self is bfloat16 else array.tobytes()
+
+    def from_bytes(self, data: Any, shape: tuple[int, ...]) -> np.ndarray:
+        """The array that `to_bytes` was given; a view of `data` except for bfloat16."""
+        if self is bfloat16:
+            halves = np.frombuffer(data, np.uint16).astype(np.uint32)
+            return (halves << 16).view(np.float32).reshape(shape)
+        return np.frombuffer(data, self.numpy).reshape(shape)
+
+    def __repr__(self) -> str:
+        return f"sg.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_dtype, (self.name,)
+
+
+def round_to_bfloat16(array: np.ndarray) -> np.ndarray:
+    """Float32 values with their lower 16 bits rounded away, to nearest and ties to even; NaN stays NaN."""
+    bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
+    rounded = (bits + (((bits >> 16) & 1) + np.uint32(0x7FFF))) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(array), np.float32(np.nan), rounded.view(np.float32).reshape(np.shape(array)))
+
+
+float16 = DType("float16", np.float16, 2, "float")
+float32 = DType("float32", np.float32, 4, "float")
+float64 = DType("float64", np.float64, 8, "float")
+bfloat16 = DType("bfloat16", np.float32, 2, "float")
+int8 = DType("int8", np.int8, 1, "int")
+int16 = DType("int16", np.int16, 2, "int")
+int32 = DType("int32", np.int32, 4, "int")
+int64 = DType("int64", np.int64, 8, "int")
+uint8 = DType("uint8", np.uint8, 1, "uint")
+uint16 = DType("uint16", np.uint16, 2, "uint")
+uint32 = DType("uint32", np.uint32, 4, "uint")
+uint64 = DType("uint64", np.uint64, 8, "uint")
+bool_ = DType("bool", np.bool_, 1, "bool")
+complex64 = DType("complex64", np.complex64, 8, "complex")
+complex128 = DType("complex128", np.complex128, 16, "complex")
+string = DType("string", np.object_, 8, "string")
+
+DTYPES: dict[str, DType] = {
+    d.name: d
+    for d in (
+        float16, float32, float64, bfloat16, int8, int16, int32, int64,
+        uint8, uint16, uint32, uint64, bool_, complex64, complex128, string,
+    )
+}  # fmt: skip
+_BY_NUMPY = {d.numpy: d for d in DTYPES.values() if d is not bfloat16}
+_ALIASES = {"half": float16, "float": float32, "double": float64}
+
+FLOATING = frozenset({float16, bfloat16, float32, float64})
+INTEGER = frozenset({int8, int16, int32, int64, uint8, uint16, uint32, uint64})
+SIGNED = frozenset({int8, int16, int32, int64}) | FLOATING
+REAL = FLOATING | INTEGER
+COMPLEX = frozenset({complex64, complex128})
+NUMERIC = REAL | COMPLEX
+BOOLEAN = frozenset({bool_})
+ANY = NUMERIC | BOOLEAN
+
+
+def as_dtype(value: Any) -> DType:
+    """The `DType` that `value` names: a DType, a name, a NumPy type or a Python type. TypeError otherwise."""
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str):
+        name = value.removesuffix("_ref")
+        if found := DTYPES.get(name) or _ALIASES.get(name):
+            return found
+    if value is float:
+        return float32
+    if value is int:
+        return int32
+    if value is str or value is bytes:
+        return string
+    try:
+        dtype = np.dtype(value)
+    except TypeError:
+        dtype = None
+    if dtype is not None and dtype.kind in "US":
+        return string
+    if dtype in _BY_NUMPY:
+        return _BY_NUMPY[dtype]
+    raise TypeError(f"{value!r} is not an element type; the types are {', '.join(DTYPES)}")
+
+
+def _limits(dtype: DType) -> tuple[Any, Any]:
+    if dtype is bfloat16:
+        largest = np.float32(3.3895314e38)
+        return -largest, largest
+    if dtype.is_bool:
+        return False, True
+    info = np.iinfo(dtype.numpy) if dtype.is_integer else np.finfo(dtype.numpy)
+    return info.min, info.max

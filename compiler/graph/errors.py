@@ -1,0 +1,132 @@
+"""The errors that a user can meet, and how a message is laid out.
+
+A message says what is wrong in the user's words, with the numbers that disagree; then the user's line, where each
+operand was made, and one hint. The classes derive from the one that TensorFlow 1 raises in the same case, or from the
+built-in one, so that old `except` clauses work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from staticgraph.compiler.graph.provenance import Provenance
+
+
+class OpError(Exception):
+    """Something went wrong while running. `message` is the whole text; `op` the operation at fault, if known."""
+
+    def __init__(self, message: str, op: Any = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.op = op
+
+
+class InvalidArgumentError(OpError, ValueError):
+    """A value that the graph cannot take."""
+
+
+class FailedPreconditionError(OpError, RuntimeError):
+    """The session is not in the state that the operation needs, such as an uninitialised variable."""
+
+
+class NotFoundError(OpError, LookupError):
+    """Something that was asked for by name does not exist."""
+
+
+class OutOfRangeError(OpError):
+    """The end of an input was reached."""
+
+
+class ResourceExhaustedError(OpError, MemoryError):
+    """There is not enough memory."""
+
+
+class UnimplementedError(OpError, NotImplementedError):
+    """The operation exists but not in the form that was asked for."""
+
+
+class DataLossError(OpError, OSError):
+    """A file is damaged."""
+
+
+class GraphError(Exception):
+    """A graph cannot be built as asked."""
+
+
+class ShapeError(GraphError, ValueError):
+    """Shapes do not fit."""
+
+
+class DtypeError(GraphError, TypeError):
+    """Element types do not fit."""
+
+
+class DuplicateNameError(GraphError, ValueError):
+    """A name is taken."""
+
+
+class FinalizedError(GraphError, RuntimeError):
+    """The graph may not change any more."""
+
+
+class GradientError(GraphError, ValueError, LookupError):
+    """A gradient does not exist."""
+
+
+class FeedError(InvalidArgumentError, TypeError):
+    """A feed_dict does not fit the graph. Also the error for a placeholder that was not fed."""
+
+
+class FetchError(InvalidArgumentError, TypeError):
+    """A fetch is not something that this session's graph can give."""
+
+
+class UninitializedError(FailedPreconditionError):
+    """A variable was read before it had a value."""
+
+
+class ClosedSessionError(FailedPreconditionError):
+    """The session was closed."""
+
+
+class InvalidFileError(DataLossError, ValueError):
+    """A file is not what it should be: truncated, edited, or of another kind."""
+
+
+class SaveError(OpError, OSError):
+    """A file could not be written; what was there before is untouched."""
+
+
+class RuleError(Exception):
+    """Raised inside an op's type rule by `require`; the recorder turns it into a message with op and lines."""
+
+    def __init__(self, what: str, hint: str | None = None, kind: type[GraphError] = ShapeError) -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+        self.kind = kind
+
+
+def require(condition: Any, what: str, hint: str | None = None, kind: type[GraphError] = ShapeError) -> None:
+    """Raise a `RuleError` unless `condition` holds. For type rules: one sentence, the disagreeing numbers in it."""
+    if not condition:
+        raise RuleError(what, hint, kind)
+
+
+def layout(
+    headline: str,
+    where: Provenance | None = None,
+    made: Iterable[tuple[str, Provenance | None]] = (),
+    hint: str | None = None,
+) -> str:
+    """One message: headline, the user's line, where each operand was made, a hint."""
+    lines = [headline]
+    if where is not None:
+        lines += ["", str(where)]
+    for name, place in made:
+        if place is not None and place != where:
+            lines += [f"  {name} was made here:", str(place)]
+    if hint:
+        lines += [f"  hint: {hint}"]
+    return "\n".join(lines)

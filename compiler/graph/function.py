@@ -1,0 +1,179 @@
+"""The compiler's graph: values, nodes, and Functions.
+
+A `Function` is immutable and all its shapes are static. Nodes are made by a `Builder`, which interns them: the same op
+on the same inputs is the same node, so common subexpressions merge by themselves and equality is identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.operators import Operators
+from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.shapes import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """An array as a hashable value: the contents of a constant."""
+
+    data: bytes
+    dtype: DType
+    shape: tuple[int, ...]
+
+    @staticmethod
+    def of(array: np.ndarray, dtype: DType) -> Literal:
+        array = dtype.round(array)
+        return Literal(array.tobytes(), dtype, array.shape)
+
+    @property
+    def array(self) -> np.ndarray:
+        """The contents, read-only, in the dtype's NumPy carrier."""
+        return np.frombuffer(self.data, self.dtype.numpy).reshape(self.shape)
+
+
+class Node:
+    """One use of an op in a Function."""
+
+    __slots__ = ("op", "inputs", "attrs", "outputs", "serial", "where", "__weakref__")
+
+    def __init__(
+        self,
+        op: OpDef,
+        inputs: tuple[Value, ...],
+        attrs: dict[str, Any],
+        types: tuple[TensorType, ...],
+        serial: int,
+        where: Provenance | None,
+        recorder: Any,
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.serial = serial  # later nodes have greater numbers: sorting by it is a topological order
+        self.where = where
+        self.outputs = tuple(Value(self, i, t, recorder) for i, t in enumerate(types))
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name} #{self.serial}>"
+
+
+class Value(Operators):
+    """One output of a node: a tensor inside the compiler."""
+
+    __slots__ = ("node", "index", "type", "recorder", "__weakref__")
+
+    def __init__(self, node: Node, index: int, type: TensorType, recorder: Any) -> None:
+        self.node = node
+        self.index = index
+        self.type = type
+        self.recorder = recorder
+
+    @property
+    def op(self) -> OpDef:
+        return self.node.op
+
+    @property
+    def dtype(self) -> DType:
+        return self.type.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.static_shape
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return self.type.size
+
+    @property
+    def constant(self) -> np.ndarray | None:
+        """The value where it is known at compile time, else None."""
+        return self.node.attrs["value"].array if self.node.op.name == "constant" else None
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __repr__(self) -> str:
+        return f"<{self.node.op.name} #{self.node.serial}:{self.index} {self.type}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """`params` -> `results`. Params are values of `parameter` nodes; `names` are the results' names."""
+
+    params: tuple[Value, ...]
+    results: tuple[Value, ...]
+    names: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what later stages want to know, by key
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All nodes that the results need, inputs before users; params that nothing needs are left out."""
+        return toposort(self.results)
+
+    def with_results(self, results: Iterable[Value]) -> Function:
+        return Function(self.params, tuple(results), self.names, self.facts)
+
+    @property
+    def users(self) -> dict[Value, list[Node]]:
+        """The nodes that use each value."""
+        table: dict[Value, list[Node]] = {}
+        for node in self.nodes:
+            for value in dict.fromkeys(node.inputs):
+                table.setdefault(value, []).append(node)
+        return table
+
+
+def toposort(results: Iterable[Value]) -> list[Node]:
+    """The nodes below `results`, inputs before users. Serial numbers are such an order."""
+    seen: set[Node] = set()
+    stack = [value.node for value in results]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(value.node for value in node.inputs if value.node not in seen)
+    return sorted(seen, key=lambda node: node.serial)
+
+
+def as_outputs(made: Any) -> tuple[Any, ...]:
+    """What an op's definition returned, as one item per output: a single item stands for itself."""
+    return tuple(made) if isinstance(made, tuple | list) else (made,)
+
+
+def transform(function: Function, rebuild: Callable[[Node, tuple[Value, ...]], Any]) -> Function:
+    """`function` with every node given to `rebuild(node, new_inputs)`, which returns the new value or values.
+
+    Params keep their identity. `rebuild` is free to call ops: they are recorded into the builder of its inputs.
+    """
+    table: dict[Value, Value] = {p: p for p in function.params}
+    for node in function.nodes:
+        if node.outputs and node.outputs[0] in table:
+            continue
+        made = rebuild(node, tuple(table[v] for v in node.inputs))
+        table.update(zip(node.outputs, as_outputs(made), strict=True))
+    return function.with_results(table[r] for r in function.results)
+
+
+def substitute(results: Iterable[Value], replacements: Mapping[Value, Value]) -> list[Value]:
+    """`results` with some values below them replaced; what does not depend on those stays as it is."""
+    results = list(results)
+    table: dict[Value, Value] = dict(replacements)
+    for node in toposort(results):
+        if any(v in table for v in node.inputs) and not all(v in table for v in node.outputs):
+            made = node.outputs[0].recorder.apply(node.op, [table.get(v, v) for v in node.inputs], node.attrs)
+            table.update(zip(node.outputs, made if isinstance(made, tuple) else (made,), strict=True))
+    return [table.get(r, r) for r in results]

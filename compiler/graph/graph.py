@@ -1,0 +1,354 @@
+"""The user's graph: append-only, every operation named and tied to the line that made it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import networkx as nx
+
+from staticgraph.compiler.graph import opdef
+from staticgraph.compiler.graph.errors import DtypeError, FinalizedError, GraphError, RuleError, layout
+from staticgraph.compiler.graph.function import Literal
+from staticgraph.compiler.graph.naming import Names, check_op_name
+from staticgraph.compiler.graph.opdef import OpDef, recording
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.recording import Call, bind_call
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+
+
+class Graph:
+    """Operations in the order in which they were made.
+
+    >>> import staticgraph as sg
+    >>> graph = sg.Graph()
+    >>> with graph.as_default():
+    ...     y = sg.constant(2.0) + 3.0
+    >>> y.name, [op.name for op in graph.get_operations()]
+    ('add:0', ['Const', 'add/y', 'add'])
+    """
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.seed: int | None = None
+        self.finalized = False
+        self.variables: dict[str, Any] = {}  # Variable objects by the name of their operation
+        self._operations: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._collections: dict[str, list[Any]] = {}
+        self._scoped = _Scoped()
+        self._lock = threading.RLock()
+
+    # Recording
+
+    def record(self, op: OpDef, values: dict[str, Any], name: str | None = None) -> Any:
+        """Add an operation; returns its output, its tuple of outputs, or itself where it has none."""
+        with self._lock, recording(self):
+            self._check_open()
+            where = user_frame()
+            mark, names = len(self._operations), self.names.mark
+            try:
+                full_name = self._op_name(name or op.tf)
+                call = bind_call(self, op, values, full_name)
+                made = self._append(op, call, full_name, where)
+            except RuleError as error:
+                self._rollback(mark, names)
+                shown = call_text(op, values)
+                made_by = [(n, t.op.where) for n, t in _tensors(op, values)]
+                raise error.kind(layout(f"{shown}: {error.what}", where, made_by, error.hint)) from None
+            except (GraphError, TypeError, ValueError):
+                self._rollback(mark, names)
+                raise
+        if len(made.outputs) == 1:
+            return made.outputs[0]
+        return made.outputs or made
+
+    def _append(self, op: OpDef, call: Call, name: str, where: Any) -> Operation:
+        operation = Operation(
+            self, op, name, call.inputs, call.operands, call.attrs, call.infer(), self._control_inputs(),
+            self._scoped.device, where, len(self._operations),
+        )  # fmt: skip
+        self._operations.append(operation)
+        self._by_name[name] = operation
+        return operation
+
+    def _op_name(self, name: str) -> str:
+        if name.endswith("/"):  # a scope's own name: used as it is
+            name = name[:-1]
+            if name in self._by_name:
+                return self.names.unique(name.removeprefix(f"{self.names.scope}/"))
+            self.names.take(name)
+            return name
+        check_op_name(name) if not self.names.scope else None
+        return self.names.unique(name)
+
+    def _rollback(self, mark: int, names: int) -> None:
+        for operation in self._operations[mark:]:
+            del self._by_name[operation.name]
+        del self._operations[mark:]
+        self.names.rollback(names)
+
+    def _check_open(self) -> None:
+        if self.finalized:
+            raise FinalizedError(
+                layout(
+                    "the graph is finalized and cannot be changed",
+                    user_frame(),
+                    hint="build all operations before finalize() (a MonitoredSession finalizes its graph)",
+                )
+            )
+
+    # What is in it
+
+    @property
+    def version(self) -> int:
+        """The number of operations."""
+        return len(self._operations)
+
+    _last_id = version  # TF1's name: default seeds are made of it
+
+    def get_operations(self) -> list[Operation]:
+        return list(self._operations)
+
+    def operations_from(self, start: int) -> Sequence[Operation]:
+        """The operations made since there were `start` of them."""
+        return self._operations[start:]
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """KeyError where there is none of that name."""
+        if not isinstance(name, str):
+            raise TypeError(f"operation names are strings, not {type(name).__name__}")
+        if name not in self._by_name:
+            hint = self._nearest(name)
+            raise KeyError(f"the graph has no operation {name!r}{hint}")
+        return self._by_name[name]
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor `operation:index`. KeyError where there is none, ValueError where the form is another."""
+        if not isinstance(name, str):
+            raise TypeError(f"tensor names are strings, not {type(name).__name__}")
+        op_name, colon, index = name.rpartition(":")
+        if not colon or not index.isdigit():
+            raise ValueError(f"{name!r} is not a tensor name: those have the form operation:index, as in {name}:0")
+        op = self.get_operation_by_name(op_name)
+        if int(index) >= len(op.outputs):
+            raise KeyError(f"operation {op_name!r} has {len(op.outputs)} outputs, so there is no {name!r}")
+        return op.outputs[int(index)]
+
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """The tensor or operation that `obj` is or names."""
+        obj = obj.to_tensor() if hasattr(obj, "to_tensor") else obj
+        if isinstance(obj, str):
+            if ":" in obj and allow_tensor:
+                return self.get_tensor_by_name(obj)
+            if allow_operation:
+                return self.get_operation_by_name(obj)
+        if (isinstance(obj, Tensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
+            if obj.graph is not self:
+                raise ValueError(f"{obj} is not an element of this graph")
+            return obj
+        wanted = " or ".join(w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok)
+        raise TypeError(f"{obj!r} of type {type(obj).__name__} is not a {wanted}")
+
+    def _nearest(self, name: str) -> str:
+        import difflib
+
+        close = difflib.get_close_matches(name, self._by_name, n=1)
+        return f"; did you mean {close[0]!r}?" if close else ""
+
+    def to_networkx(self) -> nx.MultiDiGraph:
+        """A networkx graph: one node per operation name with `op` as data, one edge per input with `tensor` as data.
+
+        Control dependencies are edges with `tensor=None`.
+        """
+        out = nx.MultiDiGraph()
+        for op in self._operations:
+            out.add_node(op.name, op=op)
+            for tensor in op.all_inputs:
+                out.add_edge(tensor.op.name, op.name, tensor=tensor)
+            for control in op.control_inputs:
+                out.add_edge(control.name, op.name, tensor=None)
+        return out
+
+    def finalize(self) -> None:
+        """Refuse all further changes."""
+        self.finalized = True
+
+    # Scopes
+
+    @contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Context in which ops without tensor arguments go into this graph."""
+        with recording(self):
+            yield self
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Context that prefixes names with `name/`; yields the prefix."""
+        with self.names.open(name) as scope:
+            yield scope
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        return self.names.unique(name, mark_as_used)
+
+    def get_name_scope(self) -> str:
+        return self.names.scope
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Sequence[Any] | None) -> Iterator[None]:
+        """Context in which new operations run after `control_inputs`; None forgets those of outer contexts."""
+        outer = self._scoped.controls
+        if control_inputs is None:
+            self._scoped.controls = ()
+        else:
+            ops = [self.as_graph_element(getattr(c, "control_op", c)) for c in control_inputs]
+            self._scoped.controls = (*outer, *(o.op if isinstance(o, Tensor) else o for o in ops))
+        try:
+            yield
+        finally:
+            self._scoped.controls = outer
+
+    def _control_inputs(self) -> tuple[Operation, ...]:
+        return tuple(dict.fromkeys(self._scoped.controls))
+
+    @contextmanager
+    def device(self, device: str | Callable[..., str] | None) -> Iterator[None]:
+        """Context that asks for a device, such as `/gpu:0`, for new operations; None forgets that of outer contexts."""
+        outer = self._scoped.device
+        asked = device(None) if callable(device) else device
+        self._scoped.device = canonical_device(asked) or outer if asked is not None else ""
+        try:
+            yield
+        finally:
+            self._scoped.device = outer
+
+    # Collections
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        self._check_open()
+        self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        for name in (names,) if isinstance(names, str) else dict.fromkeys(names or ()):
+            self.add_to_collection(name, value)
+
+    def get_collection_ref(self, name: str) -> list[Any]:
+        """The list itself."""
+        return self._collections.setdefault(name, [])
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """A copy of the list; with `scope`, only items whose name that regular expression matches at its beginning."""
+        import re
+
+        items = self._collections.get(name, [])
+        if not scope:
+            return list(items)
+        pattern = re.compile(scope)
+        return [i for i in items if hasattr(i, "name") and pattern.match(i.name)]
+
+    def get_all_collection_keys(self) -> list[str]:
+        return [k for k in self._collections if isinstance(k, str)]
+
+    def clear_collection(self, name: str) -> None:
+        self._check_open()
+        self._collections.pop(name, None)
+
+    def session_for(self, session: Any) -> Any:
+        """`session`, or the default session of this thread; ValueError where there is none, or it is another graph's."""
+        if session is None:
+            session = default_sessions[-1] if (default_sessions := _sessions.stack) else None
+            if session is None:
+                raise ValueError("there is no default session: use `with sg.Session():`, or pass session=")
+        if session.graph is not self:
+            raise ValueError("the session runs another graph")
+        return session
+
+    def __repr__(self) -> str:
+        return f"<sg.Graph of {len(self._operations)} operations>"
+
+
+class _Scoped(threading.local):
+    """The innermost device and control dependencies, per thread."""
+
+    def __init__(self) -> None:
+        self.device = ""
+        self.controls: tuple[Operation, ...] = ()
+
+
+class _Sessions(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+
+
+_sessions = _Sessions()
+
+
+def session_stack() -> list[Any]:
+    """The default sessions of this thread, innermost last."""
+    return _sessions.stack
+
+
+def canonical_device(name: str) -> str:
+    """`/gpu:0` and `gpu:0` as `/device:GPU:0`; other parts such as `/job:worker` stay in front."""
+    parts = []
+    for part in name.strip("/").split("/"):
+        kind, _, rest = part.partition(":")
+        if kind.lower() in ("cpu", "gpu"):
+            part = f"device:{kind.upper()}:{rest or '0'}"
+        elif kind == "device":
+            unit, _, number = rest.partition(":")
+            part = f"device:{unit.upper()}:{number or '0'}"
+        if part:
+            parts.append(part)
+    return "".join(f"/{part}" for part in parts)
+
+
+def _tensors(op: OpDef, values: dict[str, Any]) -> list[tuple[str, Tensor]]:
+    found = []
+    for name, value in values.items():
+        if isinstance(value, Tensor):
+            found.append((name, value))
+        elif isinstance(value, list | tuple):
+            found += [(f"{name}[{i}]", v) for i, v in enumerate(value) if isinstance(v, Tensor)]
+    return found
+
+
+def call_text(op: OpDef, values: dict[str, Any]) -> str:
+    """A use of an op as a user would write it, with types for tensors: `matmul(a: float32[2, 3], b: ...)`."""
+    shown = []
+    for param in op.params:
+        value = values[param.name]
+        if isinstance(value, Tensor):
+            shown.append(f"{param.name}: {value.type}")
+        elif isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in value):
+            inner = ", ".join(str(v.type) if isinstance(v, Tensor) else repr(v) for v in value)
+            shown.append(f"{param.name}: [{inner}]")
+        elif value is not param.default:
+            shown.append(f"{param.name}={value.array if isinstance(value, Literal) else value!r}")
+    return f"{op.name}({', '.join(shown)})"
+
+
+_default_graph = Graph()
+
+
+def get_default_graph() -> Graph:
+    """The innermost graph of `as_default`, or the one that every program starts with."""
+    for recorder in reversed(opdef.recorders()):
+        if isinstance(recorder, Graph):
+            return recorder
+    return _default_graph
+
+
+def reset_default_graph() -> None:
+    """Begin with a new default graph. AssertionError inside `as_default`."""
+    global _default_graph
+    if any(isinstance(r, Graph) for r in opdef.recorders()):
+        raise AssertionError("reset_default_graph() inside `with graph.as_default():`: do it outside")
+    _default_graph = Graph()
+
+
+opdef._default.append(get_default_graph)
+

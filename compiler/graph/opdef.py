@@ -1,0 +1,208 @@
+"""What an op is: one record that everything else in the project is derived from, and the table of all ops.
+
+Records are made by the decorators in `ops/kinds.py`, never by hand. Calling a record uses the op: on tensors of a
+user's graph it adds an operation, on values inside the compiler it makes an interned node, on patterns a pattern.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+from staticgraph.compiler.graph.dtypes import DType
+
+
+class Role(Enum):
+    """What a parameter of an op takes."""
+
+    TENSOR = "tensor"
+    TENSORS = "tensors"  # a list of tensors; at most one such parameter per op
+    OPERAND = "operand"  # a tensor in the user's graph, a known value in a compiled one: a shape, an axis
+    ATTR = "attribute"  # a plain value, always known
+
+
+class Effect(Enum):
+    """How an op depends on, or changes, what outlives a run."""
+
+    PURE = "pure"
+    RANDOM = "random"  # a pure function of its seeds and of a counter that the session keeps
+    SOURCE = "source"  # a placeholder or a variable: its value comes from outside
+    READ = "read"  # the present value of a variable
+    WRITE = "write"  # a new value for the variable that is the first input; a pure function of old value and inputs
+    HOST = "host"  # calls back into Python
+
+
+class Kind(Enum):
+    """What the compiler may do with an op."""
+
+    ELEMENTWISE = "elementwise"  # an element of the result needs the same element of each input
+    MOVEMENT = "movement"  # an element of the result is some element of the input
+    REDUCTION = "reduction"  # elements combined along axes
+    CONTRACTION = "contraction"  # sums of products
+    SOURCE = "source"  # elements computed from their position alone
+    ASSEMBLY = "assembly"  # rectangular pieces written side by side
+    ROUTINE = "routine"  # loops of its own
+    COMPOSITE = "composite"  # written in terms of other ops, expanded once shapes are known
+    STRUCTURAL = "structural"  # known to the compiler by name: constants, variables, gradients
+
+
+REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "REQUIRED"})()
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter of an op."""
+
+    name: str
+    role: Role
+    default: Any = REQUIRED
+    var: str = "T"  # tensors with the same letter have the same dtype; a dtype's name fixes it, "*" leaves it open
+    tf: str = ""  # TensorFlow's name of the input: constants made for it are called after it
+    partial: bool = False  # operand: the type rule takes None where it is not known, or for entries that are not
+
+
+class Recorder(Protocol):
+    """Something that ops can be recorded into: a graph, a builder of Functions, the maker of patterns."""
+
+    def record(self, op: OpDef, values: dict[str, Any], name: str | None) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpDef:
+    """Everything the system knows about an op.
+
+    Functions take tensors (flattened, in order of declaration) as positional arguments, operands and attributes as
+    keywords.
+    """
+
+    name: str
+    tf: str  # TensorFlow's op type: default node name, and the type in TensorFlow's files
+    doc: str
+    kind: Kind
+    params: tuple[Param, ...]
+    type: Callable[..., Any]  # (*types, **attrs) -> TensorType or tuple; raises RuleError through `require`
+    reference: Callable[..., Any] | None  # the meaning, in NumPy: (*arrays, **attrs) -> array or tuple
+    element: Callable[..., Any] | None = None  # (at, *views, **attrs) -> scalar expression
+    body: Callable[..., Any] | None = None  # elementwise: the formula over scalars; reduction: the combiner
+    pieces: Callable[..., Any] | None = None  # assembly: (*views, **attrs) -> pieces
+    statements: Callable[..., Any] | None = None  # routine: (outs, *views, **attrs) -> kernel statements
+    expand: Callable[..., Any] | None = None  # composite: (*values, **attrs) -> value(s)
+    grad: Callable[..., Any] | None = None  # (g, y, *inputs, **attrs) -> cotangents, None where there is none
+    differentiable: bool | tuple[int, ...] = True  # False, or the positions of the inputs that gradients reach
+    dtypes: dict[str, frozenset[DType]] = field(default_factory=dict)  # allowed dtypes by letter
+    effect: Effect = Effect.PURE
+    commutes: bool = False
+    primitive: str | None = None  # the scalar primitive that this op applies to every element
+    static: Callable[..., Any] | None = None  # (types, values, **attrs) -> value known though inputs are not, or None
+    samples: Any = None  # how tests draw valid inputs: ops/samples.py
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = kwargs.pop("name", None)
+        if len(args) > len(self.params):
+            *args, name = args  # type: ignore[assignment]
+        values = self.bind(args, kwargs)
+        return recorder_of(values.values()).record(self, values, name)
+
+    def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The values of all parameters by name, in order of declaration."""
+        if len(args) > len(self.params):
+            raise TypeError(f"{self.name} takes {len(self.params)} arguments and a name, {len(args)} were given")
+        values: dict[str, Any] = {}
+        for position, param in enumerate(self.params):
+            if position < len(args):
+                values[param.name] = args[position]
+                if param.name in kwargs:
+                    raise TypeError(f"{self.name} got two values for {param.name}")
+            elif param.name in kwargs:
+                values[param.name] = kwargs.pop(param.name)
+            elif param.default is not REQUIRED:
+                values[param.name] = param.default
+            else:
+                raise TypeError(f"{self.name} needs a value for {param.name}")
+        if kwargs:
+            known = ", ".join(p.name for p in self.params)
+            raise TypeError(f"{self.name} has no parameter {next(iter(kwargs))}; it has {known} and name")
+        return values
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return self.doc
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+OPS: dict[str, OpDef] = {}
+PRIMITIVE_OPS: dict[str, OpDef] = {}  # by scalar primitive
+TF_OPS: dict[str, OpDef] = {}  # by TensorFlow's type; the first op declared for a type
+METHODS: dict[str, Callable[..., Any]] = {}  # what the operators and methods of tensors call
+
+
+def register(op: OpDef) -> OpDef:
+    """Add `op` to the tables. Its name must be new."""
+    if op.name in OPS:
+        raise ValueError(f"there already is an op {op.name}")
+    OPS[op.name] = op
+    TF_OPS.setdefault(op.tf, op)
+    if op.primitive is not None:
+        PRIMITIVE_OPS[op.primitive] = op
+    return op
+
+
+def method(name: str) -> Callable[[Any], Any]:
+    """Decorator: make a function available as a method of tensors and values."""
+
+    def declare(function: Any) -> Any:
+        METHODS[name] = function
+        return function
+
+    return declare
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.recorders: list[Recorder] = []
+
+
+_stack = _Stack()
+_default: list[Callable[[], Recorder]] = []  # set by graph.py: the graph in use where no other is
+
+
+class recording:  # noqa: N801 - used like a function
+    """Context in which ops without tensor arguments are recorded into `recorder`."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def __enter__(self) -> Recorder:
+        _stack.recorders.append(self.recorder)
+        return self.recorder
+
+    def __exit__(self, *_: object) -> None:
+        _stack.recorders.pop()
+
+
+def recorders() -> list[Recorder]:
+    """The stack of recorders of this thread, innermost last."""
+    return _stack.recorders
+
+
+def recorder_of(values: Any) -> Recorder:
+    """The recorder of the first tensor among `values` (lists are searched), or else the current one."""
+    for value in values:
+        found = getattr(value, "recorder", None)
+        if found is not None:
+            return found
+        if isinstance(value, list | tuple):
+            for item in value:
+                found = getattr(item, "recorder", None)
+                if found is not None:
+                    return found
+    return _stack.recorders[-1] if _stack.recorders else _default[0]()

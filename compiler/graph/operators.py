@@ -1,0 +1,61 @@
+"""Python's operators and NumPy-like methods, for everything that ops accept: tensors, values and patterns.
+
+The functions behind them are registered by the ops (`opdef.METHODS`), since this layer knows no particular op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from staticgraph.compiler.graph.opdef import METHODS, PRIMITIVE_OPS
+
+
+def _binary(name: str, reverse: bool = False) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        return METHODS[name](other, self) if reverse else METHODS[name](self, other)
+
+    operator.__name__ = f"__{'r' if reverse else ''}{name}__"
+    return operator
+
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    def operator(self: Any) -> Any:
+        return METHODS[name](self)
+
+    operator.__name__ = f"__{name}__"
+    return operator
+
+
+class Operators:
+    """Arithmetic, comparison and indexing; methods such as `x.sum(axis=0)` through `opdef.METHODS`."""
+
+    __slots__ = ()
+    __array_ufunc__ = None  # so that `array + tensor` asks the tensor
+
+    __add__, __radd__ = _binary("add"), _binary("add", True)
+    __sub__, __rsub__ = _binary("sub"), _binary("sub", True)
+    __mul__, __rmul__ = _binary("mul"), _binary("mul", True)
+    __truediv__, __rtruediv__ = _binary("truediv"), _binary("truediv", True)
+    __floordiv__, __rfloordiv__ = _binary("floordiv"), _binary("floordiv", True)
+    __mod__, __rmod__ = _binary("mod"), _binary("mod", True)
+    __pow__, __rpow__ = _binary("pow"), _binary("pow", True)
+    __matmul__, __rmatmul__ = _binary("matmul"), _binary("matmul", True)
+    __and__, __rand__ = _binary("and"), _binary("and", True)
+    __or__, __ror__ = _binary("or"), _binary("or", True)
+    __xor__, __rxor__ = _binary("xor"), _binary("xor", True)
+    __lshift__, __rlshift__ = _binary("lshift"), _binary("lshift", True)
+    __rshift__, __rrshift__ = _binary("rshift"), _binary("rshift", True)
+    __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
+    __neg__, __abs__, __invert__ = _unary("neg"), _unary("abs"), _unary("invert")
+    __getitem__ = _binary("getitem")
+
+    def __getattr__(self, name: str) -> Any:
+        function = None if name.startswith("_") else METHODS.get(name)
+        if function is None:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return lambda *args, **kwargs: function(self, *args, **kwargs)
+
+    def read_scalar(self, name: str, args: tuple[Any, ...]) -> Any:
+        """A scalar body read as graph operations: see kernel/scalar.py."""
+        return PRIMITIVE_OPS[name](*args)

@@ -1,0 +1,343 @@
+"""Shapes: tuples of sizes in which None is an unknown size; None in place of the tuple is an unknown rank.
+
+`TensorShape` and `Dimension` are TF1's objects over such tuples, made when a user asks a tensor for its shape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.errors import RuleError, require
+
+Shape = tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """Element type and shape of a tensor."""
+
+    dtype: DType
+    shape: Shape | None
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every size is known."""
+        return self.shape is not None and None not in self.shape
+
+    @property
+    def static_shape(self) -> tuple[int, ...]:
+        """The shape where it is known in full, as in every compiled program."""
+        assert self.shape is not None and None not in self.shape, self
+        return self.shape  # type: ignore[return-value]
+
+    @property
+    def size(self) -> int:
+        """Number of elements of a static shape."""
+        return math.prod(self.static_shape)
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}{shape_text(self.shape)}"
+
+
+def shape_text(shape: Shape | None) -> str:
+    """`[2, ?]`, or `<unknown>`."""
+    return "<unknown>" if shape is None else f"[{', '.join('?' if n is None else str(n) for n in shape)}]"
+
+
+def broadcast(*shapes: Shape | None) -> Shape | None:
+    """The shape that NumPy's broadcasting gives; unknown sizes stay unknown unless another size decides."""
+    if any(s is None for s in shapes):
+        return None
+    known = [s for s in shapes if s is not None]
+    rank = max((len(s) for s in known), default=0)
+    out: list[int | None] = []
+    for axis in range(-rank, 0):
+        sizes = [s[axis] for s in known if len(s) >= -axis]
+        large = {n for n in sizes if n is not None and n != 1}
+        require(
+            len(large) <= 1,
+            f"shapes {' and '.join(map(shape_text, known))} do not broadcast: axis {axis} has sizes "
+            + " and ".join(str(n) for n in sizes if n not in (None, 1)),
+            hint="sizes must be equal, or one of them 1",
+        )
+        out.append(large.pop() if large else None if None in sizes else 1)
+    return tuple(out)
+
+
+def merge(a: Shape | None, b: Shape | None, what: str = "shapes") -> Shape | None:
+    """The most that is known from two descriptions of one shape; an error where they disagree."""
+    if a is None or b is None:
+        return b if a is None else a
+    fits = len(a) == len(b) and all(m is None or n is None or m == n for m, n in zip(a, b, strict=True))
+    require(fits, f"{what} {shape_text(a)} and {shape_text(b)} differ")
+    return tuple(n if m is None else m for m, n in zip(a, b, strict=True))
+
+
+def compatible(a: Shape | None, b: Shape | None) -> bool:
+    """Whether two shapes may be the same."""
+    try:
+        merge(a, b)
+    except RuleError:
+        return False
+    return True
+
+
+def normalize_axis(axis: int, rank: int, name: str = "axis") -> int:
+    """`axis` counted from the front; an error where it is out of range."""
+    require(-rank <= axis < max(rank, 1), f"{name} {axis} is out of range for a tensor of rank {rank}")
+    return axis + rank if axis < 0 else axis
+
+
+def normalize_axes(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """Sorted axes counted from the front; None means all."""
+    if axes is None:
+        return tuple(range(rank))
+    listed = (axes,) if isinstance(axes, int) else tuple(axes)
+    return tuple(sorted({normalize_axis(int(a), rank) for a in listed}))
+
+
+def as_shape(value: Any) -> Shape | None:
+    """A shape from what users write: None, a list with None for unknown sizes, a TensorShape, an int."""
+    if value is None:
+        return None
+    if isinstance(value, TensorShape):
+        return value.shape
+    if isinstance(value, Dimension):
+        return (value.value,)
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return tuple(_size(n) for n in value)
+    return (_size(value),)
+
+
+def _size(value: Any) -> int | None:
+    if isinstance(value, Dimension):
+        return value.value
+    if value is None:
+        return None
+    try:
+        size = value.__index__()
+    except AttributeError:
+        raise TypeError(f"{value!r} is not a size: a size is an integer or None") from None
+    if size == -1:
+        return None
+    if size < 0:
+        raise ValueError(f"a size must not be negative, and {size} is")
+    return int(size)
+
+
+class Dimension:
+    """One size of a `TensorShape`; `value` is an int, or None where unknown.
+
+    >>> from staticgraph.compiler.graph.shapes import Dimension
+    >>> int(Dimension(3)) * 2, (Dimension(None) * 2).value
+    (6, None)
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = _size(value)
+
+    def _with(self, other: Any, function: Any) -> Dimension:
+        other = other.value if isinstance(other, Dimension) else other
+        return Dimension(None if self.value is None or other is None else function(self.value, other))
+
+    def __add__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: a + b)
+
+    def __sub__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: a - b)
+
+    def __mul__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: a * b)
+
+    def __floordiv__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: a // b)
+
+    __div__ = __floordiv__
+
+    def __truediv__(self, other: Any) -> Dimension:
+        raise TypeError("use // to divide a Dimension")
+
+    def __mod__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: a % b)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __rsub__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: b - a)
+
+    def __rfloordiv__(self, other: Any) -> Dimension:
+        return self._with(other, lambda a, b: b // a)
+
+    def _compare(self, other: Any, function: Any) -> bool | None:
+        other = other.value if isinstance(other, Dimension) else other
+        return None if self.value is None or other is None else function(self.value, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._compare(other, lambda a, b: a == b)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._compare(other, lambda a, b: a != b)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare(other, lambda a, b: a < b)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare(other, lambda a, b: a <= b)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(other, lambda a, b: a > b)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(other, lambda a, b: a >= b)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __int__(self) -> int:
+        if self.value is None:
+            raise TypeError("this size is not known before the graph runs; use shape(x)[axis] in the graph")
+        return self.value
+
+    __index__ = __int__
+
+    def is_compatible_with(self, other: Any) -> bool:
+        other = Dimension(other).value if not isinstance(other, Dimension) else other.value
+        return self.value is None or other is None or self.value == other
+
+    def merge_with(self, other: Any) -> Dimension:
+        other = other if isinstance(other, Dimension) else Dimension(other)
+        if not self.is_compatible_with(other):
+            raise ValueError(f"sizes {self.value} and {other.value} differ")
+        return Dimension(other.value if self.value is None else self.value)
+
+    def __repr__(self) -> str:
+        return f"Dimension({self.value})"
+
+    def __str__(self) -> str:
+        return "?" if self.value is None else str(self.value)
+
+
+class TensorShape:
+    """The static shape of a tensor, in TF1's manner.
+
+    >>> from staticgraph.compiler.graph.shapes import TensorShape
+    >>> shape = TensorShape([None, 3])
+    >>> shape.as_list(), shape.ndims, shape[1].value, shape.is_fully_defined()
+    ([None, 3], 2, 3, False)
+    """
+
+    __slots__ = ("shape",)
+
+    def __init__(self, dims: Any = None) -> None:
+        self.shape = as_shape(dims)
+
+    @property
+    def ndims(self) -> int | None:
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def rank(self) -> int | None:
+        return self.ndims
+
+    @property
+    def dims(self) -> list[Dimension] | None:
+        return None if self.shape is None else [Dimension(n) for n in self.shape]
+
+    def as_list(self) -> list[int | None]:
+        """The sizes as a list with None for unknown ones. ValueError where the rank is unknown."""
+        if self.shape is None:
+            raise ValueError("as_list() of a shape of unknown rank")
+        return list(self.shape)
+
+    def num_elements(self) -> int | None:
+        known = self.shape is not None and None not in self.shape
+        return math.prod(self.shape) if known else None  # type: ignore[arg-type]
+
+    def is_fully_defined(self) -> bool:
+        return self.shape is not None and None not in self.shape
+
+    def assert_is_fully_defined(self) -> None:
+        if not self.is_fully_defined():
+            raise ValueError(f"shape {self} is not fully defined")
+
+    def is_compatible_with(self, other: Any) -> bool:
+        return compatible(self.shape, as_shape(other))
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        if not self.is_compatible_with(other):
+            raise ValueError(f"shapes {self} and {TensorShape(other)} are incompatible")
+
+    def merge_with(self, other: Any) -> TensorShape:
+        self.assert_is_compatible_with(other)
+        return TensorShape(merge(self.shape, as_shape(other)))
+
+    def concatenate(self, other: Any) -> TensorShape:
+        tail = as_shape(other)
+        return TensorShape(None if self.shape is None or tail is None else self.shape + tail)
+
+    def with_rank(self, rank: int) -> TensorShape:
+        return self.merge_with(TensorShape([None] * rank))
+
+    def assert_has_rank(self, rank: int) -> None:
+        if self.ndims not in (None, rank):
+            raise ValueError(f"shape {self} must have rank {rank}")
+
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        if self.ndims is not None and self.ndims < rank:
+            raise ValueError(f"shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        if self.ndims is not None and self.ndims > rank:
+            raise ValueError(f"shape {self} must have rank at most {rank}")
+        return self
+
+    def as_proto(self) -> str:
+        return str(self)
+
+    def __len__(self) -> int:
+        if self.shape is None:
+            raise ValueError("a shape of unknown rank has no length")
+        return len(self.shape)
+
+    def __bool__(self) -> bool:
+        return self.shape is not None
+
+    def __iter__(self) -> Iterator[Dimension]:
+        if self.shape is None:
+            raise ValueError("a shape of unknown rank cannot be iterated over")
+        return iter([Dimension(n) for n in self.shape])
+
+    def __getitem__(self, key: int | slice) -> Any:
+        if self.shape is None:
+            return TensorShape(None) if isinstance(key, slice) else Dimension(None)
+        return TensorShape(self.shape[key]) if isinstance(key, slice) else Dimension(self.shape[key])
+
+    def __eq__(self, other: Any) -> bool:
+        try:
+            return self.shape == as_shape(other)
+        except (TypeError, ValueError):
+            return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.shape)
+
+    def __repr__(self) -> str:
+        return f"TensorShape({self.dims})"
+
+    def __str__(self) -> str:
+        if self.shape is None:
+            return "<unknown>"
+        inner = ", ".join("?" if n is None else str(n) for n in self.shape)
+        return f"({inner},)" if len(self.shape) == 1 else f"({inner})"

@@ -1,0 +1,171 @@
+"""Operations and tensors of the user's graph, in TF1's manner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.errors import RuleError, ShapeError, layout
+from staticgraph.compiler.graph.opdef import METHODS, OpDef
+from staticgraph.compiler.graph.operators import Operators
+from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.graph.graph import Graph
+
+
+class Operation:
+    """A node of a `Graph`: an op used on tensors, with a name and the user's line."""
+
+    __slots__ = (
+        "graph", "definition", "name", "inputs", "operands", "attrs", "control_inputs", "outputs", "device",
+        "where", "id", "__weakref__",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        graph: Graph,
+        definition: OpDef,
+        name: str,
+        inputs: tuple[Tensor, ...],
+        operands: dict[str, Tensor],
+        attrs: dict[str, Any],
+        types: tuple[TensorType, ...],
+        control_inputs: tuple[Operation, ...],
+        device: str,
+        where: Provenance | None,
+        id: int,
+    ) -> None:
+        self.graph = graph
+        self.definition = definition
+        self.name = name
+        self.inputs = inputs  # tensor inputs, in the op's order
+        self.operands = operands  # operands given as tensors, by parameter
+        self.attrs = attrs  # attributes, and operands left at None
+        self.control_inputs = control_inputs
+        self.device = device
+        self.where = where
+        self.id = id  # position in the graph's order of construction
+        self.outputs = tuple(Tensor(self, i, t) for i, t in enumerate(types))
+
+    @property
+    def type(self) -> str:
+        """TensorFlow's name of the op, such as `MatMul`."""
+        return self.definition.tf
+
+    @property
+    def all_inputs(self) -> tuple[Tensor, ...]:
+        """Tensor inputs, then operands."""
+        return (*self.inputs, *self.operands.values())
+
+    @property
+    def traceback(self) -> list[tuple[str, int, str, str]]:
+        """The user's line as (file, line, function, text)."""
+        w = self.where
+        return [] if w is None else [(w.file, w.line, w.function, w.text)]
+
+    def get_attr(self, name: str) -> Any:
+        """An attribute by name. ValueError where there is none."""
+        if name not in self.attrs:
+            raise ValueError(f"operation {self.name} ({self.type}) has no attribute {name!r}")
+        return self.attrs[name]
+
+    def values(self) -> tuple[Tensor, ...]:
+        return self.outputs
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Run this operation in `session`, or in the default session."""
+        self.graph.session_for(session).run(self, feed_dict)
+
+    def __repr__(self) -> str:
+        return f"<sg.Operation '{self.name}' type={self.type}>"
+
+    def __str__(self) -> str:
+        inputs = ", ".join(t.name for t in self.all_inputs)
+        outputs = ", ".join(f"{t.name}: {t.type}" for t in self.outputs)
+        return f"{self.name} = {self.type}({inputs}) -> {outputs or 'nothing'}"
+
+
+class Tensor(Operators):
+    """One output of an operation: a value that exists when the graph runs."""
+
+    __slots__ = ("op", "value_index", "type", "__weakref__")
+
+    def __init__(self, op: Operation, value_index: int, type: TensorType) -> None:
+        self.op = op
+        self.value_index = value_index
+        self.type = type
+
+    @property
+    def graph(self) -> Graph:
+        return self.op.graph
+
+    @property
+    def recorder(self) -> Graph:
+        """Where ops on this tensor are recorded."""
+        return self.op.graph
+
+    @property
+    def name(self) -> str:
+        """`operation:index`."""
+        return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def dtype(self) -> DType:
+        return self.type.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape, with unknown sizes where they depend on what is fed."""
+        return TensorShape(self.type.shape)
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    @property
+    def device(self) -> str:
+        return self.op.device
+
+    def set_shape(self, shape: Any) -> None:
+        """Tell what is known of the shape; ShapeError where it contradicts what is known already."""
+        try:
+            merged = merge(self.type.shape, as_shape(shape), "the known shape and the given one:")
+        except RuleError as error:
+            raise ShapeError(layout(f"{self.name}: {error.what}", self.op.where)) from None
+        self.type = TensorType(self.type.dtype, merged)
+
+    def consumers(self) -> list[Operation]:
+        """The operations that have this tensor as an input."""
+        return [op for op in self.graph.get_operations() if any(t is self for t in op.all_inputs)]
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """The value of this tensor in `session`, or in the default session."""
+        return self.graph.session_for(session).run(self, feed_dict)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __iter__(self) -> Iterator[Tensor]:
+        shape = self.type.shape
+        if not shape or shape[0] is None:
+            raise TypeError(f"{self.name} has static shape {self.shape}: only a tensor of known length can be iterated")
+        return iter([METHODS["getitem"](self, i) for i in range(shape[0])])
+
+    def __len__(self) -> int:
+        raise TypeError(f"len({self.name}): use x.shape[0], or shape(x)[0] in the graph")
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"{self.name} has no truth value while the graph is built: "
+            "use `is not None` to ask whether it exists, and cond or where to decide by its value"
+        )
+
+    def __repr__(self) -> str:
+        return f"<sg.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    __str__ = __repr__

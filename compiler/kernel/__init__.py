@@ -1,0 +1,1 @@
+"""Kernels: loops over scalar expressions, all that a code generator sees."""

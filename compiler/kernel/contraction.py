@@ -1,0 +1,260 @@
+"""Contractions: which kernels are sums of products, and in what form a register-blocked generator wants them.
+
+Matrix products in all transposes, batched products, einsum, convolution and its gradients are all
+
+    result[d] = epilogue(sum over k of a[d, k] * b[d, k], other arrays at d)
+
+with a, b and the other arrays at affine positions of the domain d. `analyse` recognises this form in the
+stores of an unplaced kernel. It forgets axes: every access becomes a flat offset and a step per index,
+neighbouring indices that step through all arrays as one become one index, and each index gets a role by the
+operands that it moves:
+
+    lanes   runs along the vector lanes: unit step in the result, and moves b (exchanged with a if need be)
+    rows    moves only a; the accumulators are a tile of rows by lanes
+    outer   the remaining indices of the domain: loops around the tiles
+    k       the indices of the sum, outermost first
+
+A convolution of NHWC images with HWIO weights comes out as k = (kh, kw and ci in one), rows = ow, lanes = co.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+from staticgraph.compiler.graph.dtypes import DType, float32, float64
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Index,
+    Load,
+    Local,
+    Reduce,
+    Scalar,
+    free_indices,
+    substitute,
+    walk,
+)
+from staticgraph.compiler.kernel.stmt import Buffer, Store
+
+_FEW = 6  # fewer rows than this do not fill the registers
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where the elements of one access lie: `offset` elements from the start, and `steps` per index."""
+
+    buffer: str
+    dtype: DType
+    offset: int
+    steps: Mapping[Index, int]
+
+    def step(self, index: Index | None) -> int:
+        """Elements between neighbours along `index`; 0 if the access does not depend on it."""
+        return self.steps.get(index, 0) if index is not None else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contraction:
+    """Sums of products in normal form, see the module.
+
+    The values of `stores` are made of locals: `acc` is the sum, the others are elements of `loads`.
+    """
+
+    dtype: DType
+    acc: Local
+    a: Access
+    b: Access
+    rows: Index | None
+    lanes: Index
+    outer: tuple[Index, ...]
+    k: tuple[Index, ...]
+    stores: tuple[Store, ...]
+    targets: tuple[Access, ...]  # of the stores, one each
+    loads: Mapping[Local, Access]  # what the epilogue reads, by the name that the values have for it
+    buffers: Mapping[str, Buffer]
+
+    @property
+    def row_count(self) -> int:
+        """The extent of `rows`; 1 if there is no index that moves only a."""
+        return 1 if self.rows is None else self.rows.extent
+
+    @property
+    def depth(self) -> int:
+        """Number of products in each sum."""
+        n = 1
+        for index in self.k:
+            n *= index.extent
+        return n
+
+
+def affine(expr: Expr) -> tuple[int, dict[Index, int]] | None:
+    """`expr` as constant plus coefficients of indices; None if it is anything else.
+
+    >>> from staticgraph.compiler.kernel.scalar import cast
+    >>> i = Index("i", 4)
+    >>> affine(3 * i + 1 + i) == (1, {i: 4}), affine(i * i)
+    (True, None)
+    """
+    match expr:
+        case Const(value):
+            return int(value), {}
+        case Index():
+            return 0, {expr: 1}
+        case Scalar("neg", (x,)):
+            return _scaled(affine(x), -1)
+        case Scalar("cast", (x,), dtype) if dtype.is_integer and x.dtype.is_integer:
+            return affine(x)
+        case Scalar("add" | "sub" as op, (x, y)):
+            left, right = affine(x), _scaled(affine(y), 1 if op == "add" else -1)
+            if left is None or right is None:
+                return None
+            steps = dict(left[1])
+            for index, step in right[1].items():
+                steps[index] = steps.get(index, 0) + step
+            return left[0] + right[0], steps
+        case Scalar("mul", (Const(value), x) | (x, Const(value))):
+            return _scaled(affine(x), int(value))
+    return None
+
+
+def _scaled(form: tuple[int, dict[Index, int]] | None, by: int) -> tuple[int, dict[Index, int]] | None:
+    return form and (form[0] * by, {index: step * by for index, step in form[1].items()})
+
+
+def access(buffer: str, at: tuple[Expr, ...], buffers: Mapping[str, Buffer]) -> Access | None:
+    """The flat form of `buffer[at]`; None if a position is not affine."""
+    offset, steps = 0, dict[Index, int]()
+    for position, stride in zip(at, buffers[buffer].strides, strict=True):
+        form = affine(position)
+        if form is None:
+            return None
+        offset += form[0] * stride
+        for index, step in form[1].items():
+            steps[index] = steps.get(index, 0) + step * stride
+    moving = {index: step for index, step in steps.items() if step and index.extent != 1}
+    return Access(buffer, buffers[buffer].dtype, offset, moving)
+
+
+def analyse(
+    domain: tuple[Index, ...], stores: tuple[Store, ...], buffers: Mapping[str, Buffer]
+) -> Contraction | None:
+    """The normal form of `stores`, executed for all values of the indices `domain`; None if they have
+    another form.
+
+    The stored values must contain one sum, of products of two float32 or float64 elements; the rest of them
+    may use other elements at affine positions, but not the loop variables themselves. A buffer may be
+    updated in place: the positions read and written must then be the same.
+    """
+    product = _product(stores)
+    if product is None or any(index.extent == 0 for index in domain + product[0].axes):
+        return None
+    total, left, right = product
+    acc = Local("acc", total.dtype)
+    stores = tuple(replace(s, value=substitute(s.value, {total: acc})) for s in stores)
+    elements = _loads(stores)
+    names = [Local(f"x{n}", e.dtype) for n, e in enumerate(elements)]
+    targets = tuple(access(s.buffer, s.at, buffers) for s in stores)
+    found = tuple(access(e.buffer, e.at, buffers) for e in (left, right, *elements))
+    named: dict[Expr, Expr] = dict(zip(elements, names, strict=True))
+    stores = tuple(replace(s, value=substitute(s.value, named)) for s in stores)
+    if any(x is None for x in targets + found) or any(free_indices(s.value) for s in stores):
+        return None
+    operands, others = [x for x in found[:2] if x], [x for x in found[2:] if x]
+    written = [x for x in targets if x]
+    if not _independent(operands, others, written):
+        return None
+
+    accesses = operands + others + written
+    outside, accesses = _merge([i for i in domain if i.extent != 1], accesses)
+    inside, accesses = _merge([i for i in total.axes if i.extent != 1], accesses)
+    (a, b), others, written = accesses[:2], accesses[2 : 2 + len(others)], accesses[2 + len(others) :]
+    lanes = _lanes(outside, written)
+    if lanes is None or not (a.step(lanes) or b.step(lanes)):
+        return None
+    if a.step(lanes) and (not b.step(lanes) or (b.step(lanes) != 1 and a.step(lanes) == 1)):
+        a, b = b, a
+    rows = _rows([i for i in outside if i is not lanes and a.step(i) and not b.step(i)], written[0])
+    return Contraction(
+        total.dtype, acc, a, b, rows, lanes,
+        outer=tuple(i for i in outside if i is not lanes and i is not rows),
+        k=tuple(sorted(inside, key=lambda i: -max(abs(a.step(i)), abs(b.step(i))))),
+        stores=stores, targets=tuple(written), loads=dict(zip(names, others, strict=True)),
+        buffers=buffers,
+    )  # fmt: skip
+
+
+def _product(stores: tuple[Store, ...]) -> tuple[Reduce, Load, Load] | None:
+    """The one sum in the stored values, and the two elements that it multiplies."""
+    sums = [e for e in walk(*(s.value for s in stores)) if isinstance(e, Reduce)]
+    if len(sums) != 1 or sums[0].dtype not in (float32, float64):
+        return None
+    match sums[0]:
+        case Reduce(_, "add", Scalar("mul", (x, y))):
+            left, right = _operand(x), _operand(y)
+            return (sums[0], left, right) if left and right else None
+    return None
+
+
+def _operand(expr: Expr) -> Load | None:
+    match expr:
+        case Scalar("cast", (Load() as load,)):
+            expr = load
+    return expr if isinstance(expr, Load) and expr.dtype in (float32, float64) else None
+
+
+def _loads(stores: tuple[Store, ...]) -> list[Load]:
+    return [e for e in walk(*(s.value for s in stores)) if isinstance(e, Load)]
+
+
+def _independent(operands: list[Access], others: list[Access], written: list[Access]) -> bool:
+    """Whether no element is written before another position's value has read it."""
+    targets: dict[str, Access] = {}
+    for target in written:
+        if target.buffer in targets:
+            return False
+        targets[target.buffer] = target
+    if any(x.buffer in targets for x in operands):
+        return False
+    return all(x == targets.get(x.buffer, x) for x in others)
+
+
+def _merge(indices: list[Index], accesses: list[Access]) -> tuple[list[Index], list[Access]]:
+    """Make one index of two wherever every access steps over the second as often as the first has values."""
+    merged = True
+    while merged:
+        merged = False
+        for p, q in permutations(indices, 2):
+            if all(x.step(p) == x.step(q) * q.extent for x in accesses):
+                both = Index(f"{p.name}_{q.name}", p.extent * q.extent)
+                at = min(indices.index(p), indices.index(q))
+                indices = [i for i in indices if i not in (p, q)]
+                indices.insert(at, both)
+                accesses = [_joined(x, p, q, both) for x in accesses]
+                merged = True
+                break
+    return indices, accesses
+
+
+def _joined(x: Access, p: Index, q: Index, both: Index) -> Access:
+    steps = {index: step for index, step in x.steps.items() if index not in (p, q)}
+    if step := x.step(q):
+        steps[both] = step
+    return replace(x, steps=steps)
+
+
+def _lanes(indices: Iterable[Index], written: list[Access]) -> Index | None:
+    """The index along the vector lanes: the one with the shortest step through the first result."""
+    moving = [i for i in indices if written[0].step(i)]
+    return min(moving, key=lambda i: abs(written[0].step(i)), default=None)
+
+
+def _rows(candidates: list[Index], target: Access) -> Index | None:
+    """The index along the rows of a tile: the innermost of the result that has enough values, or else the
+    longest.
+    """
+    enough = [i for i in candidates if i.extent >= _FEW]
+    if enough:
+        return min(enough, key=lambda i: abs(target.step(i)))
+    return max(candidates, key=lambda i: i.extent, default=None)

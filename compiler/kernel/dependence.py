@@ -1,0 +1,127 @@
+"""Which loops may run their iterations in any order, or several at once.
+
+The iterations of a loop are independent if none writes what another reads or writes, other than the partial
+results of a reduction. For buffers this is a question about flat offsets. Split the offset of an access as
+
+    step * index + far + near          far: terms divisible by step*extent;  near: everything else
+
+If every two accesses of a written buffer have the same `step`, and their near parts differ by less than
+`step`, then two iterations can never meet: a difference of a whole number of `step*extent` cannot be made up
+by `step * (i - j)`, which is less than that, and a difference smaller than `step` cannot be either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from itertools import combinations_with_replacement
+
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
+from staticgraph.compiler.kernel.index import Affine, Range, linear, offset
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    If,
+    Let,
+    Loop,
+    Stmt,
+    Store,
+    Update,
+    While,
+    expressions,
+    statements,
+)
+
+
+def accesses(body: tuple[Stmt, ...]) -> list[Load | Store]:
+    """Every element that `body` reads or writes; an element that several statements read appears several
+    times.
+    """
+    found: list[Load | Store] = []
+    for stmt in statements(body):
+        found += [e for e in walk(*expressions(stmt)) if isinstance(e, Load)]
+        if isinstance(stmt, Store):
+            found.append(stmt)
+    return found
+
+
+def lane_locals(index: Index, body: tuple[Stmt, ...]) -> frozenset[Expr]:
+    """The locals whose values differ between the iterations of a loop over `index`, when all run in step."""
+    lanes: set[Expr] = {index} | {s.local for s in statements(body) if isinstance(s, Update)}
+    for stmt in statements(body):
+        if isinstance(stmt, Let) and any(e in lanes for e in walk(stmt.value)):
+            lanes.add(stmt.local)
+    return frozenset(lanes - {index})
+
+
+def reductions(loop: Loop) -> list[Update]:
+    """The updates in `loop` of locals that were defined outside it."""
+    inside = {s.local for s in statements(loop.body) if isinstance(s, Let)}
+    return [s for s in statements(loop.body) if isinstance(s, Update) and s.local not in inside]
+
+
+def obstacle(loop: Loop, buffers: dict[str, Buffer]) -> str | None:
+    """Why the iterations of `loop` cannot run in vector lanes, or None if they can."""
+    for stmt in statements(loop.body):
+        match stmt:
+            case While():
+                return "it contains a While"
+            case If():
+                return "it contains an If"
+            case Update(local, _, None):
+                return f"the update of {local.name} is not a step of a reduction"
+    if (name := _read_partial(loop)) is not None:
+        return f"{name} is read while it is being reduced"
+    touched = accesses(loop.body)
+    written = {a.buffer for a in touched if isinstance(a, Store)}
+    changing = _changing(loop, written)
+    for name in sorted(written):
+        positions = {offset(buffers[name], a.at).expr for a in touched if a.buffer == name}
+        pairs = combinations_with_replacement([linear(p) for p in positions], 2)
+        if not all(_apart(loop.index, a, b, changing) for a, b in pairs):
+            return f"iterations may meet at one element of {name}"
+    return None
+
+
+def _read_partial(loop: Loop) -> str | None:
+    """The name of a reduction local that `loop` also reads, other than to update it."""
+    partial: dict[Expr, int] = {}
+    for update in reductions(loop):
+        partial[update.local] = partial.get(update.local, 0) + 1
+    for stmt in statements(loop.body):
+        for node in walk(*expressions(stmt)):
+            if node in partial and not (isinstance(stmt, Update) and stmt.local is node):
+                return str(getattr(node, "name", node))
+    return None
+
+
+def _changing(loop: Loop, written: Set[str]) -> frozenset[Expr]:
+    """What has not one value throughout all iterations: indices and locals of the loop, elements of written
+    buffers.
+    """
+    found: set[Expr] = {loop.index}
+    for stmt in statements(loop.body):
+        match stmt:
+            case Loop(index):
+                found.add(index)
+            case Let(local) | Update(local):
+                found.add(local)
+        found |= {e for e in walk(*expressions(stmt)) if isinstance(e, Load) and e.buffer in written}
+    return frozenset(found)
+
+
+def _apart(index: Index, a: Affine, b: Affine, changing: Set[Expr]) -> bool:
+    """Whether `a` in one iteration and `b` in another are always different."""
+    if index.extent < 2:
+        return True
+    step = a.terms.get(index, 0)
+    if step == 0 or b.terms.get(index) != step:
+        return False
+    dependent = any(t is not index and index in walk(t) for form in (a, b) for t in form.terms)
+    fixed = {t for t, f in a.terms.items() if f == b.terms.get(t) and changing.isdisjoint(walk(t))}
+    period = abs(step) * index.extent
+
+    def near(form: Affine) -> Range:
+        terms = {t: f for t, f in form.terms.items() if t not in fixed and t is not index and f % period}
+        return Affine(terms, form.constant).range
+
+    (low_a, high_a), (low_b, high_b) = near(a), near(b)
+    return not dependent and max(high_a - low_b, high_b - low_a) < abs(step)

@@ -1,0 +1,277 @@
+"""Scalar expressions: what one element of a result is, in terms of elements of buffers.
+
+Expressions are interned: building the same expression twice gives the same object, so equality is identity, a
+shared sub-expression is one node of a DAG, and a table keyed by expression finds every use of it. Index
+arithmetic is made of the same expressions, with dtype int64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakValueDictionary
+
+from staticgraph.compiler.graph.dtypes import DType, bool_, int64
+
+_INTERNED: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
+
+
+class Expr:
+    """A scalar of some dtype. Python operators on expressions build `Scalar` expressions."""
+
+    __slots__ = ("dtype", "__weakref__")
+    __match_args__: tuple[str, ...] = ()
+    dtype: DType
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The expressions that this one is made of."""
+        return ()
+
+    def __add__(self, other: Any) -> Expr:
+        return READ("add", self, other)
+
+    def __radd__(self, other: Any) -> Expr:
+        return READ("add", other, self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return READ("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Expr:
+        return READ("sub", other, self)
+
+    def __mul__(self, other: Any) -> Expr:
+        return READ("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Expr:
+        return READ("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Expr:
+        return READ("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return READ("div", other, self)
+
+    def __floordiv__(self, other: Any) -> Expr:
+        return READ("floordiv", self, other)
+
+    def __mod__(self, other: Any) -> Expr:
+        return READ("floormod", self, other)
+
+    def __neg__(self) -> Expr:
+        return READ("neg", self)
+
+    def __and__(self, other: Any) -> Expr:
+        return READ("and", self, other)
+
+    def __or__(self, other: Any) -> Expr:
+        return READ("or", self, other)
+
+    def __xor__(self, other: Any) -> Expr:
+        return READ("xor", self, other)
+
+    def __invert__(self) -> Expr:
+        return READ("invert", self)
+
+    def __lshift__(self, other: Any) -> Expr:
+        return READ("shl", self, other)
+
+    def __rshift__(self, other: Any) -> Expr:
+        return READ("shr", self, other)
+
+    def __lt__(self, other: Any) -> Expr:
+        return READ("lt", self, other)
+
+    def __le__(self, other: Any) -> Expr:
+        return READ("le", self, other)
+
+    def __gt__(self, other: Any) -> Expr:
+        return READ("gt", self, other)
+
+    def __ge__(self, other: Any) -> Expr:
+        return READ("ge", self, other)
+
+    def __repr__(self) -> str:
+        from_fields = ", ".join(repr(getattr(self, name)) for name in self.__match_args__)
+        return f"{type(self).__name__}({from_fields})"
+
+
+def _unread(*_: Any) -> Any:
+    return NotImplemented
+
+
+# Set by kernel/scalar.py to the function that builds a scalar operation: the operators above need it, and it
+# needs Expr.
+READ: Callable[..., Any] = _unread
+
+
+def _intern(cls: type[Expr], key: tuple[Any, ...], dtype: DType, **fields: Any) -> Any:
+    key = (cls, *key)
+    found = _INTERNED.get(key)
+    if found is None:
+        found = object.__new__(cls)
+        object.__setattr__(found, "dtype", dtype)
+        for name, value in fields.items():
+            object.__setattr__(found, name, value)
+        _INTERNED[key] = found
+    return found
+
+
+class Const(Expr):
+    """A number of a dtype. Python int, float or bool."""
+
+    __slots__ = ("value",)
+    __match_args__ = ("value", "dtype")
+    value: int | float | bool
+
+    def __new__(cls, value: int | float | bool, dtype: DType) -> Const:
+        value = bool(value) if dtype is bool_ else int(value) if dtype.is_integer else float(value)
+        # 0.0 and -0.0 are equal and NaN is not equal to itself, hence the sign and the text in the key.
+        text = repr(value) if isinstance(value, float) and not math.isfinite(value) else value
+        return _intern(cls, (text, math.copysign(1, value), dtype), dtype, value=value)
+
+
+class Index(Expr):
+    """The variable of a loop: 0, 1, ..., extent - 1. Of dtype int64."""
+
+    __slots__ = ("name", "extent")
+    __match_args__ = ("name", "extent")
+    name: str
+    extent: int
+
+    def __new__(cls, name: str, extent: int) -> Index:
+        return _intern(cls, (name, extent), int64, name=name, extent=extent)
+
+
+class Local(Expr):
+    """A named value of the kernel: an accumulator, or a shared sub-expression."""
+
+    __slots__ = ("name",)
+    __match_args__ = ("name", "dtype")
+    name: str
+
+    def __new__(cls, name: str, dtype: DType) -> Local:
+        return _intern(cls, (name, dtype), dtype, name=name)
+
+
+class Load(Expr):
+    """The element of a buffer at a position: one int64 expression per axis of the buffer."""
+
+    __slots__ = ("buffer", "at")
+    __match_args__ = ("buffer", "at", "dtype")
+    buffer: str
+    at: tuple[Expr, ...]
+
+    def __new__(cls, buffer: str, at: tuple[Expr, ...], dtype: DType) -> Load:
+        return _intern(cls, (buffer, at, dtype), dtype, buffer=buffer, at=at)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.at
+
+
+class Scalar(Expr):
+    """A scalar primitive (`kernel/scalar.py`) applied to arguments."""
+
+    __slots__ = ("op", "args")
+    __match_args__ = ("op", "args", "dtype")
+    op: str
+    args: tuple[Expr, ...]
+
+    def __new__(cls, op: str, args: tuple[Expr, ...], dtype: DType) -> Scalar:
+        return _intern(cls, (op, args, dtype), dtype, op=op, args=args)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.args
+
+
+class Reduce(Expr):
+    """`value` combined over all values of the indices `axes`. `place` turns it into a loop that accumulates.
+
+    `combine` names a scalar primitive: add, mul, maximum, minimum, and, or. Its identity is
+    `identity(combine, dtype)`.
+    """
+
+    __slots__ = ("axes", "combine", "value")
+    __match_args__ = ("axes", "combine", "value")
+    axes: tuple[Index, ...]
+    combine: str
+    value: Expr
+
+    def __new__(cls, axes: tuple[Index, ...], combine: str, value: Expr) -> Reduce:
+        return _intern(cls, (axes, combine, value), value.dtype, axes=axes, combine=combine, value=value)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+
+def identity(combine: str, dtype: DType) -> Const:
+    """The neutral element of a combiner: 0 for add, -inf (or the least integer) for maximum, and so on."""
+    match combine:
+        case "add" | "or":
+            return Const(0, dtype)
+        case "mul" | "and":
+            return Const(1, dtype)
+        case "maximum":
+            return Const(-math.inf if dtype.is_floating else dtype.min, dtype)
+        case "minimum":
+            return Const(math.inf if dtype.is_floating else dtype.max, dtype)
+    raise ValueError(f"{combine} is not a combiner")
+
+
+def walk(*roots: Expr) -> list[Expr]:
+    """Every expression below `roots`, each once, arguments before users."""
+    done: dict[Expr, None] = {}
+    stack = list(reversed(roots))
+    while stack:
+        expr = stack[-1]
+        waiting = [c for c in expr.children if c not in done] if expr not in done else ()
+        if waiting:
+            stack.extend(reversed(waiting))
+        else:
+            done[stack.pop()] = None
+    return list(done)
+
+
+def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
+    """`expr` with other children."""
+    match expr:
+        case Load(buffer, _, dtype):
+            return Load(buffer, children, dtype)
+        case Scalar(op, _, dtype):
+            return Scalar(op, children, dtype)
+        case Reduce(axes, combine, _):
+            return Reduce(axes, combine, children[0])
+    return expr
+
+
+def substitute(expr: Expr, table: dict[Expr, Expr]) -> Expr:
+    """`expr` with every expression in `table` replaced. Replacements are not searched again."""
+    done = dict(table)
+    for node in walk(expr):
+        if node not in done:
+            children = tuple(done[c] for c in node.children)
+            done[node] = node if children == node.children else rebuild(node, children)
+    return done[expr]
+
+
+def free_table(*roots: Expr) -> dict[Expr, frozenset[Index]]:
+    """For every expression below `roots`: the loop variables that it reads and does not bind itself."""
+    table: dict[Expr, frozenset[Index]] = {}
+    for node in walk(*roots):
+        match node:
+            case Index():
+                table[node] = frozenset((node,))
+            case Reduce(axes, _, value):
+                table[node] = table[value] - frozenset(axes)
+            case _:
+                table[node] = frozenset().union(*(table[c] for c in node.children))
+    return table
+
+
+def free_indices(expr: Expr) -> frozenset[Index]:
+    """The loop variables that `expr` reads and does not bind itself."""
+    return free_table(expr)[expr]

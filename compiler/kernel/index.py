@@ -1,0 +1,315 @@
+"""Index arithmetic: positions as integer combinations of loop variables, simplified by what ranges tell.
+
+Building a kernel composes positions: a reshape divides a flat position, the next one multiplies it back.
+Every loop variable has a known range, so nearly all of that falls away:
+
+    (i0*6 + i1) // 6                 ->  i0                            for i1 < 6
+    (i0*6 + i1) % 6                  ->  i1
+    (i // 4) // 3                    ->  i // 12
+    (i // 12)*12 + (i // 4 % 3)*4 + i % 4   ->  i
+    minimum(maximum(i, 0), 9)        ->  i                             for i < 10
+    select(i < 10, a, b)             ->  a                             for i < 10
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container
+from dataclasses import dataclass, field
+
+from staticgraph.compiler.graph.dtypes import DType, bool_, int64
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce, Scalar, rebuild, walk
+from staticgraph.compiler.kernel.stmt import Buffer
+
+Range = tuple[int | float, int | float]
+UNKNOWN: Range = (-math.inf, math.inf)
+_DECIDE = {
+    "lt": lambda a, b: True if a[1] < b[0] else False if a[0] >= b[1] else None,
+    "le": lambda a, b: True if a[1] <= b[0] else False if a[0] > b[1] else None,
+    "gt": lambda a, b: True if a[0] > b[1] else False if a[1] <= b[0] else None,
+    "ge": lambda a, b: True if a[0] >= b[1] else False if a[1] < b[0] else None,
+    "eq": lambda a, b: (
+        False if a[1] < b[0] or a[0] > b[1] else True if a[0] == a[1] == b[0] == b[1] else None
+    ),
+    "ne": lambda a, b: (
+        True if a[1] < b[0] or a[0] > b[1] else False if a[0] == a[1] == b[0] == b[1] else None
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """`constant` plus a sum of terms, each an integer times an expression that is not such a sum itself.
+
+    The expressions are mostly loop variables; anything else (`i // 3`, a loaded index, a local) is kept as a
+    whole.
+    """
+
+    terms: dict[Expr, int] = field(default_factory=dict)
+    constant: int = 0
+
+    def __add__(self, other: Affine) -> Affine:
+        terms = dict(self.terms)
+        for term, factor in other.terms.items():
+            terms[term] = terms.get(term, 0) + factor
+        return Affine({t: f for t, f in terms.items() if f}, self.constant + other.constant)
+
+    def times(self, factor: int) -> Affine:
+        """This form multiplied by an integer."""
+        return Affine({t: f * factor for t, f in self.terms.items() if factor}, self.constant * factor)
+
+    def stride(self, index: Index, varying: Container[Expr] = ()) -> int | None:
+        """How far the value moves when `index` grows by one; None if that is not the same everywhere.
+
+        `varying` are the locals whose values depend on `index`.
+        """
+        for term in self.terms:
+            if term is not index and any(e is index or e in varying for e in walk(term)):
+                return None
+        return self.terms.get(index, 0)
+
+    @property
+    def range(self) -> Range:
+        """The least and the greatest value."""
+        low: int | float = self.constant
+        high: int | float = self.constant
+        for term, factor in self.terms.items():
+            ends = [_times(end, factor) for end in bounds(term)]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    @property
+    def expr(self) -> Expr:
+        """The form as an expression, the same object for equal forms: greater factors first."""
+        order = sorted(self.terms.items(), key=lambda t: (t[1] < 0, -abs(t[1]), getattr(t[0], "name", "~")))
+        added = [term if factor == 1 else term * factor for term, factor in order if factor > 0]
+        taken = [term if factor == -1 else term * -factor for term, factor in order if factor < 0]
+        if self.constant > 0 or not self.terms:
+            added.append(Const(self.constant, int64))
+        elif self.constant < 0:
+            taken.append(Const(-self.constant, int64))
+        out = added.pop(0) if added else -taken.pop(0)
+        for term in added:
+            out = out + term
+        for term in taken:
+            out = out - term
+        return out
+
+
+def linear(expr: Expr) -> Affine:
+    """An int64 expression as an affine form over whatever terms it has."""
+    table: dict[Expr, Affine] = {}
+    for node in walk(expr):
+        if node.dtype is int64:
+            table[node] = _form(node, table)
+    return table[expr]
+
+
+def affine(expr: Expr) -> Affine | None:
+    """An int64 expression as an affine form over loop variables alone, or None if it is not one."""
+    form = linear(expr)
+    return form if all(isinstance(term, Index) for term in form.terms) else None
+
+
+def offset(buffer: Buffer, at: tuple[Expr, ...]) -> Affine:
+    """The place of an element in its row-major buffer, counted in elements."""
+    flat = Affine()
+    for position, stride in zip(at, buffer.strides, strict=True):
+        flat += linear(position).times(stride)
+    return linear(simplify_index(flat.expr))
+
+
+def bounds(expr: Expr) -> Range:
+    """The least and the greatest value of an integer or bool expression, infinite where unknown.
+
+    Arithmetic on positions is taken not to overflow int64; other integers wrap, and a range that could is
+    unknown.
+    """
+    table: dict[Expr, Range] = {}
+    for node in walk(expr):
+        table[node] = _within(node.dtype, _range(node, table))
+    return table[expr]
+
+
+def simplify_index(expr: Expr) -> Expr:
+    """`expr` with the index arithmetic in it, also below loads and comparisons, in its simplest form."""
+    done: dict[Expr, Expr] = {}
+    for node in walk(expr):
+        children = tuple(done[c] for c in node.children)
+        same = node if children == node.children else rebuild(node, children)
+        done[node] = _simplest(same) if isinstance(same, Scalar | Index) else same
+    return done[expr]
+
+
+def _form(node: Expr, table: dict[Expr, Affine]) -> Affine:
+    match node:
+        case Const(value):
+            return Affine({}, int(value))
+        case Index(_, 1):
+            return Affine()
+        case Scalar("add", (a, b)):
+            return table[a] + table[b]
+        case Scalar("sub", (a, b)):
+            return table[a] + table[b].times(-1)
+        case Scalar("neg", (a,)):
+            return table[a].times(-1)
+        case Scalar("mul", (a, b)) if not table[b].terms:
+            return table[a].times(table[b].constant)
+        case Scalar("mul", (a, b)) if not table[a].terms:
+            return table[b].times(table[a].constant)
+    return Affine({node: 1})
+
+
+def _times(end: int | float, factor: int | float) -> int | float:
+    return 0 if factor == 0 or end == 0 else end * factor
+
+
+def _within(dtype: DType, found: Range) -> Range:
+    if dtype.is_bool:
+        return max(found[0], 0), min(found[1], 1)
+    if not dtype.is_integer:
+        return UNKNOWN
+    low, high = int(dtype.min), int(dtype.max)
+    if low <= found[0] and found[1] <= high:
+        return found
+    # Half a range is still worth having for positions, as between the two steps of a clamp.
+    return (found if math.inf in found or -math.inf in found else UNKNOWN) if dtype is int64 else (low, high)
+
+
+def _range(node: Expr, table: dict[Expr, Range]) -> Range:
+    match node:
+        case Const(value) if not isinstance(value, float):
+            return int(value), int(value)
+        case Index(_, extent):
+            return 0, max(extent - 1, 0)
+        case Reduce():
+            return UNKNOWN
+        case Scalar(op, args):
+            ranges = [table[a] for a in args]
+        case _:
+            return UNKNOWN
+    match op, ranges:
+        case "add", [a, b]:
+            return a[0] + b[0], a[1] + b[1]
+        case "sub", [a, b]:
+            return a[0] - b[1], a[1] - b[0]
+        case "neg", [a]:
+            return -a[1], -a[0]
+        case "mul", [a, b]:
+            ends = [_times(x, y) for x in a for y in b]
+            return min(ends), max(ends)
+        case "floordiv", [a, (divisor, same)] if divisor == same and divisor > 0:
+            return _floor(a[0], divisor), _floor(a[1], divisor)
+        case "floormod", [a, (divisor, same)] if divisor == same and divisor > 0:
+            return a if a[0] >= 0 and a[1] < divisor else (0, divisor - 1)
+        case "minimum", [a, b]:
+            return min(a[0], b[0]), min(a[1], b[1])
+        case "maximum", [a, b]:
+            return max(a[0], b[0]), max(a[1], b[1])
+        case "select", [_, a, b]:
+            return min(a[0], b[0]), max(a[1], b[1])
+        case "cast", [a] if args[0].dtype.is_integer or args[0].dtype.is_bool:
+            return a
+    return UNKNOWN
+
+
+def _floor(value: int | float, divisor: int | float) -> int | float:
+    return value if math.isinf(value) else value // divisor
+
+
+def _simplest(node: Expr) -> Expr:
+    match node:
+        case Index(_, 1):
+            return Const(0, int64)
+        case Scalar("add" | "sub" | "mul" | "neg", _, dtype) if dtype is int64:
+            return _sum(node)
+        case Scalar("floordiv" | "truncdiv" as op, (a, Const(int(n))), dtype) if dtype is int64 and n > 0:
+            return _quotient(linear(a), n) if _divisible(op, a) else node
+        case Scalar("floormod" | "truncmod" as op, (a, Const(int(n))), dtype) if dtype is int64 and n > 0:
+            return _remainder(linear(a), n) if _divisible(op, a) else node
+        case Scalar("minimum" | "maximum" as op, (a, b), dtype) if dtype.is_integer:
+            x, y = bounds(a), bounds(b)
+            if x[1] <= y[0]:
+                return a if op == "minimum" else b
+            return (b if op == "minimum" else a) if y[1] <= x[0] else node
+        case Scalar("lt" | "le" | "gt" | "ge" | "eq" | "ne" as op, (a, b)) if a.dtype.is_integer:
+            decided = _DECIDE[op](bounds(a), bounds(b))
+            return node if decided is None else Const(decided, bool_)
+        case Scalar("and" | "or" as op, (a, b), dtype) if dtype is bool_:
+            for known, other in ((a, b), (b, a)):
+                if isinstance(known, Const):
+                    return other if known.value == (op == "and") else known
+        case Scalar("invert", (Const(value),), dtype) if dtype is bool_:
+            return Const(not value, bool_)
+        case Scalar("select", (Const(condition), a, b)):
+            return a if condition else b
+        case Scalar("select", (_, a, b)) if a is b:
+            return a
+        case Scalar("cast", (Const(value, source),), dtype) if source.is_integer and dtype is int64:
+            return Const(value, int64)
+        case Scalar("cast", (Scalar("cast", (a,), middle),), dtype) if dtype is int64 and a.dtype is int64:
+            # There and back through a narrower type, as for positions that were computed in int32.
+            if middle.is_integer and middle.min <= bounds(a)[0] and bounds(a)[1] <= middle.max:
+                return a
+    return node
+
+
+def _sum(node: Expr) -> Expr:
+    """A sum in canonical order. Sums of loaded data are left alone: spelled out, they would be computed
+    repeatedly.
+    """
+    form = linear(node)
+    if form.terms and not any(isinstance(e, Index) for term in form.terms for e in walk(term)):
+        return node
+    return _recombined(form).expr
+
+
+def _recombined(form: Affine) -> Affine:
+    """`form` with every `c*n*(x // n) + c*(x % n)` written `c*x`."""
+    for term, factor in form.terms.items():
+        if isinstance(term, Scalar) and term.op == "floormod" and isinstance(term.args[1], Const):
+            x, n = term.args[0], int(term.args[1].value)
+            quotient = linear(_simplest(x // n))
+            if quotient.terms and all(form.terms.get(t) == f * n * factor for t, f in quotient.terms.items()):
+                rest = form + Affine({term: -factor}) + quotient.times(-n * factor)
+                return _recombined(rest + linear(x).times(factor))
+    return form
+
+
+def _divisible(op: str, dividend: Expr) -> bool:
+    low, high = bounds(dividend)
+    return low >= (0 if op.startswith("trunc") else int64.min) and high <= int64.max
+
+
+def _split(form: Affine, n: int) -> tuple[Affine, Affine]:
+    """`form` as `n*whole + rest`, with the constant of `rest` in 0..n-1."""
+    whole = Affine({t: f // n for t, f in form.terms.items() if f % n == 0}, form.constant // n)
+    return whole, Affine({t: f for t, f in form.terms.items() if f % n}, form.constant % n)
+
+
+def _quotient(form: Affine, n: int) -> Expr:
+    whole, rest = _split(form, n)
+    low, high = rest.range
+    if _floor(low, n) == _floor(high, n):
+        return (whole + Affine({}, int(low // n))).expr
+    common = math.gcd(n, *rest.terms.values())
+    rest, n = Affine({t: f // common for t, f in rest.terms.items()}, rest.constant // common), n // common
+    match rest.expr:
+        case Scalar("floordiv", (x, Const(m))) if m > 0:
+            return (whole + linear(_quotient(linear(x), int(m) * n))).expr
+        case x:
+            return (whole + linear(x // n)).expr
+
+
+def _remainder(form: Affine, n: int) -> Expr:
+    _, rest = _split(form, n)
+    low, high = rest.range
+    if _floor(low, n) == _floor(high, n):
+        return (rest + Affine({}, -n * int(low // n))).expr
+    match rest.expr:
+        case Scalar("floormod", (x, Const(m))) if m % n == 0:
+            return _remainder(linear(x), n)
+    common = math.gcd(n, *rest.terms.values())
+    left = rest.constant % common
+    rest = Affine({t: f // common for t, f in rest.terms.items()}, rest.constant // common)
+    return (linear(rest.expr % (n // common)).times(common) + Affine({}, left)).expr

@@ -1,0 +1,165 @@
+"""Statements and kernels: loops over scalar expressions.
+
+A `Kernel` is all that a code generator sees. `Reduce` may appear in the stored values of a freshly built
+kernel; after `place` there is none, only loops that update locals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.expr import Expr, Index, Local, Scalar
+
+
+class LoopKind(Enum):
+    """How the iterations of a loop may run."""
+
+    SERIAL = "serial"  # one after the other
+    SIMD = "simd"  # in vector lanes: iterations are independent, or only combine into reduction locals
+    PARALLEL = "parallel"  # independent of each other: may be split among threads or GPU blocks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """`body` for every value of `index`."""
+
+    index: Index
+    body: tuple[Stmt, ...]
+    kind: LoopKind = LoopKind.SERIAL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Let:
+    """Define `local`, visible in the rest of the enclosing body and in loops inside it."""
+
+    local: Local
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Update:
+    """Give `local`, defined by an enclosing `Let`, a new value.
+
+    `combine` names the combiner when this is a step of a reduction, `local = combine(local, rest)`: then the
+    iterations of a SIMD loop may each keep a partial result. None: an ordinary assignment.
+    """
+
+    local: Local
+    value: Expr
+    combine: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store:
+    """Write one element of a buffer."""
+
+    buffer: str
+    at: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class While:
+    """Repeat `body` while `condition` holds; it is tested before each round."""
+
+    condition: Expr
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If:
+    """`body` where `condition` holds."""
+
+    condition: Expr
+    body: tuple[Stmt, ...]
+
+
+Stmt = Loop | Let | Update | Store | While | If
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """An array that a kernel reads or writes: row-major, `shape` known."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    written: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements between neighbours along each axis."""
+        out, step = [], 1
+        for extent in reversed(self.shape):
+            out.append(step)
+            step *= extent
+        return tuple(reversed(out))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """Loops over named buffers, in the order of the arguments of the compiled function.
+
+    A buffer that is read and written is written only at the positions that the same iteration has read,
+    unless the body is serial: only then may an argument alias another.
+    """
+
+    name: str
+    buffers: dict[str, Buffer]
+    body: tuple[Stmt, ...]
+
+
+def expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions that `stmt` itself evaluates, without those of statements inside it."""
+    match stmt:
+        case Let(_, value) | Update(_, value):
+            return (value,)
+        case Store(_, at, value):
+            return (*at, value)
+        case While(condition, _) | If(condition, _):
+            return (condition,)
+    return ()
+
+
+def inner(stmt: Stmt) -> tuple[Stmt, ...]:
+    """The statements directly inside `stmt`."""
+    return stmt.body if isinstance(stmt, Loop | While | If) else ()
+
+
+def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement of `body`, those inside others included, in the order of the text."""
+    for stmt in body:
+        yield stmt
+        yield from statements(inner(stmt))
+
+
+def rewrite(body: tuple[Stmt, ...], change: Callable[[Expr], Expr]) -> tuple[Stmt, ...]:
+    """`body` with every expression `e` of every statement replaced by `change(e)`.
+
+    A step of a reduction stays one: its two operands are changed each by itself.
+    """
+
+    def rewritten(stmt: Stmt) -> Stmt:
+        match stmt:
+            case Loop():
+                return replace(stmt, body=rewrite(stmt.body, change))
+            case Update(_, Scalar(op, args, dtype), combine) if combine is not None:
+                return replace(stmt, value=Scalar(op, tuple(change(a) for a in args), dtype))
+            case Let() | Update():
+                return replace(stmt, value=change(stmt.value))
+            case Store(buffer, at, value):
+                return Store(buffer, tuple(change(a) for a in at), change(value))
+            case While() | If():
+                return replace(stmt, condition=change(stmt.condition), body=rewrite(stmt.body, change))
+
+    return tuple(rewritten(stmt) for stmt in body)

@@ -1,0 +1,1 @@
+"""From a Function of fused groups to a Program: kernels, their order, and their memory."""

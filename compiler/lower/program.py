@@ -1,0 +1,98 @@
+"""A program: kernels in order over numbered memory, with every address known up to the bases of a few slots.
+
+A run has one table of pointers. The first three slots are the arena (everything that lives only during the run),
+scratch memory of kernels, and the pool of constants; then come the arguments, then the fetched results, then the new
+values of variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from staticgraph.compiler.graph.function import Node
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
+
+ARENA, SCRATCH, CONSTANTS, ARGUMENTS = 0, 1, 2, 3
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Memory: `offset` bytes after the base of a slot."""
+
+    slot: int
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """A kernel as its stores, before any decision about loops: what both the loop and the product generator take."""
+
+    domain: tuple[Index, ...]
+    stores: tuple[Store, ...]
+    buffers: tuple[tuple[str, Buffer], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel over its buffers. `nodes` are the graph nodes that it computes."""
+
+    work: Loops | Kernel
+    args: tuple[Ref, ...]
+    nodes: tuple[Node, ...]
+    reads: tuple[Ref, ...]
+    writes: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """`size` bytes from one place to another."""
+
+    target: Ref
+    source: Ref
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A call of an op's NumPy meaning, from inside the program."""
+
+    function: Callable[..., Any]
+    attrs: dict[str, Any]
+    inputs: tuple[tuple[Ref, TensorType], ...]
+    outputs: tuple[tuple[Ref, TensorType], ...]
+    node: Node
+
+
+Instruction = Launch | Copy | HostCall
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a device runs for one step."""
+
+    instructions: tuple[Instruction, ...]
+    arguments: tuple[TensorType, ...]
+    results: tuple[TensorType, ...]  # fetches, then new values
+    fetches: int
+    in_place: frozenset[int]  # arguments that their new value overwrites
+    arena: int  # bytes
+    constants: bytes
+
+    @property
+    def first_result(self) -> int:
+        """The slot of the first result."""
+        return ARGUMENTS + len(self.arguments)
+
+    @property
+    def slots(self) -> int:
+        return self.first_result + len(self.results)
+
+
+def padded(size: int) -> int:
+    """`size` bytes rounded up to the alignment of buffers."""
+    return -(-size // ALIGNMENT) * ALIGNMENT

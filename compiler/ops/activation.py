@@ -1,0 +1,113 @@
+"""Activation functions. Their bodies are free of branches and of overflow: `exp` is only taken where it is at most 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, REAL
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.ops.complex_numbers import holomorphic
+from staticgraph.compiler.ops.kinds import elementwise
+from staticgraph.compiler.ops.logic import select
+from staticgraph.compiler.ops.samples import reals
+
+# Mean 0 and variance 1 are a fixed point of `selu` with these constants (Klambauer et al. 2017).
+SELU_SCALE = 1.0507009873554804934193349852946
+SELU_ALPHA = 1.6732632423543772848170429916717
+
+
+@elementwise(
+    tf="Relu", numpy=lambda x: np.maximum(x, x.dtype.type(0)), dtypes=REAL, samples=reals(),
+    grad=lambda g, y, x: (select(y > 0, g, 0),),
+)  # fmt: skip
+def relu(features: Any) -> Any:
+    """max(x, 0). NaN stays NaN; the gradient at 0 is 0."""
+    return scalar.maximum(features, 0)
+
+
+@elementwise(
+    tf="Relu6", numpy=lambda x: np.clip(x, x.dtype.type(0), x.dtype.type(6)), dtypes=REAL,
+    samples=reals(-3, 9), grad=lambda g, y, x: (select((y > 0) & (y < 6), g, 0),),
+)  # fmt: skip
+def relu6(features: Any) -> Any:
+    """min(max(x, 0), 6)."""
+    return scalar.minimum(scalar.maximum(features, 0), 6)
+
+
+def _leaky(x: np.ndarray, alpha: float) -> np.ndarray:
+    return np.where(x > 0, x, x * x.dtype.type(alpha))
+
+
+@elementwise(
+    tf="LeakyRelu", numpy=_leaky, dtypes=FLOATING, samples=reals(attrs=[{"alpha": 0.2}, {"alpha": 0.01}]),
+    grad=lambda g, y, x, alpha: (select(x > 0, g, g * alpha),),
+)  # fmt: skip
+def leaky_relu(features: Any, *, alpha: float = 0.2) -> Any:
+    """x where it is positive, alpha * x elsewhere."""
+    return scalar.select(features > 0, features, features * alpha)
+
+
+@elementwise(
+    tf="Elu", numpy=lambda x: np.where(x < 0, np.expm1(x), x), dtypes=FLOATING, samples=reals(-4, 4),
+    grad=lambda g, y, x: (select(y < 0, g * (y + 1.0), g),),
+)  # fmt: skip
+def elu(features: Any) -> Any:
+    """x, and exp(x) - 1 where x is negative."""
+    return scalar.select(features < 0, scalar.expm1(scalar.minimum(features, 0)), features)
+
+
+def _selu(x: np.ndarray) -> np.ndarray:
+    return (SELU_SCALE * np.where(x < 0, SELU_ALPHA * np.expm1(x), x)).astype(x.dtype)
+
+
+@elementwise(
+    tf="Selu", numpy=_selu, dtypes=FLOATING, samples=reals(-4, 4),
+    grad=lambda g, y, x: (select(y < 0, g * (y + SELU_SCALE * SELU_ALPHA), g * SELU_SCALE),),
+)  # fmt: skip
+def selu(features: Any) -> Any:
+    """The scaled exponential linear unit: scale * x, and scale * alpha * (exp(x) - 1) where x is negative.
+
+    scale = 1.0507... and alpha = 1.6732... keep mean 0 and variance 1 from layer to layer.
+    """
+    negative = SELU_SCALE * SELU_ALPHA * scalar.expm1(scalar.minimum(features, 0))
+    return scalar.select(features < 0, negative, features * SELU_SCALE)
+
+
+@elementwise(
+    tf="Softplus", numpy=lambda x: np.logaddexp(x, x.dtype.type(0)), dtypes=FLOATING, samples=reals(-6, 6),
+    grad=lambda g, y, x: (g * sigmoid(x),),
+)  # fmt: skip
+def softplus(features: Any) -> Any:
+    """log(1 + exp(x)), finite for every finite x."""
+    return scalar.maximum(features, 0) + scalar.log1p(scalar.exp(-scalar.abs(features)))
+
+
+def _softsign_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
+    scale = 1.0 + abs(x)
+    return (g / (scale * scale),)
+
+
+@elementwise(
+    tf="Softsign", numpy=lambda x: x / (1 + np.abs(x)), dtypes=FLOATING, samples=reals(-4, 4),
+    grad=_softsign_grad,
+)  # fmt: skip
+def softsign(features: Any) -> Any:
+    """x / (1 + |x|)."""
+    return features / (1 + scalar.abs(features))
+
+
+def _logistic(x: np.ndarray) -> np.ndarray:
+    wide = np.result_type(x, np.float64)
+    return (1 / (1 + np.exp(-x.astype(wide)))).astype(x.dtype)
+
+
+@elementwise(
+    tf="Sigmoid", numpy=_logistic, dtypes=FLOATING | COMPLEX, samples=reals(-8, 8),
+    grad=holomorphic(lambda g, y, x: (g * y * (1.0 - y),)),
+)  # fmt: skip
+def sigmoid(x: Any) -> Any:
+    """The logistic function, 1 / (1 + exp(-x))."""
+    decay = scalar.exp(-scalar.abs(x))
+    return scalar.select(x < 0, decay, 1) / (1 + decay)

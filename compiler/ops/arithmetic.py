@@ -1,0 +1,179 @@
+"""Sums, products and what is made of them, on corresponding elements.
+
+Divisions are in division.py, powers in exponential.py.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC, REAL, SIGNED, DType
+from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.graph.shapes import TensorType, merge
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.ops.complex_numbers import complex_abs, holomorphic
+from staticgraph.compiler.ops.kinds import elementwise
+from staticgraph.compiler.ops.logic import select
+from staticgraph.compiler.ops.samples import Sample, real, reals
+
+
+@elementwise(
+    tf="Add", numpy=np.add, dtypes=NUMERIC, primitive="add", commutes=True, samples=reals(),
+    grad=lambda g, y, a, b: (g, g),
+)  # fmt: skip
+def add(x: Any, y: Any) -> Any:
+    """x + y, element by element."""
+    return x + y
+
+
+@elementwise(
+    tf="Sub", numpy=np.subtract, dtypes=NUMERIC, primitive="sub", samples=reals(),
+    grad=lambda g, y, a, b: (g, -g),
+)  # fmt: skip
+def subtract(x: Any, y: Any) -> Any:
+    """x - y, element by element."""
+    return x - y
+
+
+@elementwise(
+    tf="Mul", numpy=np.multiply, dtypes=NUMERIC, primitive="mul", commutes=True, samples=reals(),
+    grad=holomorphic(lambda g, y, a, b: (g * b, g * a)),
+)  # fmt: skip
+def multiply(x: Any, y: Any) -> Any:
+    """x * y, element by element."""
+    return x * y
+
+
+@elementwise(
+    tf="MulNoNan", numpy=lambda x, y: np.where(y == 0, np.zeros_like(y), x * y), dtypes=FLOATING,
+    samples=reals(), grad=lambda g, y, a, b: (multiply_no_nan(g, b), multiply_no_nan(a, g)),
+)  # fmt: skip
+def multiply_no_nan(x: Any, y: Any) -> Any:
+    """x * y, and 0 where y is 0 even if x is infinite or NaN."""
+    return scalar.select(scalar.eq(y, 0), 0, x * y)
+
+
+@elementwise(
+    tf="Fma", numpy=lambda x, y, z: x * y + z, dtypes=FLOATING, primitive="fma", samples=reals(),
+    grad=lambda g, y, a, b, c: (g * b, g * a, g),
+)  # fmt: skip
+def fma(x: Any, y: Any, z: Any) -> Any:
+    """x * y + z, rounded once."""
+    return scalar.fma(x, y, z)
+
+
+def _summands(*types: TensorType) -> DType:
+    shape = types[0].shape
+    for t in types[1:]:
+        shape = merge(shape, t.shape, "the shapes of the summands must be equal:")
+    return types[0].dtype
+
+
+@elementwise(
+    tf="AddN", numpy=lambda *inputs: reduce(np.add, inputs), result=_summands, dtypes=NUMERIC,
+    samples=[Sample(real(2, 3), real(2, 3), real(2, 3)), Sample(real(), real()), Sample(real(5)), Sample(real(0), real(0))],
+    grad=lambda g, y, *inputs: (g,) * len(inputs),
+)  # fmt: skip
+def add_n(*inputs: Any) -> Any:
+    """The sum of a list of tensors of one shape, added from the first to the last."""
+    return reduce(operator.add, inputs)
+
+
+@elementwise(
+    tf="Neg", numpy=np.negative, dtypes=SIGNED | COMPLEX, primitive="neg", samples=reals(),
+    grad=lambda g, y, x: (-g,),
+)  # fmt: skip
+def negative(x: Any) -> Any:
+    """-x, element by element."""
+    return -x
+
+
+@elementwise(
+    tf="Abs", numpy=np.abs, dtypes=REAL, primitive="abs", samples=reals(), grad=lambda g, y, x: (g * sign(x),)
+)
+def abs_(x: Any) -> Any:
+    """The absolute value of real numbers. Its gradient at 0 is 0."""
+    return scalar.abs(x)
+
+
+@elementwise(
+    tf="Sign", numpy=lambda x: (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype), dtypes=REAL,
+    samples=reals(), grad=lambda g, y, x: (g * 0,),
+)  # fmt: skip
+def sign(x: Any) -> Any:
+    """-1, 0 or 1 as x is negative, zero or positive; 0 where x is NaN."""
+    return scalar.cast(x > 0, x.dtype) - scalar.cast(x < 0, x.dtype)
+
+
+@elementwise(
+    tf="Square", numpy=np.square, dtypes=NUMERIC, samples=reals(),
+    grad=holomorphic(lambda g, y, x: (g * x * 2,)),
+)  # fmt: skip
+def square(x: Any) -> Any:
+    """x * x, element by element."""
+    return x * x
+
+
+def _difference_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    half = g * (a - b) * 2
+    return half, -half
+
+
+@elementwise(
+    tf="SquaredDifference", numpy=lambda x, y: np.square(x - y), dtypes=REAL, commutes=True, samples=reals(),
+    grad=_difference_grad,
+)  # fmt: skip
+def squared_difference(x: Any, y: Any) -> Any:
+    """(x - y) * (x - y), element by element."""
+    d = x - y
+    return d * d
+
+
+def _chosen_grad(g: Any, first: Any) -> tuple[Any, Any]:
+    """All of `g` to the one that was chosen; where the two are equal, to the first."""
+    return select(first, g, 0), select(first, 0, g)
+
+
+@elementwise(
+    tf="Maximum", numpy=np.maximum, dtypes=REAL, primitive="maximum", samples=reals(),
+    grad=lambda g, y, a, b: _chosen_grad(g, a >= b),
+)  # fmt: skip
+def maximum(x: Any, y: Any) -> Any:
+    """The larger of x and y; NaN where either is NaN. Where they are equal the gradient goes to x."""
+    return scalar.maximum(x, y)
+
+
+@elementwise(
+    tf="Minimum", numpy=np.minimum, dtypes=REAL, primitive="minimum", samples=reals(),
+    grad=lambda g, y, a, b: _chosen_grad(g, a <= b),
+)  # fmt: skip
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller of x and y; NaN where either is NaN. Where they are equal the gradient goes to x."""
+    return scalar.minimum(x, y)
+
+
+@elementwise(
+    tf="Copysign", numpy=np.copysign, dtypes=FLOATING, primitive="copysign", samples=reals(),
+    differentiable=(0,), grad=lambda g, y, x, s: (g * sign(x) * sign(y), None),
+)  # fmt: skip
+def copysign(x: Any, sign_of: Any) -> Any:
+    """The absolute value of x with the sign of `sign_of`."""
+    return scalar.copysign(x, sign_of)
+
+
+def absolute(x: Any, name: str | None = None) -> Any:
+    """The absolute value, which for complex numbers is the modulus."""
+    if hasattr(x, "dtype") and x.dtype.is_complex:
+        return complex_abs(x, name=name or "Abs")
+    return abs_(x, name=name)
+
+
+method("add")(partial(add, name="add"))
+method("sub")(partial(subtract, name="sub"))
+method("mul")(partial(multiply, name="mul"))
+method("neg")(negative)
+method("abs")(absolute)

@@ -1,0 +1,287 @@
+"""Ops that write rectangular pieces side by side: concat, stack and the paddings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import ANY, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis, shape_text
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.ops.kinds import Piece, View, assembly, movement
+from staticgraph.compiler.ops.samples import Sample, real
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+def _concat_type(*values: TensorType, axis: int) -> TensorType:
+    require(values, "there is nothing to join")
+    known = [v.shape for v in values if v.shape is not None]
+    if not known:
+        return TensorType(values[0].dtype, None)
+    rank = len(known[0])
+    require(rank > 0, "numbers cannot be joined along an axis", hint="use stack to make a vector of them")
+    require(all(len(s) == rank for s in known), f"the ranks differ: {' and '.join(shape_text(s) for s in known)}")
+    axis = normalize_axis(axis, rank)
+    rest: Any = known[0][:axis] + known[0][axis + 1 :]
+    for s in known:
+        rest = merge(rest, s[:axis] + s[axis + 1 :], f"axes other than {axis} must agree, and")
+    sizes = [None if v.shape is None else v.shape[axis] for v in values]
+    total = None if None in sizes else sum(n for n in sizes if n is not None)
+    return TensorType(values[0].dtype, (*rest[:axis], total, *rest[axis:]))
+
+
+def _concat_static(types: list[TensorType], values: list[Any], axis: int) -> Any:
+    """Vectors with unknown entries join as such; the length of each must be known."""
+    if all(v is not None and not isinstance(v, tuple) for v in values):
+        return np.concatenate(values, axis)
+    if any(t.rank != 1 or t.shape == (None,) for t in types):
+        return None
+    parts = [(None,) * t.static_shape[0] if v is None else tuple(v) for t, v in zip(types, values, strict=True)]
+    return tuple(n for part in parts for n in part)
+
+
+def _concat_grad(g: Any, y: Any, *values: Any, axis: int) -> Any:
+    made = ops.split_v(g, size_splits=tuple(v.shape[axis] for v in values), axis=axis, num_split=len(values))
+    return made if isinstance(made, tuple) else (made,)
+
+
+@assembly(
+    tf="ConcatV2", type=_concat_type, numpy=lambda *values, axis: np.concatenate(values, axis), operands=("axis",),
+    dtypes=ANY, static=_concat_static, grad=_concat_grad,
+    samples=[Sample(real(2, 3), real(2, 4), axis=1), Sample(real(2), real(3), real(1), axis=0),
+             Sample(real(2, 1, 3), real(2, 2, 3), axis=-2), Sample(real(0, 3), real(2, 3), axis=0), Sample(real(3), axis=0)],
+)  # fmt: skip
+def concat(*values: View, axis: int) -> list[Piece]:
+    """Tensors joined along an existing axis, in which alone their shapes may differ."""
+    axis = normalize_axis(axis, values[0].rank)
+    pieces, start = [], 0
+    for value in values:
+        offset = tuple(start if d == axis else 0 for d in range(value.rank))
+        pieces.append(Piece(offset, value.shape, value.__getitem__))
+        start += value.shape[axis]
+    return pieces
+
+
+def _stack_type(*values: TensorType, axis: int = 0) -> TensorType:
+    require(values, "there is nothing to stack")
+    shape = None
+    for v in values:
+        shape = merge(shape, v.shape, "all shapes must be equal, and")
+    if shape is None:
+        return TensorType(values[0].dtype, None)
+    axis = normalize_axis(axis, len(shape) + 1)
+    return TensorType(values[0].dtype, (*shape[:axis], len(values), *shape[axis:]))
+
+
+def _stack_static(types: list[TensorType], values: list[Any], axis: int = 0) -> Any:
+    """A vector of numbers of which only some are known."""
+    if all(v is not None and not isinstance(v, tuple) for v in values):
+        return np.stack(values, axis)
+    return tuple(None if v is None else np.asarray(v).item() for v in values) if types[0].rank == 0 else None
+
+
+def _stack_grad(g: Any, y: Any, *values: Any, axis: int = 0) -> Any:
+    made = ops.unstack(g, num=len(values), axis=axis)
+    return made if isinstance(made, tuple) else (made,)
+
+
+@assembly(
+    tf="Pack", type=_stack_type, numpy=lambda *values, axis=0: np.stack(values, axis), dtypes=ANY,
+    static=_stack_static, grad=_stack_grad,
+    samples=[Sample(real(2, 3), real(2, 3)), Sample(real(2, 3), real(2, 3), real(2, 3), axis=1),
+             Sample(real(), real()), Sample(real(2), real(2), axis=-1), Sample(real(0), real(0))],
+)  # fmt: skip
+def stack(*values: View, axis: int = 0) -> list[Piece]:
+    """Tensors of one shape joined along a new axis."""
+    rank = values[0].rank + 1
+    axis = normalize_axis(axis, rank)
+
+    def piece(k: int, value: View) -> Piece:
+        offset = tuple(k if d == axis else 0 for d in range(rank))
+        shape = (*value.shape[:axis], 1, *value.shape[axis:])
+        return Piece(offset, shape, lambda at: value[at[:axis] + at[axis + 1 :]])
+
+    return [piece(k, value) for k, value in enumerate(values)]
+
+
+@method("stack")
+def _pack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
+    return stack(list(values), axis=axis, name=name)
+
+
+def embedded(
+    inner: Sequence[int], low: Sequence[int], high: Sequence[int], interior: Sequence[int],
+    element: Callable[[tuple[Expr, ...]], Expr], filler: Expr,
+) -> list[Piece]:
+    """Pieces of an array with `low` fillers before, `high` after and `interior` between the elements of an inner one.
+
+    Disjoint boxes: along each axis the parts without elements are filled over the full extent of the later axes, and
+    only the part with elements is divided further.
+    """
+    full = [a + n + max(n - 1, 0) * gap + b for n, a, b, gap in zip(inner, low, high, interior, strict=True)]
+    pieces: list[Piece] = []
+
+    def fill(axis: int, start: int, count: int, step: int) -> None:
+        rest = full[axis + 1 :]
+        offset = (*low[:axis], start, *(0 for _ in rest))
+        shape = (*inner[:axis], count, *rest)
+        steps = (*(gap + 1 for gap in interior[:axis]), step, *(1 for _ in rest))
+        if math.prod(shape):
+            pieces.append(Piece(offset, shape, lambda at: filler, steps))
+
+    for axis, (n, a, b, gap) in enumerate(zip(inner, low, high, interior, strict=True)):
+        fill(axis, 0, a, 1)
+        for k in range(gap):
+            fill(axis, a + 1 + k, max(n - 1, 0), gap + 1)
+        fill(axis, full[axis] - b, b, 1)
+    if math.prod(inner):
+        pieces.append(Piece(tuple(low), tuple(inner), element, tuple(gap + 1 for gap in interior)))
+    return pieces
+
+
+def _padded(tensor: TensorType, paddings: Any) -> TensorType:
+    if paddings is None or tensor.shape is None:
+        rank = tensor.rank if paddings is None else len(paddings)
+        return TensorType(tensor.dtype, None if rank is None else (None,) * rank)
+    fits = len(paddings) == len(tensor.shape) and all(np.shape(p) == (2,) for p in paddings)
+    require(fits, f"paddings must be one pair for each of the {len(tensor.shape)} axes, not {paddings}")
+    require(all(p >= 0 for pair in paddings for p in pair), f"paddings {paddings} must not be negative")
+    sizes = zip(tensor.shape, paddings, strict=True)
+    return TensorType(tensor.dtype, tuple(None if n is None else n + a + b for n, (a, b) in sizes))
+
+
+def _unpadded(g: Any, tensor: Any, paddings: Pairs) -> Any:
+    return ops.slice(g, begin=tuple(a for a, _ in paddings), size=tensor.shape)
+
+
+def _pad_v2_grad(g: Any, y: Any, tensor: Any, constant_values: Any, paddings: Pairs) -> tuple[Any, Any]:
+    inside = _unpadded(g, tensor, paddings)
+    return inside, ops.reduce_sum(g) - ops.reduce_sum(inside)
+
+
+_PADDINGS = [
+    Sample(real(2, 3), paddings=((1, 0), (2, 1))), Sample(real(4), paddings=((0, 3),)),
+    Sample(real(2, 2, 2), paddings=((0, 0), (1, 1), (0, 2))), Sample(real(0, 2), paddings=((1, 1), (0, 0))),
+    Sample(real(), paddings=()),
+]  # fmt: skip
+
+
+@assembly(
+    tf="Pad", type=_padded, operands=("paddings",), partial=("paddings",), dtypes=ANY, samples=_PADDINGS,
+    numpy=lambda tensor, paddings: np.pad(tensor, paddings) if paddings else np.array(tensor),
+    grad=lambda g, y, tensor, paddings: (_unpadded(g, tensor, paddings),),
+)  # fmt: skip
+def pad(tensor: View, *, paddings: Any) -> list[Piece]:
+    """The tensor with paddings[i] = (before, after) zeros along axis i."""
+    none = (0,) * tensor.rank
+    before, after = tuple(a for a, _ in paddings), tuple(b for _, b in paddings)
+    return embedded(tensor.shape, before, after, none, tensor.__getitem__, Const(0, tensor.dtype))
+
+
+def _pad_v2(tensor: np.ndarray, constant_values: np.ndarray, paddings: Pairs) -> np.ndarray:
+    return np.pad(tensor, paddings, constant_values=constant_values) if paddings else np.array(tensor)
+
+
+@assembly(
+    tf="PadV2", type=lambda tensor, value, paddings: _padded(tensor, paddings), numpy=_pad_v2, grad=_pad_v2_grad,
+    operands=("paddings",), partial=("paddings",), dtypes=ANY,
+    samples=[Sample(*s.draws, real(), **s.attrs) for s in _PADDINGS],
+)  # fmt: skip
+def pad_v2(tensor: View, constant_values: View, *, paddings: Any) -> list[Piece]:
+    """The tensor with paddings[i] = (before, after) copies of a number along axis i."""
+    none = (0,) * tensor.rank
+    before, after = tuple(a for a, _ in paddings), tuple(b for _, b in paddings)
+    return embedded(tensor.shape, before, after, none, tensor.__getitem__, constant_values[()])
+
+
+def _interior_type(x: TensorType, low: Any, high: Any, interior: Any) -> TensorType:
+    if x.shape is None:
+        return x
+    sizes = zip(x.shape, low, high, interior, strict=True)
+    return TensorType(
+        x.dtype, tuple(None if n is None else a + n + max(n - 1, 0) * gap + b for n, a, b, gap in sizes)
+    )
+
+
+def _interior(x: np.ndarray, low: Any, high: Any, interior: Any) -> np.ndarray:
+    sizes = list(zip(x.shape, low, high, interior, strict=True))
+    out = np.zeros([a + n + max(n - 1, 0) * gap + b for n, a, b, gap in sizes], x.dtype)
+    out[tuple(slice(a, a + n * (gap + 1) - gap if n else a, gap + 1) for n, a, b, gap in sizes)] = x
+    return out
+
+
+def _interior_grad(g: Any, y: Any, x: Any, low: Any, high: Any, interior: Any) -> tuple[Any]:
+    ends = tuple(a + max(n - 1, 0) * (gap + 1) + min(n, 1) for n, a, gap in zip(x.shape, low, interior, strict=True))
+    return (ops.strided_slice(g, begin=low, end=ends, strides=tuple(gap + 1 for gap in interior)),)
+
+
+@assembly(
+    tf="InteriorPad", type=_interior_type, numpy=_interior, grad=_interior_grad, dtypes=ANY,
+    samples=[Sample(real(2, 3), low=(1, 0), high=(0, 2), interior=(0, 1)),
+             Sample(real(4), low=(2,), high=(0,), interior=(2,)), Sample(real(1, 2), low=(0, 0), high=(1, 0), interior=(3, 0)),
+             Sample(real(), low=(), high=(), interior=())],
+)  # fmt: skip
+def interior_pad(x: View, *, low: Any, high: Any, interior: Any) -> list[Piece]:
+    """Zeros before, after and between the elements along each axis: the adjoint of a slice with steps."""
+    return embedded(x.shape, low, high, interior, x.__getitem__, Const(0, x.dtype))
+
+
+def _mirror_type(tensor: TensorType, paddings: Any, mode: str) -> TensorType:
+    made = _padded(tensor, paddings)
+    if tensor.shape is not None and paddings is not None:
+        for axis, (n, pair) in enumerate(zip(tensor.shape, paddings, strict=True)):
+            most = None if n is None else n - 1 if mode == "REFLECT" else n
+            require(most is None or max(pair) <= most,
+                    f"axis {axis} of size {n} can be padded by at most {most} in mode {mode}, not {max(pair)}")  # fmt: skip
+    return made
+
+
+def _mirror_grad(g: Any, y: Any, tensor: Any, paddings: Pairs, mode: str) -> tuple[Any]:
+    """Each mirrored strip is turned around and added where it came from, one axis after the other."""
+    edge = 1 if mode == "REFLECT" else 0
+    for axis, (a, b) in enumerate(paddings):
+        n = tensor.shape[axis]
+        total = _strip(g, axis, a, n)
+        for start, count, place in ((0, a, edge), (a + n, b, n - edge - b)):
+            if count:
+                turned = ops.reverse(_strip(g, axis, start, count), axis=(axis,))
+                around = tuple((place, n - place - count) if d == axis else (0, 0) for d in range(len(paddings)))
+                total = total + pad(turned, paddings=around)
+        g = total
+    return (g,)
+
+
+def _strip(g: Any, axis: int, start: int, count: int) -> Any:
+    begin = tuple(start if d == axis else 0 for d in range(len(g.shape)))
+    return ops.slice(g, begin=begin, size=tuple(count if d == axis else n for d, n in enumerate(g.shape)))
+
+
+def _mirror(tensor: np.ndarray, paddings: Pairs, mode: str) -> np.ndarray:
+    return np.pad(tensor, paddings, mode=mode.lower()) if paddings else np.array(tensor)  # type: ignore[call-overload]
+
+
+@movement(
+    tf="MirrorPad", type=_mirror_type, numpy=_mirror, operands=("paddings",), partial=("paddings",), dtypes=ANY,
+    grad=_mirror_grad,
+    samples=[Sample(real(3, 4), paddings=((1, 2), (0, 3)), mode="REFLECT"),
+             Sample(real(3, 4), paddings=((3, 2), (0, 4)), mode="SYMMETRIC"),
+             Sample(real(5), paddings=((4, 4),), mode="REFLECT"), Sample(real(1), paddings=((1, 1),), mode="SYMMETRIC")],
+)  # fmt: skip
+def mirror_pad(at: tuple[Expr, ...], tensor: View, *, paddings: Any, mode: str) -> Expr:
+    """The tensor continued by its mirror image; in mode REFLECT the mirror lies on the outermost elements."""
+    edge = 1 if mode == "REFLECT" else 0
+
+    def reflected(i: Expr, before: int, n: int) -> Expr:
+        j = i - before
+        j = scalar.maximum(j, edge - 1 - j)
+        return scalar.minimum(j, Const(2 * n - 1 - edge, int64) - j)
+
+    return tensor[tuple(reflected(i, a, n) for i, (a, _), n in zip(at, paddings, tensor.shape, strict=True))]

@@ -1,0 +1,74 @@
+"""Operations on the bits of integers; on truth values where they mean the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import BOOLEAN, INTEGER
+from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.ops.kinds import elementwise
+from staticgraph.compiler.ops.samples import reals
+
+BITS = INTEGER | BOOLEAN
+
+
+@elementwise(
+    tf="BitwiseAnd", numpy=np.bitwise_and, dtypes=BITS, primitive="and", commutes=True, differentiable=False,
+    samples=reals(-100, 100),
+)  # fmt: skip
+def bitwise_and(x: Any, y: Any) -> Any:
+    """The bits that are set in both x and y."""
+    return x & y
+
+
+@elementwise(
+    tf="BitwiseOr", numpy=np.bitwise_or, dtypes=BITS, primitive="or", commutes=True, differentiable=False,
+    samples=reals(-100, 100),
+)  # fmt: skip
+def bitwise_or(x: Any, y: Any) -> Any:
+    """The bits that are set in x or y or both."""
+    return x | y
+
+
+@elementwise(
+    tf="BitwiseXor", numpy=np.bitwise_xor, dtypes=BITS, primitive="xor", commutes=True, differentiable=False,
+    samples=reals(-100, 100),
+)  # fmt: skip
+def bitwise_xor(x: Any, y: Any) -> Any:
+    """The bits in which x and y differ."""
+    return x ^ y
+
+
+@elementwise(
+    tf="Invert", numpy=np.invert, dtypes=BITS, primitive="invert", differentiable=False,
+    samples=reals(-100, 100),
+)  # fmt: skip
+def invert(x: Any) -> Any:
+    """The bits of x, each flipped."""
+    return ~x
+
+
+def _amount(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.clip(y, 0, 8 * x.dtype.itemsize - 1).astype(y.dtype)
+
+
+@method("lshift")
+@elementwise(
+    tf="LeftShift", numpy=lambda x, y: np.left_shift(x, _amount(x, y)), dtypes=INTEGER, primitive="shl",
+    differentiable=False, samples=reals(-100, 100, (-2, 70)),
+)  # fmt: skip
+def left_shift(x: Any, y: Any) -> Any:
+    """x * 2 ** y without the bits that do not fit; y is clamped to what the type can be shifted by."""
+    return x << y
+
+
+@method("rshift")
+@elementwise(
+    tf="RightShift", numpy=lambda x, y: np.right_shift(x, _amount(x, y)), dtypes=INTEGER, primitive="shr",
+    differentiable=False, samples=reals(-100, 100, (-2, 70)),
+)  # fmt: skip
+def right_shift(x: Any, y: Any) -> Any:
+    """x / 2 ** y rounded down; y is clamped to what the type can be shifted by."""
+    return x >> y

@@ -1,0 +1,72 @@
+"""Comparisons of corresponding elements, and questions about single numbers. All give bool."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL
+from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.ops.kinds import predicate
+from staticgraph.compiler.ops.samples import reals
+
+
+@predicate(tf="Equal", numpy=np.equal, dtypes=ANY, primitive="eq", commutes=True, samples=reals())
+def equal(x: Any, y: Any) -> Any:
+    """Whether x == y, element by element. NaN equals nothing."""
+    return scalar.eq(x, y)
+
+
+@predicate(tf="NotEqual", numpy=np.not_equal, dtypes=ANY, primitive="ne", commutes=True, samples=reals())
+def not_equal(x: Any, y: Any) -> Any:
+    """Whether x != y, element by element."""
+    return scalar.ne(x, y)
+
+
+@method("lt")
+@predicate(tf="Less", numpy=np.less, dtypes=REAL, primitive="lt", samples=reals())
+def less(x: Any, y: Any) -> Any:
+    """Whether x < y, element by element."""
+    return scalar.lt(x, y)
+
+
+@method("le")
+@predicate(tf="LessEqual", numpy=np.less_equal, dtypes=REAL, primitive="le", samples=reals())
+def less_equal(x: Any, y: Any) -> Any:
+    """Whether x <= y, element by element."""
+    return scalar.le(x, y)
+
+
+@method("gt")
+@predicate(tf="Greater", numpy=np.greater, dtypes=REAL, primitive="gt", samples=reals())
+def greater(x: Any, y: Any) -> Any:
+    """Whether x > y, element by element."""
+    return scalar.gt(x, y)
+
+
+@method("ge")
+@predicate(tf="GreaterEqual", numpy=np.greater_equal, dtypes=REAL, primitive="ge", samples=reals())
+def greater_equal(x: Any, y: Any) -> Any:
+    """Whether x >= y, element by element."""
+    return scalar.ge(x, y)
+
+
+@predicate(tf="IsNan", numpy=np.isnan, dtypes=FLOATING, samples=reals())
+def is_nan(x: Any) -> Any:
+    """Whether x is NaN."""
+    return scalar.ne(x, x)
+
+
+@predicate(tf="IsInf", numpy=np.isinf, dtypes=FLOATING, samples=reals())
+def is_inf(x: Any) -> Any:
+    """Whether x is infinite, of either sign."""
+    return scalar.eq(scalar.abs(x), math.inf)
+
+
+@predicate(tf="IsFinite", numpy=np.isfinite, dtypes=FLOATING, samples=reals())
+def is_finite(x: Any) -> Any:
+    """Whether x is neither infinite nor NaN."""
+    return scalar.lt(scalar.abs(x), math.inf)

@@ -1,0 +1,347 @@
+"""Convolutions as TensorFlow has them: padding, data formats, depthwise filters, and the gradients as ops of their own.
+
+A family of three ops is closed under differentiation: convolution, its gradient by the input and its gradient by the
+filter are each linear in two tensors, and the derivatives of each are the other two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import FLOATING
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
+from staticgraph.compiler.ops.convolution import conv_filter, conv_transposed, conv_valid
+from staticgraph.compiler.ops.kinds import composite
+from staticgraph.compiler.ops.samples import Sample, real
+from staticgraph.compiler.ops.windows import Window, check_padding, positions, window
+
+Ints = tuple[int, ...]
+_PADDINGS = ("SAME", "VALID", "EXPLICIT")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The attributes of a convolution, in the order of its data format as users write them."""
+
+    strides: Ints
+    padding: str
+    explicit_paddings: Ints
+    data_format: str
+    dilations: Ints
+
+    @property
+    def channels_first(self) -> bool:
+        return self.data_format.startswith("NC")
+
+    @property
+    def to_last(self) -> Ints:
+        """The permutation of axes from the data format to channels last."""
+        rank = len(self.strides)
+        return (0, *range(2, rank), 1) if self.channels_first else tuple(range(rank))
+
+    def space(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Of one value per axis those of the spatial axes."""
+        return tuple(values[2:] if self.channels_first else values[1:-1])
+
+    def ordered(self, batch: Any, space: Sequence[Any], channels: Any) -> tuple[Any, ...]:
+        """One value per axis, in the order of the data format."""
+        return (batch, channels, *space) if self.channels_first else (batch, *space, channels)
+
+    def extra(self) -> list[tuple[int, int]]:
+        """Explicit padding of the spatial axes."""
+        if self.padding != "EXPLICIT":
+            return [(0, 0)] * (len(self.strides) - 2)
+        pairs = list(zip(self.explicit_paddings[::2], self.explicit_paddings[1::2], strict=True))
+        return list(self.space(pairs))
+
+    def windows(self, space: Ints, taps: Ints) -> list[Window]:
+        per_axis = zip(space, taps, self.space(self.strides), self.space(self.dilations), self.extra(), strict=True)
+        return [window(n, k, s, d, self.padding, extra) for n, k, s, d, extra in per_axis]
+
+    def check(self, rank: int) -> None:
+        """For type rules: what has to hold of the attributes alone."""
+        formats = {4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}[rank]
+        require(self.data_format in formats, f"data_format {self.data_format!r} is none of {', '.join(formats)}")
+        check_padding(self.padding, _PADDINGS)
+        for name in ("strides", "dilations"):
+            values = getattr(self, name)
+            require(len(values) == rank, f"{name} {values} has {len(values)} entries, {rank} are needed")
+            require(min(values) > 0, f"{name} {values} must be positive")
+            one = self.ordered(values[0], [1] * (rank - 2), values[1 if self.channels_first else -1])
+            require(set(one) == {1}, f"{name} {values} must be 1 along batch and channels")
+        wanted = 2 * rank if self.padding == "EXPLICIT" else 0
+        count = len(self.explicit_paddings)
+        require(count == wanted, f"explicit_paddings has {count} entries, {wanted} are needed with {self.padding!r}")
+
+
+def _output_shape(x: Shape, w: Shape, layer: Layer, depthwise: bool) -> Shape:
+    channels = x[1] if layer.channels_first else x[-1]
+    require(
+        channels is None or w[-2] is None or channels == w[-2],
+        f"the input has {channels} channels and the filter takes {w[-2]}",
+        hint=f"the filter is {shape_text(w)}: height, width, input channels, "
+        + ("multiplier" if depthwise else "output channels"),
+    )
+    taps, space = w[:-2], layer.space(x)
+    per_axis = zip(space, taps, layer.space(layer.strides), layer.space(layer.dilations), layer.extra(), strict=True)
+    counts = [positions(n, k, s, d, layer.padding, extra) for n, k, s, d, extra in per_axis]
+    if depthwise:
+        inputs = channels if channels is not None else w[-2]
+        return layer.ordered(x[0], counts, None if inputs is None or w[-1] is None else inputs * w[-1])
+    return layer.ordered(x[0], counts, w[-1])
+
+
+# What the ops do, in NumPy: one tap at a time
+
+
+def _taps(w: Ints, layer: Layer, space: Ints) -> Any:
+    """For each tap its index, and the slices of the padded input that it meets at all positions."""
+    windows = layer.windows(space, w[:-2])
+    for tap in product(*(range(k) for k in w[:-2])):
+        starts = [t * axis.dilation for t, axis in zip(tap, windows, strict=True)]
+        meets = [slice(a, a + (x.count - 1) * x.stride + 1, x.stride) for a, x in zip(starts, windows, strict=True)]
+        yield tap, (slice(None), *meets)
+
+
+def _padded(x: np.ndarray, layer: Layer, taps: Ints) -> np.ndarray:
+    x = x.transpose(layer.to_last).astype(np.float64)
+    return np.pad(x, [(0, 0), *((a.before, a.after) for a in layer.windows(x.shape[1:-1], taps)), (0, 0)])
+
+
+def _split(y: np.ndarray, multiplier: int) -> np.ndarray:
+    """Channels of a depthwise result as [input channel, multiplier]."""
+    return y.reshape(*y.shape[:-1], y.shape[-1] // max(1, multiplier), multiplier)
+
+
+class _Reference:
+    """The three ops of a family in NumPy."""
+
+    def __init__(self, depthwise: bool) -> None:
+        self.depthwise = depthwise
+
+    def forward(self, x: np.ndarray, w: np.ndarray, **attrs: Any) -> np.ndarray:
+        layer = Layer(**attrs)
+        padded = _padded(x, layer, w.shape[:-2])
+        y: Any = 0.0
+        for tap, meets in _taps(w.shape, layer, layer.space(x.shape)):
+            seen = padded[meets]
+            y = y + ((seen[..., None] * w[tap]).reshape(*seen.shape[:-1], -1) if self.depthwise else seen @ w[tap])
+        return np.asarray(y).transpose(np.argsort(layer.to_last)).astype(x.dtype)
+
+    def by_input(self, w: np.ndarray, g: np.ndarray, input_sizes: Ints, **attrs: Any) -> np.ndarray:
+        layer = Layer(**attrs)
+        padded = np.zeros_like(_padded(np.zeros(input_sizes, np.float32), layer, w.shape[:-2]))
+        dy = g.transpose(layer.to_last).astype(np.float64)
+        for tap, meets in _taps(w.shape, layer, layer.space(input_sizes)):
+            padded[meets] += (_split(dy, w.shape[-1]) * w[tap]).sum(-1) if self.depthwise else dy @ w[tap].T
+        cut = [slice(a.before, a.before + a.length) for a in layer.windows(layer.space(input_sizes), w.shape[:-2])]
+        return padded[(slice(None), *cut)].transpose(np.argsort(layer.to_last)).astype(g.dtype)
+
+    def by_filter(self, x: np.ndarray, g: np.ndarray, filter_sizes: Ints, **attrs: Any) -> np.ndarray:
+        layer = Layer(**attrs)
+        padded = _padded(x, layer, filter_sizes[:-2])
+        dy = g.transpose(layer.to_last).astype(np.float64)
+        dw = np.zeros(filter_sizes)
+        for tap, meets in _taps(filter_sizes, layer, layer.space(x.shape)):
+            seen = padded[meets]
+            if self.depthwise:
+                dw[tap] = (seen[..., None] * _split(dy, filter_sizes[-1])).sum(axis=tuple(range(seen.ndim - 1)))
+            else:
+                dw[tap] = seen.reshape(-1, seen.shape[-1]).T @ dy.reshape(-1, dy.shape[-1])
+        return dw.astype(x.dtype)
+
+
+# What they are made of
+
+
+def _moved(x: Any, perm: Sequence[int]) -> Any:
+    return x if tuple(perm) == tuple(range(len(perm))) else ops.transpose(x, perm=tuple(int(p) for p in perm))
+
+
+def _grouped(x: Any, multiplier: int = 1) -> Any:
+    """Channels last as [group, channel of the group]."""
+    return ops.reshape(x, shape=(*x.shape[:-1], x.shape[-1] // max(1, multiplier), multiplier))
+
+
+def _ungrouped(x: Any) -> Any:
+    return ops.reshape(x, shape=(*x.shape[:-2], x.shape[-2] * x.shape[-1]))
+
+
+def _filter_per_channel(w: Any) -> Any:
+    return ops.reshape(w, shape=(*w.shape[:-1], 1, w.shape[-1]))
+
+
+def _pad_space(x: Any, windows: Sequence[Window]) -> Any:
+    if not any(a.before or a.after for a in windows):
+        return x
+    return ops.pad(x, paddings=((0, 0), *((a.before, a.after) for a in windows), (0, 0)))
+
+
+def convolve(x: Any, w: Any, layer: Layer, depthwise: bool) -> Any:
+    """The convolution of `x` by the filter `w`."""
+    x = _moved(x, layer.to_last)
+    x = _pad_space(x, layer.windows(x.shape[1:-1], w.shape[:-2]))
+    steps = {"strides": layer.space(layer.strides), "dilations": layer.space(layer.dilations)}
+    if depthwise:
+        y = _ungrouped(conv_valid(_grouped(x), _filter_per_channel(w), **steps))
+    else:
+        y = conv_valid(x, w, **steps)
+    return _moved(y, np.argsort(layer.to_last))
+
+
+def convolve_back_to_input(w: Any, g: Any, input_sizes: Ints, layer: Layer, depthwise: bool) -> Any:
+    """The cotangent of a convolution's input of shape `input_sizes`, where its result has the cotangent `g`."""
+    space = layer.space(input_sizes)
+    before = tuple(a.before for a in layer.windows(space, w.shape[:-2]))
+    g = _moved(g, layer.to_last)
+    steps = (space, layer.space(layer.strides), layer.space(layer.dilations), before)
+    if depthwise:
+        x = _ungrouped(conv_transposed(_grouped(g, w.shape[-1]), _filter_per_channel(w), *steps))
+    else:
+        x = conv_transposed(g, w, *steps)
+    return _moved(x, np.argsort(layer.to_last))
+
+
+def convolve_back_to_filter(x: Any, g: Any, filter_sizes: Ints, layer: Layer, depthwise: bool) -> Any:
+    """The cotangent of a convolution's filter of shape `filter_sizes`, where its result has the cotangent `g`."""
+    x, g = _moved(x, layer.to_last), _moved(g, layer.to_last)
+    x = _pad_space(x, layer.windows(x.shape[1:-1], filter_sizes[:-2]))
+    if depthwise:
+        x, g = _grouped(x), _grouped(g, filter_sizes[-1])
+    steps = {"strides": layer.space(layer.strides), "dilations": layer.space(layer.dilations)}
+    return ops.reshape(conv_filter(x, g, taps=filter_sizes[:-2], **steps), shape=filter_sizes)
+
+
+# The families
+
+
+def _samples(rank: int, depthwise: bool) -> list[tuple[Ints, Ints, dict[str, Any]]]:
+    """Input shape, filter shape and attributes."""
+    ones = (1,) * rank
+    if rank == 5:
+        return [
+            ((1, 4, 5, 3, 2), (2, 3, 2, 2, 3), {"strides": ones, "padding": "SAME"}),
+            ((2, 4, 5, 5, 1), (2, 2, 3, 1, 2), {"strides": (1, 2, 1, 2, 1), "padding": "VALID"}),
+        ]
+    out = 2 if depthwise else 4
+    return [
+        ((2, 5, 6, 3), (3, 2, 3, out), {"strides": ones, "padding": "SAME"}),
+        ((1, 7, 8, 2), (3, 3, 2, out), {"strides": (1, 2, 3, 1), "padding": "SAME"}),
+        ((2, 2, 7, 6), (3, 2, 2, out), {"strides": (1, 1, 2, 2), "padding": "VALID", "data_format": "NCHW"}),
+        ((1, 6, 5, 2), (2, 2, 2, out), {"strides": ones, "padding": "VALID", "dilations": (1, 2, 3, 1)}),
+        (
+            (1, 4, 5, 2), (2, 3, 2, out),
+            {"strides": (1, 2, 1, 1), "padding": "EXPLICIT", "explicit_paddings": (0, 0, 2, 1, 0, 3, 0, 0)},
+        ),
+    ]  # fmt: skip
+
+
+def _family(rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str]) -> tuple[OpDef, OpDef, OpDef]:
+    """The three ops of convolutions of tensors with `rank` axes."""
+    data_format = {4: "NHWC", 5: "NDHWC"}[rank]
+    ones = (1,) * rank
+    reference = _Reference(depthwise)
+    defaults = {"explicit_paddings": (), "data_format": data_format, "dilations": ones}
+    size = {"by_input": "input_sizes", "by_filter": "filter_sizes"}
+
+    def forward_type(input: TensorType, filter: TensorType, **attrs: Any) -> TensorType:
+        layer = Layer(**attrs)
+        layer.check(rank)
+        for name, t in (("input", input), ("filter", filter)):
+            require(t.rank in (None, rank), f"{name} has rank {t.rank}, {rank} is needed")
+        unknown = (None,) * rank
+        return TensorType(
+            input.dtype, _output_shape(input.shape or unknown, filter.shape or unknown, layer, depthwise)
+        )
+
+    def sized(name: str) -> Any:
+        def type(first: TensorType, out_backprop: TensorType, **attrs: Any) -> TensorType:
+            sizes = attrs.pop(name)
+            Layer(**attrs).check(rank)
+            require(len(sizes) == rank, f"{name} {sizes} has {len(sizes)} entries, {rank} are needed")
+            return TensorType(out_backprop.dtype, tuple(sizes))
+
+        return type
+
+    def samples(which: str) -> list[Sample]:
+        out = []
+        for x, w, attrs in _samples(rank, depthwise):
+            y = _output_shape(x, w, Layer(**(defaults | attrs)), depthwise)
+            match which:
+                case "forward":
+                    out.append(Sample(real(*x), real(*w), **attrs))
+                case "by_input":
+                    out.append(Sample(real(*w), real(*y), input_sizes=x, **attrs))
+                case "by_filter":
+                    out.append(Sample(real(*x), real(*y), filter_sizes=w, **attrs))
+        return out
+
+    @composite(
+        name=names[0], tf=tf[0], type=forward_type, numpy=reference.forward, dtypes=FLOATING, samples=samples("forward"),
+        grad=lambda g, y, x, w, **attrs: (
+            by_input(w, g, input_sizes=x.shape, **attrs), by_filter(x, g, filter_sizes=w.shape, **attrs)
+        ),
+    )  # fmt: skip
+    def forward(
+        input: Any, filter: Any, *, strides: Ints, padding: str, explicit_paddings: Ints = (),
+        data_format: str = data_format, dilations: Ints = ones,
+    ) -> Any:  # fmt: skip
+        """Cross-correlation of images [batch, *space, channels] with filters [*taps, channels, outputs]."""
+        return convolve(input, filter, Layer(strides, padding, explicit_paddings, data_format, dilations), depthwise)
+
+    @composite(
+        name=names[1], tf=tf[1], type=sized(size["by_input"]), numpy=reference.by_input, dtypes=FLOATING,
+        operands=("input_sizes",), partial=("input_sizes",), samples=samples("by_input"),
+        grad=lambda g, y, w, dy, input_sizes, **attrs: (
+            by_filter(g, dy, filter_sizes=w.shape, **attrs), forward(g, w, **attrs)
+        ),
+    )  # fmt: skip
+    def by_input(
+        filter: Any, out_backprop: Any, *, input_sizes: Any, strides: Ints, padding: str, explicit_paddings: Ints = (),
+        data_format: str = data_format, dilations: Ints = ones,
+    ) -> Any:  # fmt: skip
+        """The gradient of a convolution by its input, which has shape `input_sizes`."""
+        layer = Layer(strides, padding, explicit_paddings, data_format, dilations)
+        return convolve_back_to_input(filter, out_backprop, input_sizes, layer, depthwise)
+
+    @composite(
+        name=names[2], tf=tf[2], type=sized(size["by_filter"]), numpy=reference.by_filter, dtypes=FLOATING,
+        operands=("filter_sizes",), partial=("filter_sizes",), samples=samples("by_filter"),
+        grad=lambda g, y, x, dy, filter_sizes, **attrs: (
+            by_input(g, dy, input_sizes=x.shape, **attrs), forward(x, g, **attrs)
+        ),
+    )  # fmt: skip
+    def by_filter(
+        input: Any, out_backprop: Any, *, filter_sizes: Any, strides: Ints, padding: str, explicit_paddings: Ints = (),
+        data_format: str = data_format, dilations: Ints = ones,
+    ) -> Any:  # fmt: skip
+        """The gradient of a convolution by its filter, which has shape `filter_sizes`."""
+        layer = Layer(strides, padding, explicit_paddings, data_format, dilations)
+        return convolve_back_to_filter(input, out_backprop, filter_sizes, layer, depthwise)
+
+    return forward, by_input, by_filter
+
+
+conv2d, conv2d_backprop_input, conv2d_backprop_filter = _family(
+    4, False,
+    ("conv2d", "conv2d_backprop_input", "conv2d_backprop_filter"),
+    ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
+)  # fmt: skip
+conv3d, conv3d_backprop_input, conv3d_backprop_filter = _family(
+    5, False,
+    ("conv3d", "conv3d_backprop_input", "conv3d_backprop_filter"),
+    ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
+)  # fmt: skip
+depthwise_conv2d, depthwise_conv2d_backprop_input, depthwise_conv2d_backprop_filter = _family(
+    4, True,
+    ("depthwise_conv2d_native", "depthwise_conv2d_native_backprop_input", "depthwise_conv2d_native_backprop_filter"),
+    ("DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"),
+)  # fmt: skip

@@ -1,0 +1,111 @@
+"""Tensors made from a shape or from a few numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import ANY, FLOATING, DType, float32, int32, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.graph.shapes import TensorType, compatible, shape_text
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.ops.kinds import View, composite, movement, same_type, source
+from staticgraph.compiler.ops.samples import Sample, real
+
+
+def _fill_type(value: TensorType, dims: Any) -> TensorType:
+    require(compatible(value.shape, ()), f"the value must be a number, not of shape {shape_text(value.shape)}")
+    require(dims is None or all(n is None or n >= 0 for n in dims), f"dims {dims} have a negative size")
+    return TensorType(value.dtype, None if dims is None else tuple(dims))
+
+
+@movement(
+    tf="Fill", type=_fill_type, numpy=lambda value, dims: np.full(dims, value, np.asarray(value).dtype),
+    operands=("dims",), partial=("dims",), dtypes=ANY, grad=lambda g, y, value, dims: (ops.reduce_sum(g),),
+    samples=[Sample(real(), dims=(2, 3)), Sample(real(), dims=()), Sample(real(), dims=(0,)), Sample(real(), dims=(7,))],
+)  # fmt: skip
+def fill(at: tuple[Expr, ...], value: View, *, dims: Any) -> Expr:
+    """A tensor of shape `dims` with `value` everywhere."""
+    return value[()]
+
+
+_LIKE = [Sample(real(2, 3)), Sample(real()), Sample(real(0, 2))]
+
+
+@composite(
+    tf="ZerosLike", type=same_type, numpy=np.zeros_like, dtypes=ANY, differentiable=False, samples=_LIKE,
+)  # fmt: skip
+def zeros_like(x: Any) -> Any:
+    """Zeros in the shape and dtype of `x`, whose elements it does not need."""
+    return fill(x.recorder.constant(0, x.dtype), dims=x.shape)
+
+
+@composite(
+    tf="OnesLike", type=same_type, numpy=np.ones_like, dtypes=ANY, differentiable=False, samples=_LIKE,
+)  # fmt: skip
+def ones_like(x: Any) -> Any:
+    """Ones in the shape and dtype of `x`, whose elements it does not need."""
+    return fill(x.recorder.constant(1, x.dtype), dims=x.shape)
+
+
+def range_length(start: Any, limit: Any, delta: Any) -> int:
+    """How many numbers `range` makes."""
+    require(delta != 0, "delta is 0")
+    rising = delta > 0
+    require(start <= limit if rising else start >= limit,
+            f"from {start} to {limit} no steps of {delta} lead: the sign of delta must fit")  # fmt: skip
+    if all(isinstance(n, int) for n in (start, limit, delta)):
+        return -((start - limit) // delta)
+    return math.ceil(abs((limit - start) / delta))
+
+
+def _range_type(start: Any, limit: Any, delta: Any, dtype: DType) -> TensorType:
+    known = None not in (start, limit, delta)
+    return TensorType(dtype, (range_length(start, limit, delta) if known else None,))
+
+
+def _range(start: Any, limit: Any, delta: Any, dtype: DType) -> np.ndarray:
+    steps = np.arange(range_length(start, limit, delta), dtype=dtype.numpy)
+    return steps * dtype.numpy.type(delta) + dtype.numpy.type(start)
+
+
+@source(
+    tf="Range", type=_range_type, numpy=_range, operands=("start", "limit", "delta"), partial=("start", "limit", "delta"),
+    samples=[Sample(start=0, limit=5, delta=1, dtype=int32), Sample(start=10, limit=0, delta=-3, dtype=int64),
+             Sample(start=0.5, limit=3.0, delta=0.25, dtype=float32), Sample(start=2, limit=2, delta=1, dtype=int32)],
+    name="range",
+)  # fmt: skip
+def range_(at: tuple[Expr, ...], *, start: Any, limit: Any, delta: Any, dtype: DType) -> Expr:
+    """start, start + delta, start + 2 * delta, ... up to `limit` exclusively."""
+    return scalar.cast(at[0], dtype) * Const(delta, dtype) + Const(start, dtype)
+
+
+def positions(x: Any, n: int, dtype: DType = int32) -> Any:
+    """The numbers 0 to n-1, in the builder that the value `x` is in."""
+    return x.recorder.record(OPS["range"], {"start": 0, "limit": n, "delta": 1, "dtype": dtype})
+
+
+def _lin_space_type(start: TensorType, stop: TensorType, num: Any) -> TensorType:
+    fits = compatible(start.shape, ()) and compatible(stop.shape, ())
+    require(fits, f"start {shape_text(start.shape)} and stop {shape_text(stop.shape)} must be numbers")
+    require(num is None or num > 0, f"num is {num}, and must be positive")
+    return TensorType(start.dtype, (num,))
+
+
+def _lin_space(start: np.ndarray, stop: np.ndarray, num: int) -> np.ndarray:
+    steps = np.arange(num, dtype=start.dtype)
+    return start + steps * ((stop - start) / start.dtype.type(max(num - 1, 1)))
+
+
+@composite(
+    tf="LinSpace", type=_lin_space_type, numpy=_lin_space, operands=("num",), partial=("num",), dtypes=FLOATING,
+    samples=[Sample(real(), real(), num=5), Sample(real(), real(), num=1), Sample(real(), real(), num=2)],
+)  # fmt: skip
+def lin_space(start: Any, stop: Any, *, num: int) -> Any:
+    """`num` numbers at equal distances, from `start` to `stop` inclusively; only `start` where num is 1."""
+    return start + positions(start, num, start.dtype) * ((stop - start) / float(max(num - 1, 1)))

@@ -1,0 +1,132 @@
+"""Powers, roots, exponentials and logarithms."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC
+from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.ops.casting import cast
+from staticgraph.compiler.ops.comparison import not_equal
+from staticgraph.compiler.ops.complex_numbers import holomorphic
+from staticgraph.compiler.ops.kinds import elementwise
+from staticgraph.compiler.ops.logic import select
+from staticgraph.compiler.ops.samples import positive, reals
+
+CONTINUOUS = FLOATING | COMPLEX
+
+
+@elementwise(
+    tf="Reciprocal", numpy=lambda x: (1 / x).astype(x.dtype), dtypes=CONTINUOUS, samples=positive(),
+    grad=holomorphic(lambda g, y, x: (-g * y * y,)),
+)  # fmt: skip
+def reciprocal(x: Any) -> Any:
+    """1 / x, element by element."""
+    return 1 / x
+
+
+@elementwise(
+    tf="Sqrt", numpy=np.sqrt, dtypes=CONTINUOUS, primitive="sqrt", samples=positive(),
+    grad=holomorphic(lambda g, y, x: (g * 0.5 / y,)),
+)  # fmt: skip
+def sqrt(x: Any) -> Any:
+    """The square root; NaN for negative numbers."""
+    return scalar.sqrt(x)
+
+
+@elementwise(
+    tf="Rsqrt", numpy=lambda x: (1 / np.sqrt(x)).astype(x.dtype), dtypes=CONTINUOUS, samples=positive(),
+    grad=holomorphic(lambda g, y, x: (g * -0.5 * (y * y * y),)),
+)  # fmt: skip
+def rsqrt(x: Any) -> Any:
+    """1 / sqrt(x), element by element."""
+    return 1 / scalar.sqrt(x)
+
+
+@elementwise(
+    tf="Exp", numpy=np.exp, dtypes=CONTINUOUS, primitive="exp", samples=reals(),
+    grad=holomorphic(lambda g, y, x: (g * y,)),
+)  # fmt: skip
+def exp(x: Any) -> Any:
+    """e ** x, element by element."""
+    return scalar.exp(x)
+
+
+@elementwise(
+    tf="Expm1", numpy=np.expm1, dtypes=CONTINUOUS, primitive="expm1", samples=reals(),
+    grad=holomorphic(lambda g, y, x: (g * exp(x),)),
+)  # fmt: skip
+def expm1(x: Any) -> Any:
+    """e ** x - 1, exact for small x too."""
+    return scalar.expm1(x)
+
+
+@elementwise(
+    tf="Log", numpy=np.log, dtypes=CONTINUOUS, primitive="log", samples=positive(),
+    grad=holomorphic(lambda g, y, x: (g / x,)),
+)  # fmt: skip
+def log(x: Any) -> Any:
+    """The natural logarithm; -inf for 0, NaN for negative numbers."""
+    return scalar.log(x)
+
+
+@elementwise(
+    tf="Log1p", numpy=np.log1p, dtypes=CONTINUOUS, primitive="log1p", samples=positive(),
+    grad=holomorphic(lambda g, y, x: (g / (1.0 + x),)),
+)  # fmt: skip
+def log1p(x: Any) -> Any:
+    """log(1 + x), exact for small x too."""
+    return scalar.log1p(x)
+
+
+def _power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if x.dtype.kind != "i":
+        return np.power(x, y)
+    # Only 1 and -1 have integer powers with negative exponents: those of -y.
+    defined = (y >= 0) | (np.abs(x) == 1)
+    return np.where(defined, np.power(x, np.abs(y)), 0).astype(x.dtype)
+
+
+def _power_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """By the exponent there is no real derivative where the base is not positive: 0 is given there."""
+    valid = not_equal(a, 0) if a.dtype.is_complex else a > 0
+    return g * b * pow_(a, b - 1), g * y * select(valid, log(select(valid, a, 1)), 0)
+
+
+@elementwise(
+    tf="Pow", numpy=_power, dtypes=NUMERIC, primitive="pow", samples=reals(0.5, 3, (-2, 3)),
+    grad=holomorphic(_power_grad),
+)  # fmt: skip
+def pow_(x: Any, y: Any) -> Any:
+    """x ** y, element by element. An integer power with a negative exponent is 0 unless x is 1 or -1."""
+    return scalar.pow(x, y)
+
+
+def _nonzero(x: Any) -> Any:
+    return cast(not_equal(x, 0), x.dtype)
+
+
+@elementwise(
+    tf="Xlogy", numpy=lambda x, y: np.where(x == 0, np.zeros_like(x), x * np.log(y)), dtypes=FLOATING,
+    samples=reals(-2, 2, (0.2, 4)), grad=lambda g, out, x, y: (g * xlogy(_nonzero(x), y), g * xdivy(x, y)),
+)  # fmt: skip
+def xlogy(x: Any, y: Any) -> Any:
+    """x * log(y), and 0 where x is 0 whatever y is."""
+    return scalar.select(scalar.eq(x, 0), 0, x * scalar.log(y))
+
+
+@elementwise(
+    tf="Xdivy", numpy=lambda x, y: np.where(x == 0, np.zeros_like(x), x / y), dtypes=FLOATING,
+    samples=reals(-2, 2, (0.2, 4)),
+    grad=lambda g, out, x, y: (g * xdivy(_nonzero(x), y), g * xdivy(-x, y * y)),
+)  # fmt: skip
+def xdivy(x: Any, y: Any) -> Any:
+    """x / y, and 0 where x is 0 whatever y is."""
+    return scalar.select(scalar.eq(x, 0), 0, x / y)
+
+
+method("pow")(partial(pow_, name="pow"))

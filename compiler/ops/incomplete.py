@@ -1,0 +1,278 @@
+"""Rare special functions, computed in Python one number at a time by textbook series and continued fractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import float32, float64
+from staticgraph.compiler.graph.shapes import TensorType, broadcast
+from staticgraph.compiler.ops.exponential import exp, log, log1p
+from staticgraph.compiler.ops.kinds import on_host
+from staticgraph.compiler.ops.samples import Sample, real, reals
+
+_DTYPES = frozenset({float32, float64})
+_ENOUGH = 1e-17  # a term this small against its sum changes nothing
+_TINY = 1e-300  # stands for 0 in a denominator of a continued fraction
+
+
+def each(function: Callable[..., float]) -> Callable[..., np.ndarray]:
+    """A function of Python numbers for arrays, which broadcast and keep their dtype."""
+
+    def of_arrays(*arrays: np.ndarray) -> np.ndarray:
+        made = np.vectorize(function, otypes=[np.float64])(*(a.astype(np.float64) for a in arrays))
+        return made.astype(arrays[0].dtype)
+
+    return of_arrays
+
+
+def _broadcast_type(*types: TensorType) -> TensorType:
+    return TensorType(types[0].dtype, broadcast(*(t.shape for t in types)))
+
+
+# The Hurwitz zeta function and the polygamma functions.
+
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def _zeta(x: float, q: float) -> float:
+    """The terms up to q + n >= 12, then the formula of Euler and Maclaurin for the rest."""
+    if x <= 1 or math.isnan(x + q):
+        return math.inf if x == 1 else math.nan
+    if q <= 0 and (q == math.floor(q) or x != math.floor(x)):
+        return math.inf if q == math.floor(q) else math.nan
+    total, w = 0.0, q
+    while w < 12:
+        total += float(np.float64(w) ** -x)
+        w += 1
+    total += w ** (1 - x) / (x - 1) + w**-x / 2
+    factor = x * w ** (-x - 1) / 2
+    for k, bernoulli in enumerate(_BERNOULLI, 1):
+        total += bernoulli * factor
+        factor *= (x + 2 * k - 1) * (x + 2 * k) / (w * w) / ((2 * k + 1) * (2 * k + 2))
+    return total
+
+
+def _polygamma(a: float, x: float) -> float:
+    if a < 0 or a != math.floor(a):
+        return math.nan
+    if a > 0:
+        return (-1) ** (int(a) + 1) * math.exp(math.lgamma(a + 1)) * _zeta(a + 1, x)
+    if x <= 0:
+        pole = x == math.floor(x)
+        return math.nan if pole else _polygamma(0, 1 - x) - math.pi / math.tan(math.pi * x)
+    steps = max(0, math.ceil(30 - x))
+    w = x + steps
+    series = 1 / (12 * w**2) - 1 / (120 * w**4) + 1 / (252 * w**6)
+    return math.log(w) - 1 / (2 * w) - series - sum(1 / (x + k) for k in range(steps))
+
+
+@on_host(
+    tf="Zeta", type=_broadcast_type, numpy=each(_zeta), dtypes=_DTYPES, samples=reals(2, 4, (0.5, 4)),
+    differentiable=(1,), grad=lambda g, y, x, q: (None, -g * x * zeta(x + 1.0, q)),
+)  # fmt: skip
+def zeta(x: Any, q: Any) -> Any:
+    """The Hurwitz zeta function: the sum of (q + n) ** -x for n = 0, 1, 2... There is no gradient by x."""
+
+
+@on_host(
+    tf="Polygamma", type=_broadcast_type, numpy=each(_polygamma), dtypes=_DTYPES, differentiable=(1,),
+    samples=[Sample(real(3, low=2, high=2), real(2, 3, low=0.3, high=4)), Sample(real(low=1, high=1), real(0))],
+    grad=lambda g, y, a, x: (None, g * polygamma(a + 1.0, x)),
+)  # fmt: skip
+def polygamma(a: Any, x: Any) -> Any:
+    """The derivative of order `a`, a whole number, of digamma. There is no gradient by `a`."""
+
+
+# The incomplete gamma functions.
+
+
+def _lower_series(a: float, x: float) -> tuple[float, float]:
+    """igamma(a, x) and its derivative by a: the sum over n of x ** (a + n) * exp(-x) / gamma(a + n + 1)."""
+    term = math.exp(a * math.log(x) - x - math.lgamma(a + 1))
+    slope = math.log(x) - _polygamma(0, a + 1)
+    total = derivative = 0.0
+    n = 0
+    while n < x or term > _ENOUGH * total:
+        total += term
+        derivative += term * slope
+        n += 1
+        term *= x / (a + n)
+        slope -= 1 / (a + n)
+    return total, derivative
+
+
+def _upper_fraction(a: float, x: float) -> float:
+    """1 - igamma(a, x) where x > a + 1: a continued fraction, evaluated from its front by Lentz's method."""
+    b = x + 1 - a
+    c, d = 1 / _TINY, 1 / b
+    h = d
+    for n in range(1, 10000):
+        step = -n * (n - a)
+        b += 2
+        d = 1 / (step * d + b or _TINY)
+        c = b + step / c or _TINY
+        h *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return math.exp(a * math.log(x) - x - math.lgamma(a)) * h
+
+
+def _outside(a: float, x: float) -> float | None:
+    """igamma where no formula is needed, or None."""
+    if math.isnan(a + x) or x < 0 or a <= 0 or math.isinf(a):
+        return math.nan
+    return 0.0 if x == 0 else 1.0 if math.isinf(x) else None
+
+
+def _igamma(a: float, x: float) -> float:
+    if (known := _outside(a, x)) is not None:
+        return known
+    return 1 - _upper_fraction(a, x) if x > a + 1 else _lower_series(a, x)[0]
+
+
+def _igammac(a: float, x: float) -> float:
+    if (known := _outside(a, x)) is not None:
+        return 1 - known
+    return _upper_fraction(a, x) if x > a + 1 else 1 - _lower_series(a, x)[0]
+
+
+def _igamma_by_a(a: float, x: float) -> float:
+    known = _outside(a, x)
+    return _lower_series(a, x)[1] if known is None else known * 0
+
+
+def _igamma_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
+    return g * igamma_grad_a(a, x), g * exp((a - 1.0) * log(x) - x - ops.lgamma(a))
+
+
+@on_host(
+    tf="IgammaGradA", type=_broadcast_type, numpy=each(_igamma_by_a), dtypes=_DTYPES, differentiable=False,
+    samples=reals(0.5, 4, (0.5, 6)),
+)  # fmt: skip
+def igamma_grad_a(a: Any, x: Any) -> Any:
+    """The derivative of igamma(a, x) by a."""
+
+
+@on_host(
+    tf="Igamma", type=_broadcast_type, numpy=each(_igamma), dtypes=_DTYPES, samples=reals(0.5, 4, (0.5, 6)),
+    grad=_igamma_grad,
+)  # fmt: skip
+def igamma(a: Any, x: Any) -> Any:
+    """The lower incomplete gamma function: the integral of t ** (a - 1) * exp(-t) from 0 to x, over gamma(a)."""
+
+
+@on_host(
+    tf="Igammac", type=_broadcast_type, numpy=each(_igammac), dtypes=_DTYPES, samples=reals(0.5, 4, (0.5, 6)),
+    grad=lambda g, y, a, x: _igamma_grad(-g, y, a, x),
+)  # fmt: skip
+def igammac(a: Any, x: Any) -> Any:
+    """1 - igamma(a, x), exact where it is small."""
+
+
+# The incomplete beta function.
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of betainc, by Lentz's method. It converges fast where x < (a + 1) / (a + b + 2)."""
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1) or _TINY)
+    h = d
+    for n in range(1, 10000):
+        even = n * (b - n) * x / ((a + 2 * n - 1) * (a + 2 * n))
+        odd = -(a + n) * (a + b + n) * x / ((a + 2 * n) * (a + 2 * n + 1))
+        for step in (even, odd):
+            d = 1 / (1 + step * d or _TINY)
+            c = 1 + step / c or _TINY
+            h *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return h
+
+
+def _betainc(a: float, b: float, x: float) -> float:
+    if not (a > 0 and b > 0 and 0 <= x <= 1):
+        return math.nan
+    if x in (0, 1):
+        return x
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    if x < (a + 1) / (a + b + 2):
+        return math.exp(scale) / a * _beta_fraction(a, b, x)
+    return 1 - math.exp(scale) / b * _beta_fraction(b, a, 1 - x)
+
+
+def _betainc_grad(g: Any, y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
+    lgamma = ops.lgamma
+    log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
+    return None, None, g * exp((b - 1.0) * log1p(-x) + (a - 1.0) * log(x) - log_beta)
+
+
+@on_host(
+    tf="Betainc", type=_broadcast_type, numpy=each(_betainc), dtypes=_DTYPES, grad=_betainc_grad,
+    differentiable=(2,), samples=reals(0.5, 4, (0.5, 4), (0.1, 0.9)),
+)  # fmt: skip
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """The regularised incomplete beta function, the share of the beta integral below x. No gradient by a and b."""
+
+
+# Modified Bessel functions.
+
+
+def _bessel_scaled(order: int) -> Callable[[float], float]:
+    """exp(-|x|) * I(order, x): the power series, whose terms are all positive, or for large x the asymptotic one."""
+
+    def function(x: float) -> float:
+        z = abs(x)
+        if z <= 30:
+            term = math.exp(-z) * (z / 2) ** order
+            total, k = 0.0, 0
+            while term > _ENOUGH * total:
+                total += term
+                k += 1
+                term *= z * z / 4 / (k * (k + order))
+        else:
+            term, total, k = 1 / math.sqrt(2 * math.pi * z), 0.0, 0
+            while abs(term) > _ENOUGH * total and k < 30:
+                total += term
+                k += 1
+                term *= ((2 * k - 1) ** 2 - 4 * order * order) / (8 * k * z)
+        return math.copysign(total, x) if order % 2 else total
+
+    return function
+
+
+def _i1e_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
+    """i0e(x) - y * (sign(x) + 1 / x), which tends to 1/2 at 0."""
+    zero = ops.equal(x, 0)
+    safe = ops.select(zero, 1, x)
+    return (g * ops.select(zero, 0.5, bessel_i0e(x) - y * (ops.sign(x) + 1.0 / safe)),)
+
+
+@on_host(
+    tf="BesselI0e", type=_broadcast_type, numpy=each(_bessel_scaled(0)), dtypes=_DTYPES,
+    samples=reals(-40, 40), grad=lambda g, y, x: (g * (bessel_i1e(x) - ops.sign(x) * y),),
+)  # fmt: skip
+def bessel_i0e(x: Any) -> Any:
+    """exp(-|x|) * I0(x), where I0 is the modified Bessel function of order 0."""
+
+
+@on_host(
+    tf="BesselI1e", type=_broadcast_type, numpy=each(_bessel_scaled(1)), dtypes=_DTYPES,
+    samples=reals(-40, 40), grad=_i1e_grad,
+)  # fmt: skip
+def bessel_i1e(x: Any) -> Any:
+    """exp(-|x|) * I1(x), where I1 is the modified Bessel function of order 1."""
+
+
+# Neighbours.
+
+
+@on_host(
+    tf="NextAfter", type=_broadcast_type, numpy=np.nextafter, dtypes=_DTYPES, samples=reals(),
+    differentiable=(0,), grad=lambda g, y, a, b: (g, None),
+)  # fmt: skip
+def nextafter(x1: Any, x2: Any) -> Any:
+    """The number that follows x1 on the way to x2."""

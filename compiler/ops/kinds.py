@@ -1,0 +1,281 @@
+"""The decorators that define ops: one per kind.
+
+The decorated function is the mathematics of the op; the decorator's arguments say the rest. Its name is the op's name,
+its docstring the manual. Positional parameters are tensors (`*xs` is a list of tensors), keyword-only parameters are
+operands (`operands=`) or attributes. What the function computes depends on the kind:
+
+=============  ============================================================================================
+elementwise    one element of the result from one element of each input (read three ways: kernel/scalar.py)
+reduction      two partial results combined: `return total + x`
+movement       `(at, x)`: the element at index `at`, picked from the inputs' views
+windowed       `(at, x)`: a `Reduce` of the elements in a window of the input; a reduction to the compiler
+contraction    `(at, a, b)`: a `Reduce` of products of elements of the inputs
+source         `(at,)`: the element computed from its position
+assembly       `(*views)`: a list of `Piece`s that together cover the result
+routine        `(outs, *views)`: statements with loops of their own
+composite      `(*values)`: other ops, applied where all shapes are known
+=============  ============================================================================================
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import ANY, DType, bool_, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, register
+from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
+
+Dtypes = frozenset[DType] | Mapping[str, frozenset[DType]]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A tensor read element by element inside a kernel. Leading axes and axes of size one broadcast."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+    pull: Callable[[tuple[Expr, ...]], Expr]
+
+    def __getitem__(self, at: Any) -> Expr:
+        at = at if isinstance(at, tuple) else (at,)
+        at = tuple(a if isinstance(a, Expr) else Const(a, int64) for a in at[len(at) - len(self.shape) :])
+        zero = Const(0, int64)
+        return self.pull(tuple(zero if n == 1 else i for n, i in zip(self.shape, at, strict=True)))
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """A result of a routine: the buffer to store to."""
+
+    buffer: str
+    shape: tuple[int, ...]
+    dtype: DType
+
+    def __getitem__(self, at: Any) -> Load:
+        """The present contents at a position: only after they were stored."""
+        at = at if isinstance(at, tuple) else (at,)
+        return Load(self.buffer, tuple(a if isinstance(a, Expr) else Const(a, int64) for a in at), self.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A box of the result of an assembly: `element(at)` for `at` in `shape`, stored at `offset + step * at`."""
+
+    offset: tuple[int, ...]
+    shape: tuple[int, ...]
+    element: Callable[[tuple[Expr, ...]], Expr]
+    step: tuple[int, ...] | None = None  # all ones where None
+
+
+def _params(
+    function: Callable[..., Any], skip: int, operands: Mapping[str, str], vars: Mapping[str, str], partial: Sequence[str]
+) -> tuple[Param, ...]:
+    params = []
+    for p in list(inspect.signature(function).parameters.values())[skip:]:
+        default = REQUIRED if p.default is inspect.Parameter.empty else p.default
+        var = vars.get(p.name, "T")
+        if p.kind is p.VAR_POSITIONAL:
+            params.append(Param(p.name, Role.TENSORS, REQUIRED, var))
+        elif p.kind is p.POSITIONAL_OR_KEYWORD:
+            params.append(Param(p.name, Role.TENSOR, default, var))
+        elif p.name in operands:
+            params.append(Param(p.name, Role.OPERAND, default, "O", operands[p.name], p.name in partial))
+        else:
+            params.append(Param(p.name, Role.ATTR, default))
+    return tuple(params)
+
+
+def _dtype_table(dtypes: Dtypes) -> dict[str, frozenset[DType]]:
+    return dict(dtypes) if isinstance(dtypes, Mapping) else {"T": dtypes}
+
+
+def _declare(
+    kind: Kind,
+    function: Callable[..., Any],
+    *,
+    tf: str | None,
+    skip: int = 0,
+    operands: Mapping[str, str] | Sequence[str] = (),
+    vars: Mapping[str, str] | None = None,
+    partial: Sequence[str] = (),
+    dtypes: Dtypes = ANY,
+    name: str | None = None,
+    **fields: Any,
+) -> OpDef:
+    named = operands if isinstance(operands, Mapping) else {o: o for o in operands}
+    doc = inspect.getdoc(function)
+    name = name or function.__name__.rstrip("_")
+    assert doc, f"op {name} needs a docstring"
+    return register(
+        OpDef(
+            name=name,
+            tf=tf or name,
+            doc=doc,
+            kind=kind,
+            params=_params(function, skip, named, vars or {}, partial),
+            dtypes=_dtype_table(dtypes),
+            **fields,
+        )
+    )
+
+
+def elementwise(
+    *,
+    numpy: Callable[..., Any],
+    samples: Any,
+    tf: str | None = None,
+    dtypes: Dtypes = ANY,
+    result: DType | Callable[..., DType] | None = None,
+    vars: Mapping[str, str] | None = None,
+    **fields: Any,
+) -> Callable[[Callable[..., Any]], OpDef]:
+    """An op on corresponding elements of inputs that broadcast.
+
+    `result`: the dtype of the result where it is not that of the inputs, or a function of input types and attributes.
+    Without `grad`, the body is differentiated.
+    """
+
+    def declare(body: Callable[..., Any]) -> OpDef:
+        def type(*types: TensorType, **attrs: Any) -> TensorType:
+            dtype = types[-1].dtype if result is None else result(*types, **attrs) if callable(result) else result
+            return TensorType(dtype, broadcast(*(t.shape for t in types)))
+
+        def element(at: tuple[Expr, ...], *views: View, **attrs: Any) -> Expr:
+            return body(*(v[at] for v in views), **attrs)
+
+        return _declare(
+            Kind.ELEMENTWISE, body, tf=tf, type=type, reference=numpy, element=element, body=body, samples=samples,
+            dtypes=dtypes, vars=vars, **fields,
+        )  # fmt: skip
+
+    return declare
+
+
+def predicate(**fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
+    """An elementwise op whose result is bool; it has no gradient."""
+    return elementwise(result=bool_, differentiable=False, **fields)
+
+
+def reduced_shape(shape: Shape | None, axis: Any, keepdims: bool) -> Shape | None:
+    """The shape that is left after reducing `axis` (an int, a tuple, or None for all)."""
+    if axis is None and not keepdims:
+        return ()
+    if shape is None:
+        return None
+    axes = normalize_axes(axis, len(shape))
+    if keepdims:
+        return tuple(1 if d in axes else n for d, n in enumerate(shape))
+    return tuple(n for d, n in enumerate(shape) if d not in axes)
+
+
+def reduction(
+    *,
+    numpy: Callable[..., Any],
+    combine: str,
+    samples: Any,
+    tf: str,
+    dtypes: Dtypes = ANY,
+    prepare: Callable[..., Any] | None = None,
+    **fields: Any,
+) -> Callable[[Callable[..., Any]], OpDef]:
+    """An op that combines elements along `axis` with a scalar primitive. The body shows the combiner.
+
+    `prepare(x, count)`: applied to each element first, `count` being how many are combined.
+    """
+
+    def declare(body: Callable[..., Any]) -> OpDef:
+        def type(input_tensor: TensorType, axis: Any = None, keepdims: bool = False) -> TensorType:
+            return TensorType(input_tensor.dtype, reduced_shape(input_tensor.shape, axis, keepdims))
+
+        def reference(x: np.ndarray, axis: Any = None, keepdims: bool = False) -> Any:
+            return numpy(x, axis=normalize_axes(axis, x.ndim), keepdims=keepdims)
+
+        def element(at: tuple[Expr, ...], x: View, axis: Any = None, keepdims: bool = False) -> Expr:
+            axes = normalize_axes(axis, x.rank)
+            inner = {d: Index(f"r{d}", x.shape[d]) for d in axes}
+            kept = iter(at[d] for d in range(x.rank) if d not in axes) if keepdims else iter(at)
+            value = x[tuple(inner[d] if d in inner else next(kept) for d in range(x.rank))]
+            if prepare is not None:
+                value = prepare(value, int(np.prod([x.shape[d] for d in axes], dtype=np.int64)))
+            return Reduce(tuple(inner.values()), combine, value) if inner else value
+
+        def signature(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> None: ...
+
+        signature.__name__, signature.__doc__ = body.__name__, body.__doc__
+        return _declare(
+            Kind.REDUCTION, signature, tf=tf, type=type, reference=reference, element=element, body=body,
+            samples=samples, dtypes=dtypes, operands={"axis": "reduction_indices"}, **fields,
+        )  # fmt: skip
+
+    return declare
+
+
+def _indexed(kind: Kind, skip: int) -> Callable[..., Any]:
+    def decorator(
+        *, type: Callable[..., Any], numpy: Callable[..., Any], samples: Any, tf: str | None = None, **fields: Any
+    ) -> Callable[[Callable[..., Any]], OpDef]:
+        def declare(body: Callable[..., Any]) -> OpDef:
+            role = {Kind.ASSEMBLY: "pieces", Kind.ROUTINE: "statements", Kind.COMPOSITE: "expand"}.get(kind, "element")
+            return _declare(
+                kind, body, tf=tf, skip=skip, type=type, reference=numpy, samples=samples, **{role: body}, **fields
+            )
+
+        return declare
+
+    return decorator
+
+
+movement = _indexed(Kind.MOVEMENT, 1)
+windowed = _indexed(Kind.REDUCTION, 1)
+contraction = _indexed(Kind.CONTRACTION, 1)
+source = _indexed(Kind.SOURCE, 1)
+assembly = _indexed(Kind.ASSEMBLY, 0)
+routine = _indexed(Kind.ROUTINE, 1)
+composite = _indexed(Kind.COMPOSITE, 0)
+
+
+def drawn(kind: Kind, **fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
+    """A random op, computed as ops of `kind` are. Its function gets the session's counter before the tensors.
+
+    In the user's graph the op has no such input; the counter joins when the op is compiled, so `type` takes both.
+    """
+    skip = {Kind.COMPOSITE: 1}.get(kind, 2)
+    return _indexed(kind, skip)(effect=Effect.RANDOM, differentiable=False, **fields)
+
+
+def structural(
+    *, type: Callable[..., Any], tf: str | None = None, numpy: Callable[..., Any] | None = None, **fields: Any
+) -> Callable[[Callable[..., Any]], OpDef]:
+    """An op that the compiler knows by name. Its function is only a signature and a docstring."""
+
+    def declare(signature: Callable[..., Any]) -> OpDef:
+        return _declare(Kind.STRUCTURAL, signature, tf=tf, type=type, reference=numpy, **fields)
+
+    return declare
+
+
+def on_host(**fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
+    """An op that is computed by its NumPy meaning, called back from the compiled program."""
+    return structural(effect=Effect.PURE, **fields)
+
+
+def same_type(x: TensorType, *_: TensorType, **__: Any) -> TensorType:
+    """Type rule: the type of the first input."""
+    return x
+
+
+def check_integer(value: TensorType, name: str) -> None:
+    """For type rules: `value` must be of integer dtype."""
+    require(value.dtype.is_integer, f"{name} must be of integer type, not {value.dtype}")
+

@@ -1,0 +1,346 @@
+"""Ops that only move elements: each element of the result is one element of the input, at a computed position."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import ANY, int32, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes, normalize_axis, shape_text
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.ops.kinds import View, movement, on_host, same_type
+from staticgraph.compiler.ops.samples import Draw, Sample, real
+
+INDEX = frozenset({int32, int64})
+
+
+def raveled(at: Sequence[Expr], shape: Sequence[int]) -> Expr:
+    """The place of position `at` in a row-major array of this shape, counted in elements."""
+    flat: Expr = Const(0, int64)
+    for i, n in zip(at, shape, strict=True):
+        flat = flat * n + i
+    return flat
+
+
+def unraveled(flat: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
+    """The position at place `flat` of a row-major array of this shape."""
+    at, stride = [], math.prod(shape)
+    for axis, n in enumerate(shape):
+        stride //= max(n, 1)
+        at.append(flat // stride % n if axis else flat // stride)
+    return tuple(at)
+
+
+def reshaped(tensor: Shape | None, shape: Shape | None) -> Shape | None:
+    """The shape that `reshape` gives: -1 stands for what is left, None for a size not known yet."""
+    if shape is None:
+        return None
+    free = [d for d, n in enumerate(shape) if n is None or n == -1]
+    require(shape.count(-1) <= 1, f"shape {list(shape)} has more than one -1")
+    require(all(n is None or n >= -1 for n in shape), f"shape {list(shape)} has a negative size")
+    rest = math.prod(n for n in shape if n is not None and n != -1)
+    if tensor is None or None in tensor or len(free) > 1:
+        return tuple(None if d in free else n for d, n in enumerate(shape))
+    size = math.prod(n for n in tensor if n is not None)
+    if not free:
+        require(size == rest, f"{shape_text(tensor)} has {size} elements, and {list(shape)} has {rest}")
+        return shape
+    fits = size % rest == 0 if rest else size == 0
+    require(fits, f"{shape_text(tensor)} has {size} elements, which is not a multiple of {rest} as {list(shape)} needs")
+    left = size // rest if rest else 0
+    return tuple(left if d in free else n for d, n in enumerate(shape))
+
+
+def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> Any:
+    """A reshape of a number or a vector into a vector keeps what is known of it."""
+    value, known = values[0], None not in shape
+    if value is None:
+        return (None,) if tuple(shape) in ((1,), (-1,)) and types[0].rank == 0 else None
+    if isinstance(value, tuple) and None in value:
+        return value if len(shape) == 1 else None
+    return np.reshape(value, shape) if known else None
+
+
+@movement(
+    tf="Reshape", type=lambda tensor, shape: TensorType(tensor.dtype, reshaped(tensor.shape, shape)),
+    numpy=lambda tensor, shape: np.reshape(tensor, shape), operands=("shape",), partial=("shape",), dtypes=ANY,
+    static=_reshape_static, grad=lambda g, y, tensor, shape: (reshape(g, shape=tensor.shape),),
+    samples=[Sample(real(2, 6), shape=(3, 4)), Sample(real(2, 3, 4), shape=(-1, 8)), Sample(real(), shape=(1, 1)),
+             Sample(real(0, 3), shape=(3, 0)), Sample(real(1, 1), shape=())],
+)  # fmt: skip
+def reshape(at: tuple[Expr, ...], tensor: View, *, shape: Any) -> Expr:
+    """The same elements in row-major order, in another shape. One size may be -1: it follows from the others."""
+    result = reshaped(tensor.shape, shape)
+    assert result is not None
+    sizes = tuple(n for n in result if n is not None)
+    return tensor[unraveled(raveled(at, sizes), tensor.shape)]
+
+
+def _permutation(perm: Any, rank: int) -> tuple[int, ...]:
+    return tuple(reversed(range(rank))) if perm is None else tuple(normalize_axis(p, rank, "perm") for p in perm)
+
+
+def _transposed(a: TensorType, perm: Any = None) -> TensorType:
+    if a.shape is None:
+        return TensorType(a.dtype, None if perm is None else (None,) * len(perm))
+    require(perm is None or len(perm) == len(a.shape), f"perm {perm} does not fit a tensor of rank {len(a.shape)}")
+    order = _permutation(perm, len(a.shape))
+    require(sorted(order) == list(range(len(order))), f"perm {list(perm or ())} is not a permutation of the axes")
+    return TensorType(a.dtype, tuple(a.shape[p] for p in order))
+
+
+@movement(
+    tf="Transpose", type=_transposed, numpy=lambda a, perm=None: np.transpose(a, perm), operands=("perm",), dtypes=ANY,
+    grad=lambda g, y, a, perm=None: (
+        transpose(g, perm=tuple(int(p) for p in np.argsort(_permutation(perm, len(a.shape))))),
+    ),
+    samples=[Sample(real(2, 3)), Sample(real(2, 3, 4), perm=(1, 2, 0)), Sample(real(2, 3, 4), perm=(0, 2, 1)),
+             Sample(real()), Sample(real(0, 3), perm=(1, 0))],
+)  # fmt: skip
+def transpose(at: tuple[Expr, ...], a: View, *, perm: Any = None) -> Expr:
+    """Axis i of the result is axis perm[i] of `a`; without `perm` the axes are reversed."""
+    order = _permutation(perm, a.rank)
+    return a[tuple(at[order.index(d)] for d in range(a.rank))]
+
+
+def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
+    if shape is None or input.shape is None:
+        return TensorType(input.dtype, shape)
+    wide = broadcast(input.shape, shape)
+    fits = wide is not None and all(w is None or n is None or w == n for w, n in zip(wide, shape, strict=False))
+    require(fits and len(wide or ()) == len(shape),
+            f"{shape_text(input.shape)} cannot be broadcast to {list(shape)}: "
+            "sizes are aligned at the last axis, and must be equal or 1 in the input")  # fmt: skip
+    return TensorType(input.dtype, tuple(shape))
+
+
+@movement(
+    tf="BroadcastTo", type=_broadcast_type, numpy=lambda input, shape: np.broadcast_to(input, shape).copy(),
+    operands=("shape",), partial=("shape",), dtypes=ANY, grad=lambda g, y, input, shape: (g,),
+    samples=[Sample(real(3), shape=(2, 3)), Sample(real(2, 1), shape=(4, 2, 3)), Sample(real(), shape=(2, 2)),
+             Sample(real(1), shape=(0,))],
+)  # fmt: skip
+def broadcast_to(at: tuple[Expr, ...], input: View, *, shape: Any) -> Expr:
+    """The input repeated along new leading axes and along axes of size one."""
+    return input[at]
+
+
+def _expanded(input: TensorType, axis: Any) -> TensorType:
+    if input.shape is None:
+        return TensorType(input.dtype, None)
+    axis = normalize_axis(int(np.reshape(axis, ())), len(input.shape) + 1)
+    return TensorType(input.dtype, (*input.shape[:axis], 1, *input.shape[axis:]))
+
+
+def _expand_static(types: list[TensorType], values: list[Any], axis: Any) -> Any:
+    if types[0].rank == 0:
+        return (None,) if values[0] is None else np.reshape(values[0], (1,))
+    known = values[0] is not None and not (isinstance(values[0], tuple) and None in values[0])
+    return np.expand_dims(np.asarray(values[0]), int(np.reshape(axis, ()))) if known else None
+
+
+@movement(
+    tf="ExpandDims", type=_expanded, numpy=lambda input, axis: np.expand_dims(input, int(np.reshape(axis, ()))),
+    operands={"axis": "dim"}, dtypes=ANY, static=_expand_static,
+    grad=lambda g, y, input, axis: (reshape(g, shape=input.shape),),
+    samples=[Sample(real(2, 3), axis=0), Sample(real(2, 3), axis=-1), Sample(real(2, 3), axis=1), Sample(real(), axis=0)],
+)  # fmt: skip
+def expand_dims(at: tuple[Expr, ...], input: View, *, axis: Any) -> Expr:
+    """The input with a new axis of size one at `axis`."""
+    axis = normalize_axis(int(np.reshape(axis, ())), len(at))
+    return input[at[:axis] + at[axis + 1 :]]
+
+
+def _squeezed_axes(shape: Shape, axis: Any) -> tuple[int, ...]:
+    if axis is None or axis == ():
+        return tuple(d for d, n in enumerate(shape) if n == 1)
+    return normalize_axes(axis, len(shape))
+
+
+def _squeezed(input: TensorType, axis: Any = None) -> TensorType:
+    if input.shape is None or (axis in (None, ()) and None in input.shape):
+        return TensorType(input.dtype, None)
+    gone = _squeezed_axes(input.shape, axis)
+    for d in gone:
+        require(input.shape[d] in (1, None), f"axis {d} has size {input.shape[d]}: only axes of size 1 can be removed")
+    return TensorType(input.dtype, tuple(n for d, n in enumerate(input.shape) if d not in gone))
+
+
+@movement(
+    tf="Squeeze", type=_squeezed, numpy=lambda input, axis=None: np.squeeze(input, _squeezed_axes(input.shape, axis)),
+    dtypes=ANY, grad=lambda g, y, input, axis=None: (reshape(g, shape=input.shape),),
+    samples=[Sample(real(1, 3, 1)), Sample(real(1, 3, 1), axis=(0,)), Sample(real(2, 1, 3), axis=(-2,)),
+             Sample(real(2, 3)), Sample(real(1, 1))],
+)  # fmt: skip
+def squeeze(at: tuple[Expr, ...], input: View, *, axis: Any = None) -> Expr:
+    """The input without the axes of size one in `axis`, or without all of them."""
+    gone, kept = _squeezed_axes(input.shape, axis), iter(at)
+    return input[tuple(Const(0, int64) if d in gone else next(kept) for d in range(input.rank))]
+
+
+def _tiled(input: TensorType, multiples: Any) -> TensorType:
+    if input.shape is None or multiples is None:
+        rank = len(multiples) if multiples is not None else input.rank
+        return TensorType(input.dtype, None if rank is None else (None,) * rank)
+    require(len(multiples) == len(input.shape), f"{len(multiples)} multiples for a tensor of rank {len(input.shape)}")
+    require(all(m is None or m >= 0 for m in multiples), f"multiples {list(multiples)} must not be negative")
+    sizes = zip(input.shape, multiples, strict=True)
+    return TensorType(input.dtype, tuple(None if n is None or m is None else n * m for n, m in sizes))
+
+
+def _tile_grad(g: Any, y: Any, input: Any, multiples: Any) -> tuple[Any]:
+    split = [n for pair in zip(multiples, input.shape, strict=True) for n in pair]
+    return (ops.reduce_sum(reshape(g, shape=split), axis=tuple(range(0, len(split), 2))),)
+
+
+@movement(
+    tf="Tile", type=_tiled, numpy=lambda input, multiples: np.tile(input, multiples), operands=("multiples",),
+    partial=("multiples",), dtypes=ANY, grad=_tile_grad,
+    samples=[Sample(real(2, 3), multiples=(2, 1)), Sample(real(3), multiples=(4,)),
+             Sample(real(2, 1, 3), multiples=(1, 3, 2)), Sample(real(2), multiples=(0,)), Sample(real(), multiples=())],
+)  # fmt: skip
+def tile(at: tuple[Expr, ...], input: View, *, multiples: Any) -> Expr:
+    """The input repeated multiples[i] times along axis i."""
+    return input[tuple(i % n if n else i for i, n in zip(at, input.shape, strict=True))]
+
+
+def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:
+    axes = normalize_axes(axis, rank)
+    require(isinstance(axis, int) or len(axes) == len(axis), f"axis {axis} names an axis twice")
+    return axes
+
+
+def _reverse_type(tensor: TensorType, axis: Any) -> TensorType:
+    if tensor.shape is not None:
+        _reversed_axes(axis, len(tensor.shape))
+    return tensor
+
+
+@movement(
+    tf="ReverseV2", type=_reverse_type, numpy=lambda tensor, axis: np.flip(tensor, axis), operands=("axis",), dtypes=ANY,
+    grad=lambda g, y, tensor, axis: (reverse(g, axis=axis),),
+    samples=[Sample(real(2, 3), axis=(0,)), Sample(real(2, 3, 4), axis=(-1, 0)), Sample(real(5), axis=(0,)),
+             Sample(real(2, 2), axis=())],
+)  # fmt: skip
+def reverse(at: tuple[Expr, ...], tensor: View, *, axis: Any) -> Expr:
+    """The elements in opposite order along each axis in `axis`."""
+    axes = _reversed_axes(axis, tensor.rank)
+    return tensor[tuple(n - 1 - i if d in axes else i for d, (i, n) in enumerate(zip(at, tensor.shape, strict=True)))]
+
+
+def _shifts(shift: Any, axis: Any, rank: int) -> dict[int, int]:
+    """How far each axis moves. The shifts of an axis that is named twice add up."""
+    shifts, axes = np.reshape(shift, -1).tolist(), np.reshape(axis, -1).tolist()
+    require(len(shifts) == len(axes), f"{len(shifts)} shifts for {len(axes)} axes")
+    out: dict[int, int] = {}
+    for s, a in zip(shifts, axes, strict=True):
+        a = normalize_axis(a, rank)
+        out[a] = out.get(a, 0) + s
+    return out
+
+
+def _roll_type(input: TensorType, shift: Any, axis: Any) -> TensorType:
+    if input.shape is not None:
+        _shifts(shift, axis, len(input.shape))
+    return input
+
+
+@movement(
+    tf="Roll", type=_roll_type, numpy=lambda input, shift, axis: np.roll(input, shift, axis),
+    operands=("shift", "axis"), dtypes=ANY,
+    grad=lambda g, y, input, shift, axis: (roll(g, shift=np.negative(shift), axis=axis),),
+    samples=[Sample(real(5), shift=2, axis=0), Sample(real(3, 4), shift=(1, -2), axis=(0, 1)),
+             Sample(real(3, 4), shift=(3, 3), axis=(1, 1)), Sample(real(0, 2), shift=1, axis=0)],
+)  # fmt: skip
+def roll(at: tuple[Expr, ...], input: View, *, shift: Any, axis: Any) -> Expr:
+    """Elements moved by `shift` places along `axis`; those that leave at the end come in at the beginning."""
+    shifts, at = _shifts(shift, axis, input.rank), tuple(at)
+    sizes = enumerate(zip(at, input.shape, strict=True))
+    return input[tuple((i + (-shifts[d] % n)) % n if shifts.get(d) and n else i for d, (i, n) in sizes)]
+
+
+def _reverse_sequence(input: np.ndarray, seq_lengths: np.ndarray, seq_dim: int, batch_dim: int = 0) -> np.ndarray:
+    out = np.array(input)
+    rows, source = np.moveaxis(out, (batch_dim, seq_dim), (0, 1)), np.moveaxis(input, (batch_dim, seq_dim), (0, 1))
+    for row, length in enumerate(seq_lengths):
+        rows[row, :length] = source[row, :length][::-1]
+    return out
+
+
+@movement(
+    tf="ReverseSequence", type=same_type, numpy=_reverse_sequence, vars={"seq_lengths": "I"},
+    dtypes={"T": ANY, "I": INDEX}, differentiable=(0,),
+    grad=lambda g, y, x, lengths, seq_dim, batch_dim=0: (
+        reverse_sequence(g, lengths, seq_dim=seq_dim, batch_dim=batch_dim), None,
+    ),
+    samples=[Sample(real(2, 5), Draw((2,), 1, 5, dtype="int32"), seq_dim=1),
+             Sample(real(3, 4, 2), Draw((4,), 0, 3, dtype="int64"), seq_dim=0, batch_dim=1),
+             Sample(real(1, 1), Draw((1,), 1, 1, dtype="int32"), seq_dim=1)],
+)  # fmt: skip
+def reverse_sequence(
+    at: tuple[Expr, ...], input: View, seq_lengths: View, *, seq_dim: int, batch_dim: int = 0
+) -> Expr:
+    """The first seq_lengths[b] elements along `seq_dim` in opposite order, for each b along `batch_dim`."""
+    seq, batch = normalize_axis(seq_dim, input.rank), normalize_axis(batch_dim, input.rank)
+    i, n = at[seq], input.shape[seq]
+    length = scalar.minimum(scalar.cast(seq_lengths[at[batch]], int64), n)
+    source = scalar.select(i < length, length - 1 - i, i)
+    return input[at[:seq] + (source,) + at[seq + 1 :]]
+
+
+def _broadcast_args_type(s0: TensorType, s1: TensorType) -> TensorType:
+    lengths = [None if s.shape is None else s.shape[0] for s in (s0, s1)]
+    return TensorType(s0.dtype, (None if None in lengths else max(n for n in lengths if n is not None),))
+
+
+def _broadcast_args_static(types: list[TensorType], values: list[Any]) -> Any:
+    known = [None if v is None else tuple(None if n is None else int(n) for n in v) for v in values]
+    return None if None in known else broadcast(*known)
+
+
+def _broadcast_args(s0: np.ndarray, s1: np.ndarray) -> np.ndarray:
+    return np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), s0.dtype)
+
+
+@on_host(
+    tf="BroadcastArgs", type=_broadcast_args_type, numpy=_broadcast_args, static=_broadcast_args_static,
+    dtypes={"T": INDEX}, differentiable=False,
+    samples=[Sample(Draw((2,), 2, 2), Draw((3,), 1, 1)), Sample(Draw((2,), 3, 3), Draw((1,), 3, 3)), Sample(Draw((0,)), Draw((2,), 1, 4))],
+)  # fmt: skip
+def broadcast_args(s0: Any, s1: Any) -> Any:
+    """The shape that broadcasting tensors of shapes `s0` and `s1` gives."""
+
+
+@method("reshape")
+def _reshape(x: Any, *shape: Any) -> Any:
+    return reshape(x, shape=shape[0] if len(shape) == 1 else shape)
+
+
+@method("transpose")
+def _transpose(x: Any, *perm: Any) -> Any:
+    return transpose(x, perm=None if perm in ((), (None,)) else perm[0] if np.ndim(perm[0]) else perm)
+
+
+@method("ravel")
+@method("flatten")
+def _flatten(x: Any) -> Any:
+    return reshape(x, shape=(-1,))
+
+
+@method("squeeze")
+def _squeeze(x: Any, axis: Any = None) -> Any:
+    return squeeze(x, axis=(axis,) if isinstance(axis, int) else axis)
+
+
+@method("swapaxes")
+def _swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+    order = list(range(len(x.shape)))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return transpose(x, perm=order)

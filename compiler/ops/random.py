@@ -1,0 +1,329 @@
+"""Random ops: pure functions of their seeds and of a counter, with TensorFlow 1's streams.
+
+The session keeps a counter per operation. It is the first argument of each function here, a scalar of dtype uint64,
+and grows by `philox_advance` with every run. Operations whose two seeds are 0 are meant to differ from process to process:
+their counter starts anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64, int32, int64, uint32, uint64
+from staticgraph.compiler.graph.errors import DtypeError, require
+from staticgraph.compiler.graph.opdef import Kind, OpDef
+from staticgraph.compiler.graph.shapes import Shape, TensorType
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
+from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update, While
+from staticgraph.compiler.ops import philox
+from staticgraph.compiler.ops.kinds import Out, View, drawn
+from staticgraph.compiler.ops.movement import raveled, unraveled
+from staticgraph.compiler.ops.samples import Draw, Sample, real
+
+RESERVED = 256  # blocks that TensorFlow sets aside per number, so that a sampler may reject
+BOUND = 2.0  # truncated normal numbers are nearer to 0 than this
+COUNTER = Draw((), 0, 1 << 40, dtype="uint64")  # tests draw the counter like any other input
+
+
+def philox_advance(op: OpDef, types: Sequence[TensorType], out_shape: Sequence[int]) -> int:
+    """How far a run moves the counter of an operation with inputs of `types` and a result of `out_shape`."""
+    match op.name:
+        case "random_shuffle":
+            return -(-_rows(types[-1].static_shape) // 4)
+        case "multinomial":
+            rows, samples = out_shape
+            return rows * (-(-samples // 4) * 4) * 2 * RESERVED
+    return math.prod(out_shape) * RESERVED
+
+
+def _shaped_type(*counter: TensorType, shape: Any, dtype: DType, **_: Any) -> TensorType:
+    require(dtype in FLOATING, f"dtype is {dtype}, and must be floating", kind=DtypeError)
+    return TensorType(dtype, tuple(shape))
+
+
+def _block_of(number: Expr, counter: Expr, per_block: int, seed: int, seed2: int) -> tuple[list[Expr], Expr]:
+    """The words for the element with this number, and the element's place among those of its block."""
+    block = number // per_block
+    words = philox.words(counter + scalar.cast(block, uint64), seed, seed2)
+    return words, number - block * per_block
+
+
+def _blocks(counter: np.ndarray, count: int, per_block: int, seed: int, seed2: int) -> np.ndarray:
+    return philox.numpy_words(np.uint64(counter) + np.arange(-(-count // per_block), dtype=np.uint64), seed, seed2)
+
+
+def _numpy_uniform(
+    counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType
+) -> np.ndarray:
+    n = math.prod(shape)
+    blocks = _blocks(counter, n, philox.per_block(dtype), seed, seed2)
+    return philox.numpy_uniform(blocks, dtype).reshape(-1)[:n].reshape(shape)
+
+
+def _numpy_normal(
+    counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType
+) -> np.ndarray:
+    n = math.prod(shape)
+    blocks = _blocks(counter, n, philox.per_block(dtype), seed, seed2)
+    return philox.numpy_normal(blocks, dtype).reshape(-1)[:n].reshape(shape)
+
+
+def _float_samples() -> list[Sample]:
+    shapes: list[tuple[int, ...]] = [(3, 5), (), (2, 0), (4,)]
+    return [
+        Sample(COUNTER, shape=shape, dtype=dtype, seed=seed, seed2=7)
+        for shape, dtype, seed in zip(shapes, (float32, float64, float32, float64), (1, 87654321, 1 << 33, 5), strict=True)
+    ]
+
+
+@drawn(
+    Kind.SOURCE, name="random_uniform", tf="RandomUniform", type=_shaped_type, numpy=_numpy_uniform,
+    operands=("shape",), partial=("shape",), samples=_float_samples(),
+)  # fmt: skip
+def random_unit(
+    at: tuple[Expr, ...], counter: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
+) -> Expr:
+    """Numbers of uniform distribution in [0, 1)."""
+    words, lane = _block_of(raveled(at, shape), counter[()], philox.per_block(dtype), seed, seed2)
+    return philox.pick(philox.uniform(words, dtype), lane)
+
+
+@drawn(
+    Kind.SOURCE, tf="RandomStandardNormal", type=_shaped_type, numpy=_numpy_normal, operands=("shape",),
+    partial=("shape",), samples=_float_samples(),
+)  # fmt: skip
+def random_standard_normal(
+    at: tuple[Expr, ...], counter: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
+) -> Expr:
+    """Numbers of normal distribution with mean 0 and standard deviation 1."""
+    words, lane = _block_of(raveled(at, shape), counter[()], philox.per_block(dtype), seed, seed2)
+    return philox.pick(philox.normal(words, dtype), lane)
+
+
+def _numpy_truncated(
+    counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType
+) -> np.ndarray:
+    n, size = math.prod(shape), philox.per_block(dtype)
+    out = []
+    for group in range(-(-n // size)):
+        kept: list[Any] = []
+        block = int(counter) + group * size * RESERVED // 4
+        while len(kept) < size:
+            words = philox.numpy_words(np.array([block & (2**64 - 1)], np.uint64), seed, seed2)
+            numbers = philox.numpy_normal(words, float64 if dtype is float64 else float32)[0]
+            kept += list(numbers[np.abs(numbers) < BOUND])
+            block += 1
+        out += kept[:size]
+    return dtype.round(np.array(out[:n]).reshape(shape))
+
+
+@drawn(
+    Kind.ROUTINE, tf="TruncatedNormal", type=_shaped_type, numpy=_numpy_truncated, operands=("shape",),
+    partial=("shape",), samples=_float_samples(),
+)  # fmt: skip
+def truncated_normal(
+    outs: tuple[Out, ...], counter: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
+) -> tuple[Stmt, ...]:
+    """Numbers of normal distribution, those with an absolute value of 2 or more drawn again.
+
+    As in TensorFlow, each group of as many numbers as a block holds has a stretch of the stream for itself.
+    """
+    (out,), n, size = outs, math.prod(shape), philox.per_block(dtype)
+    group = Index("group", -(-n // size))
+    block, found = Local("block", uint64), Local("found", int64)
+    words = philox.words(block, seed, seed2)
+    body: list[Stmt] = []
+    for i, value in enumerate(philox.normal(words, float64 if dtype is float64 else float32)):
+        number = group * size + found
+        drawn_value = Local(f"drawn{i}", value.dtype)
+        within = scalar.lt(scalar.abs(drawn_value), BOUND) & scalar.lt(found, size)
+        store = Store(out.buffer, unraveled(number, shape), scalar.cast(drawn_value, dtype))
+        body += [
+            Let(drawn_value, value),
+            If(within, (If(scalar.lt(number, n), (store,)), Update(found, found + 1))),
+        ]
+    start = counter[()] + scalar.cast(group * (size * RESERVED // 4), uint64)
+    search = While(scalar.lt(found, size), (*body, Update(block, block + 1)))
+    return (Loop(group, (Let(block, start), Let(found, Const(0, int64)), search), LoopKind.PARALLEL),)
+
+
+def _integer_type(*types: TensorType, shape: Any, **_: Any) -> TensorType:
+    low, high = types[-2:]
+    for name, t in (("minval", low), ("maxval", high)):
+        require(t.rank in (None, 0), f"{name} has rank {t.rank}, and must be a scalar")
+    return TensorType(low.dtype, tuple(shape))
+
+
+def _numpy_integer(
+    counter: np.ndarray, minval: np.ndarray, maxval: np.ndarray, shape: Any, seed: int, seed2: int
+) -> np.ndarray:
+    n, wide = math.prod(shape), minval.dtype.itemsize == 8
+    blocks = _blocks(counter, n, 2 if wide else 4, seed, seed2)
+    unsigned = np.uint64 if wide else np.uint32
+    bits = blocks.view(np.uint64) if wide else blocks
+    low, high = np.asarray(minval).astype(unsigned), np.asarray(maxval).astype(unsigned)
+    return (low + bits.reshape(-1)[:n] % np.maximum(high - low, 1)).astype(minval.dtype).reshape(shape)
+
+
+@drawn(
+    Kind.SOURCE, tf="RandomUniformInt", type=_integer_type, numpy=_numpy_integer, operands=("shape",),
+    partial=("shape",), dtypes=frozenset({int32, int64}),
+    samples=[
+        Sample(COUNTER, Draw((), -5, 0), Draw((), 1, 100), shape=(3, 5), seed=3, seed2=4),
+        Sample(COUNTER, Draw((), 0, 0), Draw((), 7, 7), shape=(), seed=3),
+    ],
+)  # fmt: skip
+def random_uniform_int(
+    at: tuple[Expr, ...], counter: View, minval: View, maxval: View, *, shape: Any, seed: int = 0, seed2: int = 0
+) -> Expr:
+    """Integers of uniform distribution from `minval` up to but not including `maxval`."""
+    wide = minval.dtype is int64
+    words, lane = _block_of(raveled(at, shape), counter[()], 2 if wide else 4, seed, seed2)
+    unsigned = uint64 if wide else uint32
+    if wide:
+        words = [scalar.cast(low, uint64) | scalar.cast(high, uint64) << 32 for low, high in (words[:2], words[2:])]
+    low, high = (scalar.cast(v[()], unsigned) for v in (minval, maxval))
+    return scalar.cast(low + philox.pick(words, lane) % (high - low), minval.dtype)
+
+
+def _multinomial_type(*types: TensorType, num_samples: Any, output_dtype: DType, **_: Any) -> TensorType:
+    logits = types[-1]
+    require(logits.rank in (None, 2), f"logits has rank {logits.rank}, 2 is needed")
+    require(output_dtype in (int32, int64), f"output_dtype is {output_dtype}, and must be int32 or int64", kind=DtypeError)
+    rows = None if logits.shape is None else logits.shape[0]
+    return TensorType(output_dtype, (rows, num_samples))
+
+
+def _numpy_multinomial(
+    counter: np.ndarray, logits: np.ndarray, num_samples: int, seed: int, seed2: int, output_dtype: DType
+) -> np.ndarray:
+    wide, usable = logits.astype(np.float64), np.isfinite(logits)
+    top = np.max(wide, axis=1, keepdims=True, where=usable, initial=-1e300)
+    cdf = np.cumsum(np.where(usable, np.exp(wide - top), 0), axis=1)
+    rows = len(logits)
+    blocks = _blocks(counter, rows * num_samples, 2, seed, seed2)
+    numbers = philox.numpy_uniform(blocks, float64).reshape(-1)[: rows * num_samples].reshape(rows, num_samples)
+    out = [np.searchsorted(c, u * c[-1], side="right") for c, u in zip(cdf, numbers, strict=True)]
+    return np.array(out, output_dtype.numpy).reshape(rows, num_samples)
+
+
+@drawn(
+    Kind.ROUTINE, tf="Multinomial", type=_multinomial_type, numpy=_numpy_multinomial, operands=("num_samples",),
+    dtypes=FLOATING,
+    samples=[
+        Sample(COUNTER, real(2, 5), num_samples=7, seed=1, seed2=2),
+        Sample(COUNTER, real(1, 3), num_samples=2, seed=9, output_dtype=int32),
+    ],
+)  # fmt: skip
+def multinomial(
+    outs: tuple[Out, ...], counter: View, logits: View, *, num_samples: Any, seed: int = 0, seed2: int = 0,
+    output_dtype: DType = int64,
+) -> tuple[Stmt, ...]:  # fmt: skip
+    """Numbers of classes, drawn with the probabilities softmax(logits): `num_samples` per row."""
+    (out,), (rows, classes) = outs, logits.shape
+    row, sample = Index("row", rows), Index("sample", num_samples)
+    over = {name: Index(name, classes) for name in ("peak", "sum", "scan")}
+    best, total, running = (Local(name, float64) for name in ("best", "total", "running"))
+    wanted, chosen = Local("wanted", float64), Local("chosen", int64)
+
+    def usable(j: Index) -> Expr:
+        return scalar.lt(scalar.abs(logits[row, j]), math.inf)
+
+    def weight(j: Index) -> Expr:
+        return scalar.select(usable(j), scalar.exp(scalar.cast(logits[row, j], float64) - best), Const(0, float64))
+
+    highest = scalar.maximum(best, scalar.cast(logits[row, over["peak"]], float64))
+    words, lane = _block_of(row * num_samples + sample, counter[()], 2, seed, seed2)
+    passed = scalar.cast(scalar.le(running, wanted), int64)
+    return (
+        Loop(
+            row,
+            (
+                Let(best, Const(-1e300, float64)),
+                Loop(over["peak"], (Update(best, scalar.select(usable(over["peak"]), highest, best)),)),
+                Let(total, Const(0, float64)),
+                Loop(over["sum"], (Update(total, total + weight(over["sum"])),)),
+                Loop(
+                    sample,
+                    (
+                        Let(wanted, philox.pick(philox.uniform(words, float64), lane) * total),
+                        Let(running, Const(0, float64)),
+                        Let(chosen, Const(0, int64)),
+                        Loop(
+                            over["scan"],
+                            (Update(running, running + weight(over["scan"])), Update(chosen, chosen + passed)),
+                        ),
+                        Store(out.buffer, (row, sample), scalar.cast(chosen, output_dtype)),
+                    ),
+                ),
+            ),
+            LoopKind.PARALLEL,
+        ),
+    )
+
+
+def _rows(shape: Shape) -> Any:
+    return shape[0] if shape else 1
+
+
+def _numpy_permutation(counter: np.ndarray, size: int, seed: int, seed2: int) -> np.ndarray:
+    order = np.arange(size, dtype=np.int64)
+    words = _blocks(counter, size, 4, seed, seed2).reshape(-1)
+    for i in range(size - 1):
+        j = i + int(words[i]) % (size - i)
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+@drawn(
+    Kind.ROUTINE, type=lambda *counter, size, **_: TensorType(int64, (size,)), numpy=_numpy_permutation,
+    samples=[Sample(COUNTER, size=n, seed=5, seed2=n) for n in (9, 1, 0)],
+)  # fmt: skip
+def random_permutation(
+    outs: tuple[Out, ...], counter: View, *, size: int, seed: int = 0, seed2: int = 0
+) -> tuple[Stmt, ...]:
+    """The numbers 0..size-1 in random order, by exchanging each with one of those that follow."""
+    (out,) = outs
+    fill, i = Index("fill", size), Index("i", max(0, size - 1))
+    mine, other, place = Local("mine", int64), Local("other", int64), Local("place", int64)
+    words, lane = _block_of(i, counter[()], 4, seed, seed2)
+    left = scalar.cast(size - i, uint32)
+    return (
+        Loop(fill, (Store(out.buffer, (fill,), fill),)),
+        Loop(
+            i,
+            (
+                Let(place, i + scalar.cast(philox.pick(words, lane) % left, int64)),
+                Let(mine, out[i]),
+                Let(other, out[place]),
+                Store(out.buffer, (i,), other),
+                Store(out.buffer, (place,), mine),
+            ),
+        ),
+    )
+
+
+def _numpy_shuffle(counter: np.ndarray, value: np.ndarray, seed: int, seed2: int) -> np.ndarray:
+    return value[_numpy_permutation(counter, len(value), seed, seed2)] if value.ndim else value
+
+
+@drawn(
+    Kind.COMPOSITE, tf="RandomShuffle", type=lambda *types, **_: types[-1], numpy=_numpy_shuffle,
+    samples=[
+        Sample(COUNTER, real(7), seed=1, seed2=2),
+        Sample(COUNTER, real(4, 3), seed=1, seed2=3),
+        Sample(COUNTER, real(), seed=1),
+    ],
+)  # fmt: skip
+def random_shuffle(counter: Any, value: Any, *, seed: int = 0, seed2: int = 0) -> Any:
+    """The rows of `value`, its parts along the first axis, in random order."""
+    if value.rank == 0:
+        return value
+    attrs = {"size": value.shape[0], "seed": seed, "seed2": seed2}
+    return ops.gather(value, counter.recorder.apply(random_permutation, (counter,), attrs), axis=0)

@@ -1,0 +1,207 @@
+"""Reductions: elements combined along axes, all of them where `axis` is None."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import BOOLEAN, FLOATING, NUMERIC, REAL, bool_
+from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.ops.kinds import composite, reduced_shape, reduction
+from staticgraph.compiler.ops.samples import Sample, distinct, real, truth
+
+Axis = int | tuple[int, ...] | None
+
+
+def _samples(draw: Callable[..., Any]) -> list[Sample]:
+    return [
+        Sample(draw(3, 4)),
+        Sample(draw(2, 3, 5), axis=1),
+        Sample(draw(2, 3, 5), axis=(0, -1), keepdims=True),
+        Sample(draw(2, 3), axis=()),
+        Sample(draw()),
+    ]
+
+
+def accumulated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A NumPy reduction done in the dtype of its input for integers, and in float64 or complex128 otherwise."""
+
+    def reduce(x: np.ndarray, **where: Any) -> np.ndarray:
+        wide = {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, x.dtype)
+        return np.asarray(function(x, dtype=wide, **where)).astype(x.dtype)
+
+    return reduce
+
+
+def kept(y: Any, x: Any, axis: Axis) -> Any:
+    """`y`, which is `x` reduced along `axis`, with the reduced axes in place as axes of size one."""
+    return ops.reshape(y, shape=reduced_shape(x.shape, axis, keepdims=True))
+
+
+def spread(y: Any, x: Any, axis: Axis) -> Any:
+    """`y`, which is `x` reduced along `axis`, repeated to the shape of `x`."""
+    return ops.broadcast_to(kept(y, x, axis), shape=x.shape)
+
+
+def count_along(shape: Sequence[int], axis: Axis) -> int:
+    """How many elements are combined into one."""
+    return math.prod(shape[d] for d in normalize_axes(axis, len(shape)))
+
+
+def _prod_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[Any]:
+    """Each element times the product of all others: no division, so that zeros are right."""
+    axes = normalize_axes(axis, x.rank)
+    order = [d for d in range(x.rank) if d not in axes] + list(axes)
+    moved = ops.transpose(x, perm=order)
+    rows = ops.reshape(moved, shape=(x.size // max(1, count_along(x.shape, axis)), count_along(x.shape, axis)))
+    others = ops.cumprod(rows, axis=1, exclusive=True) * ops.cumprod(rows, axis=1, exclusive=True, reverse=True)
+    others = ops.transpose(ops.reshape(others, shape=moved.shape), perm=np.argsort(order).tolist())
+    return (spread(g, x, axis) * others,)
+
+
+def _extremum_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[Any]:
+    """Equal extremes share the cotangent."""
+    chosen = ops.cast(ops.equal(x, kept(y, x, axis)), dtype=x.dtype)
+    shares = ops.reduce_sum(chosen, axis=axis, keepdims=True)
+    return (chosen * (kept(g, x, axis) / shares),)
+
+
+@reduction(
+    tf="Sum", numpy=accumulated(np.sum), combine="add", dtypes=NUMERIC, samples=_samples(real),
+    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis),),
+)  # fmt: skip
+def reduce_sum(total: Any, x: Any) -> Any:
+    """Sum of the elements along `axis`; 0 where there are none."""
+    return total + x
+
+
+@reduction(
+    tf="Prod", numpy=accumulated(np.prod), combine="mul", dtypes=NUMERIC, samples=_samples(real), grad=_prod_grad
+)
+def reduce_prod(product: Any, x: Any) -> Any:
+    """Product of the elements along `axis`; 1 where there are none."""
+    return product * x
+
+
+def _extremum(function: Any, empty: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
+    def reduce(x: np.ndarray, axis: tuple[int, ...], keepdims: bool) -> np.ndarray:
+        return np.asarray(function(x, axis=axis, keepdims=keepdims, initial=empty(x)))
+
+    return reduce
+
+
+def _lowest(x: np.ndarray) -> Any:
+    return -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+
+
+def _highest(x: np.ndarray) -> Any:
+    return np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).max
+
+
+@reduction(
+    tf="Max", numpy=_extremum(np.max, _lowest), combine="maximum", dtypes=REAL, samples=_samples(distinct),
+    grad=_extremum_grad,
+)  # fmt: skip
+def reduce_max(best: Any, x: Any) -> Any:
+    """Largest element along `axis`; -inf, or the least integer, where there are none. Equal ones share the gradient."""
+    return scalar.maximum(best, x)
+
+
+@reduction(
+    tf="Min", numpy=_extremum(np.min, _highest), combine="minimum", dtypes=REAL, samples=_samples(distinct),
+    grad=_extremum_grad,
+)  # fmt: skip
+def reduce_min(best: Any, x: Any) -> Any:
+    """Smallest element along `axis`; inf, or the greatest integer, where there are none. Equal ones share the gradient."""
+    return scalar.minimum(best, x)
+
+
+@reduction(
+    tf="Any", numpy=np.any, combine="or", dtypes=BOOLEAN, samples=_samples(truth), differentiable=False
+)
+def reduce_any(found: Any, x: Any) -> Any:
+    """Whether any element along `axis` is true."""
+    return found | x
+
+
+@reduction(
+    tf="All", numpy=np.all, combine="and", dtypes=BOOLEAN, samples=_samples(truth), differentiable=False
+)
+def reduce_all(holds: Any, x: Any) -> Any:
+    """Whether all elements along `axis` are true."""
+    return holds & x
+
+
+def _reduced_type(input_tensor: TensorType, axis: Axis, keepdims: bool) -> TensorType:
+    return TensorType(input_tensor.dtype, reduced_shape(input_tensor.shape, axis, keepdims))
+
+
+def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
+    axes, count = normalize_axes(axis, x.ndim), count_along(x.shape, axis)
+    if x.dtype.kind in "fc":
+        total = np.sum(x, axis=axes, keepdims=keepdims, dtype=np.complex128 if x.dtype.kind == "c" else np.float64)
+        return np.asarray(total / np.float64(count)).astype(x.dtype)
+    total = np.asarray(np.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype))
+    return scalar.truncdiv(total, np.full(total.shape, count, x.dtype)).astype(x.dtype)
+
+
+@composite(
+    tf="Mean", type=_reduced_type, numpy=_mean, dtypes=NUMERIC, operands={"axis": "reduction_indices"},
+    samples=_samples(real),
+    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis) / max(1, count_along(x.shape, axis)),),
+)  # fmt: skip
+def reduce_mean(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Mean of the elements along `axis`: NaN where there are none. Of integers, the quotient without its fraction."""
+    total = ops.reduce_sum(input_tensor, axis=axis, keepdims=keepdims)
+    count = count_along(input_tensor.shape, axis)
+    return scalar.truncdiv(total, count) if total.dtype.is_integer else total / count
+
+
+def _norm(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
+    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    axes = normalize_axes(axis, x.ndim)
+    return np.asarray(np.sqrt(np.sum(np.abs(wide) ** 2, axis=axes, keepdims=keepdims))).astype(x.dtype)
+
+
+@composite(
+    tf="EuclideanNorm", type=_reduced_type, numpy=_norm, dtypes=FLOATING, operands={"axis": "reduction_indices"},
+    samples=_samples(lambda *shape: real(*shape, low=0.5, high=2.0)),
+    grad=lambda g, y, x, axis, keepdims: (x * kept(g / y, x, axis),),
+)  # fmt: skip
+def euclidean_norm(input: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Square root of the sum of squares along `axis`."""
+    return ops.sqrt(ops.reduce_sum(input * input, axis=axis, keepdims=keepdims))
+
+
+@composite(
+    tf="L2Loss", type=lambda t: TensorType(t.dtype, ()), dtypes=FLOATING,
+    numpy=lambda t: np.asarray(np.sum(np.square(t.astype(np.float64))) / 2).astype(t.dtype),
+    samples=[Sample(real(3, 4)), Sample(real()), Sample(real(0, 2))],
+    grad=lambda g, y, t: (g * t,),
+)  # fmt: skip
+def l2_loss(t: Any) -> Any:
+    """Half the sum of all squares, sum(t ** 2) / 2."""
+    return ops.reduce_sum(t * t) * 0.5
+
+
+def _as_method(op: Any, truth_only: bool = False) -> Callable[..., Any]:
+    def reduce(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        if truth_only and x.dtype is not bool_:
+            x = ops.not_equal(x, 0)
+        return op(x, axis=axis, keepdims=keepdims)
+
+    return reduce
+
+
+for _name, _op in (
+    ("sum", reduce_sum), ("prod", reduce_prod), ("max", reduce_max), ("min", reduce_min), ("mean", reduce_mean)
+):  # fmt: skip
+    method(_name)(_as_method(_op))
+for _name, _op in (("any", reduce_any), ("all", reduce_all)):
+    method(_name)(_as_method(_op, truth_only=True))

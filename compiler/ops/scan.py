@@ -1,0 +1,132 @@
+"""Running totals along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC
+from staticgraph.compiler.graph.shapes import TensorType, normalize_axis
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Index
+from staticgraph.compiler.kernel.stmt import Loop, Stmt, Store
+from staticgraph.compiler.ops.complex_numbers import holomorphic
+from staticgraph.compiler.ops.kinds import Out, View, routine
+from staticgraph.compiler.ops.samples import Sample, real
+from staticgraph.compiler.ops.scatter import counters, nested
+
+
+def _type(x: TensorType, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> TensorType:
+    if x.shape is not None:
+        normalize_axis(axis, len(x.shape))
+    return x
+
+
+def scan_statements(
+    out: Out, x: View, axis: int, exclusive: bool, reverse: bool, start: float, combine: Callable[[Expr, Expr], Expr]
+) -> tuple[Stmt, ...]:
+    """The first element along `axis`, then each from the one before it, for all other positions side by side."""
+    axis = normalize_axis(axis, x.rank)
+    n = x.shape[axis]
+    if n == 0:
+        return ()
+    at = counters(x.shape)
+
+    def position(k: Expr) -> tuple[Expr, ...]:
+        return at[:axis] + ((n - 1) - k if reverse else k,) + at[axis + 1 :]
+
+    step = Index("step", n - 1)
+    here, before = position(step + 1), position(step + 0)
+    first = position(Const(0, step.dtype))
+    head = Const(start, x.dtype) if exclusive else x[first]
+    rest = combine(out[before], x[before if exclusive else here])
+    inner = at[axis + 1 :]
+    body = (*nested(inner, (Store(out.buffer, first, head),)), Loop(step, nested(inner, (Store(out.buffer, here, rest),))))
+    return nested(at[:axis], body)
+
+
+def _numpy_scan(accumulate: Callable[..., Any], start: float) -> Callable[..., np.ndarray]:
+    def reference(x: np.ndarray, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> np.ndarray:
+        x = np.flip(x, axis) if reverse else x
+        if exclusive:
+            head = np.full_like(np.take(x, np.arange(min(1, x.shape[axis])), axis), start)
+            x = np.concatenate([head, np.take(x, np.arange(x.shape[axis] - 1), axis)] if x.shape[axis] else [x], axis)
+        total = accumulate(x, axis=axis, dtype=x.dtype)
+        return np.flip(total, axis) if reverse else total
+
+    return reference
+
+
+_SAMPLES = [
+    Sample(real(5, low=0.5)), Sample(real(2, 3, 4, low=0.5), axis=1, exclusive=True),
+    Sample(real(3, 4, low=0.5), axis=-1, reverse=True), Sample(real(3, 2, low=0.5), exclusive=True, reverse=True),
+    Sample(real(0, 2)), Sample(real(1, 2, low=0.5), exclusive=True),
+]  # fmt: skip
+
+
+def _cumsum_grad(g: Any, y: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> tuple[Any]:
+    return (cumsum(g, axis=axis, exclusive=exclusive, reverse=not reverse),)
+
+
+@routine(
+    tf="Cumsum", type=_type, numpy=_numpy_scan(np.cumsum, 0), operands=("axis",), dtypes=NUMERIC, grad=_cumsum_grad,
+    samples=_SAMPLES,
+)  # fmt: skip
+def cumsum(
+    outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
+) -> tuple[Stmt, ...]:
+    """Sums of the elements up to each one, along `axis`.
+
+    `exclusive`: without the element itself, so that the first sum is 0. `reverse`: from the last element backwards.
+    """
+    return scan_statements(outs[0], x, axis, exclusive, reverse, 0, lambda total, value: total + value)
+
+
+def _cumprod_grad(g: Any, y: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> tuple[Any]:
+    """TF1's formula; it divides by the elements, so that it is NaN where one of them is 0."""
+    return (cumsum(g * y, axis=axis, exclusive=exclusive, reverse=not reverse) / x,)
+
+
+@routine(
+    tf="Cumprod", type=_type, numpy=_numpy_scan(np.cumprod, 1), operands=("axis",), dtypes=NUMERIC,
+    grad=holomorphic(_cumprod_grad), samples=_SAMPLES,
+)  # fmt: skip
+def cumprod(
+    outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
+) -> tuple[Stmt, ...]:
+    """Products of the elements up to each one, along `axis`; `exclusive` and `reverse` as for `cumsum`."""
+    return scan_statements(outs[0], x, axis, exclusive, reverse, 1, lambda total, value: total * value)
+
+
+def _logaddexp(a: Any, b: Any) -> Any:
+    high, low = scalar.maximum(a, b), scalar.minimum(a, b)
+    # Of two equal infinities the difference is NaN, and the result is the infinity itself.
+    return scalar.select(scalar.eq(high, low), high + Const(np.log(2), a.dtype), high + scalar.log1p(scalar.exp(low - high)))
+
+
+def _cumulative_logsumexp(x: np.ndarray, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> np.ndarray:
+    accumulate = _numpy_scan(lambda x, axis, dtype: np.logaddexp.accumulate(x, axis, dtype), float(np.finfo(x.dtype).min))
+    return accumulate(x, axis, exclusive, reverse)
+
+
+def _cumulative_logsumexp_grad(
+    g: Any, y: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False
+) -> tuple[Any]:
+    """Each x receives the sum of g * exp(x - y) over the results that it is part of."""
+    weights = g * ops.exp(-y)
+    return (cumsum(weights, axis=axis, exclusive=exclusive, reverse=not reverse) * ops.exp(x),)
+
+
+@routine(
+    tf="CumulativeLogsumexp", type=_type, numpy=_cumulative_logsumexp, operands=("axis",), dtypes=FLOATING,
+    grad=_cumulative_logsumexp_grad, samples=[Sample(real(5)), Sample(real(2, 3, 2), axis=1), Sample(real(3, 4), axis=-1, reverse=True)],
+)  # fmt: skip
+def cumulative_logsumexp(
+    outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
+) -> tuple[Stmt, ...]:
+    """The logarithm of the sum of the exponentials of the elements up to each one, along `axis`; an empty sum is the lowest finite number."""
+    start = float(x.dtype.min)
+    return scan_statements(outs[0], x, axis, exclusive, reverse, start, _logaddexp)

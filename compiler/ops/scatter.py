@@ -1,0 +1,219 @@
+"""Ops that write elements at positions given by other tensors.
+
+An index out of range writes nothing. Where several updates name one position they are added up, or the last one stays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, normalize_axis, shape_text
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
+from staticgraph.compiler.kernel.scalar import cast
+from staticgraph.compiler.kernel.stmt import If, Let, Loop, Stmt, Store
+from staticgraph.compiler.ops.gathering import batch_rank, checked, coordinates, gathered, nd_shape
+from staticgraph.compiler.ops.kinds import Out, View, routine
+from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.samples import Sample, indices, real
+
+Combine = Callable[[Expr, Expr], Expr]
+_ACCUMULATED = NUMERIC
+_TYPES = {"T": ANY, "I": INDEX}
+
+
+def counters(shape: Sequence[int], prefix: str = "i") -> tuple[Index, ...]:
+    """A loop variable for each axis of `shape`."""
+    return tuple(Index(f"{prefix}{d}", n) for d, n in enumerate(shape))
+
+
+def nested(loops: Sequence[Index], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """`body` for all values of `loops`, the last of which runs fastest."""
+    for index in reversed(loops):
+        body = (Loop(index, body),)
+    return body
+
+
+def each(out: Out, element: Callable[[tuple[Expr, ...]], Expr], prefix: str = "i") -> tuple[Stmt, ...]:
+    """Statements that store `element(at)` at every position."""
+    at = counters(out.shape, prefix)
+    return nested(at, (Store(out.buffer, at, element(at)),))
+
+
+def _gather_grad(updates: np.ndarray, which: np.ndarray, shape: Any, axis: int, batch_dims: int = 0) -> np.ndarray:
+    batch, axis = batch_rank(batch_dims, which.ndim), normalize_axis(axis, len(shape))
+    n, lead, outer = shape[axis], math.prod(shape[:batch]), math.prod(shape[batch:axis])
+    out = np.zeros((lead, n, outer, math.prod(shape[axis + 1 :])), updates.dtype)
+    count = math.prod(which.shape[batch:])
+    rows = updates.reshape(lead, outer, count, out.shape[3]).transpose(0, 2, 1, 3)
+    for b, places in enumerate(which.reshape(lead, count)):
+        good = (places >= 0) & (places < n)
+        np.add.at(out[b], places[good], rows[b][good])
+    return out.transpose(0, 2, 1, 3).reshape(shape)
+
+
+def _gather_grad_type(updates: TensorType, indices: TensorType, shape: Any, axis: int, batch_dims: int = 0) -> TensorType:
+    merge(gathered(TensorType(updates.dtype, shape), indices, axis, batch_dims).shape, updates.shape, "updates must be")
+    return TensorType(updates.dtype, tuple(shape))
+
+
+@routine(
+    tf="GatherGrad", type=_gather_grad_type, numpy=_gather_grad, vars={"indices": "I"}, dtypes={"T": NUMERIC, "I": INDEX},
+    differentiable=(0,),
+    grad=lambda g, y, updates, indices, shape, axis, batch_dims=0: (
+        ops.gather(g, indices, axis=axis, batch_dims=batch_dims), None,
+    ),
+    samples=[Sample(real(5, 3), indices(5, below=4), shape=(4, 3), axis=0),
+             Sample(real(2, 3), indices(2, 3, below=4), shape=(2, 4), axis=1, batch_dims=1),
+             Sample(real(3, 2, 2, 2), indices(2, 2, below=3), shape=(3, 3, 2), axis=1),
+             Sample(real(0, 2), indices(0, below=3), shape=(3, 2), axis=0)],
+)  # fmt: skip
+def gather_grad(
+    outs: tuple[Out, ...], updates: View, indices: View, *, shape: Any, axis: int, batch_dims: int = 0
+) -> tuple[Stmt, ...]:
+    """The adjoint of `gather`: zeros of `shape`, and each update added where gather would have read it."""
+    (out,) = outs
+    batch, axis = batch_rank(batch_dims, indices.rank), normalize_axis(axis, len(shape))
+    at = counters(updates.shape, "u")
+    width = indices.rank - batch
+    place, inside = checked(indices[at[:batch] + at[axis : axis + width]], shape[axis])
+    row = Local("row", int64)
+    target = (*at[:axis], row, *at[axis + width :])
+    add = nested(at[axis + width :], (Store(out.buffer, target, out[target] + updates[at]),))
+    body = nested(at[: axis + width], (Let(row, place), If(inside, add)))
+    return each(out, lambda _: Const(0, out.dtype)) + body
+
+
+def _scatter_nd_type(indices: TensorType, updates: TensorType, shape: Any) -> TensorType:
+    if shape is not None:
+        require(all(n is None or n >= 0 for n in shape), f"shape {list(shape)} has a negative size")
+        _check_updates(TensorType(updates.dtype, shape), indices, updates)
+    return TensorType(updates.dtype, shape if shape is None else tuple(shape))
+
+
+def _check_updates(tensor: TensorType, indices: TensorType, updates: TensorType) -> None:
+    outer, inner = nd_shape(tensor, indices)
+    if outer is not None and inner is not None:
+        wanted: Shape = (*outer, *inner)
+        merge(wanted, updates.shape, "for these indices updates must be")
+
+
+def _scattered(tensor: np.ndarray, indices: np.ndarray, updates: np.ndarray, at: Any) -> np.ndarray:
+    out = np.array(tensor)
+    depth = indices.shape[-1]
+    flat = indices.reshape(-1, depth) if indices.size or depth else np.zeros((math.prod(indices.shape[:-1]), depth), int)
+    rows = updates.reshape(len(flat), *tensor.shape[depth:])
+    for place, row in zip(flat, rows, strict=True):
+        if all(0 <= i < n for i, n in zip(place, tensor.shape, strict=False)):
+            key = tuple(place)
+            out[key] = at(out[key], row)
+    return out
+
+
+def _scatter_statements(
+    out: Out, start: Callable[[tuple[Expr, ...]], Expr], indices: View, updates: View, combine: Combine
+) -> tuple[Stmt, ...]:
+    """`start` everywhere, then one update after the other."""
+    at, outer, depth = counters(updates.shape, "u"), indices.rank - 1, indices.shape[-1]
+    places, good = coordinates(at[:outer], indices, out.shape)
+    rows = tuple(Local(f"row{d}", int64) for d in range(depth))
+    target = (*rows, *at[outer:])
+    write = nested(at[outer:], (Store(out.buffer, target, combine(out[target], updates[at])),))
+    lets = tuple(Let(row, place) for row, place in zip(rows, places, strict=True))
+    body = nested(at[:outer], (*lets, If(good, write))) if 0 not in out.shape else ()
+    return each(out, start) + body
+
+
+@routine(
+    tf="ScatterNd", type=_scatter_nd_type, operands=("shape",), partial=("shape",), vars={"indices": "I"},
+    dtypes={"T": _ACCUMULATED, "I": INDEX}, differentiable=(1,),
+    numpy=lambda indices, updates, shape: _scattered(np.zeros(shape, updates.dtype), indices, updates, np.add),
+    grad=lambda g, y, indices, updates, shape: (None, ops.gather_nd(g, indices)),
+    samples=[Sample(indices(4, 1, below=3), real(4, 2), shape=(3, 2)), Sample(indices(5, 2, below=3), real(5), shape=(3, 4)),
+             Sample(indices(2, 2, 1, below=6, dtype="int64"), real(2, 2), shape=(4,)),
+             Sample(indices(0, 1, below=3), real(0, 2), shape=(3, 2))],
+)  # fmt: skip
+def scatter_nd(outs: tuple[Out, ...], indices: View, updates: View, *, shape: Any) -> tuple[Stmt, ...]:
+    """Zeros of `shape`, to which the updates are added at coordinates that the last axis of `indices` holds."""
+    (out,) = outs
+    return _scatter_statements(out, lambda at: Const(0, out.dtype), indices, updates, lambda old, new: old + new)
+
+
+def _tensor_scatter_type(tensor: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
+    _check_updates(tensor, indices, updates)
+    return tensor
+
+
+_SAMPLES = [
+    Sample(real(4, 2), indices(3, 1, below=4), real(3, 2)), Sample(real(3, 4), indices(5, 2, below=3), real(5)),
+    Sample(real(4), indices(2, 2, 1, below=6, dtype="int64"), real(2, 2)), Sample(real(3), indices(0, 1, below=3), real(0)),
+]  # fmt: skip
+
+
+@routine(
+    tf="TensorScatterAdd", type=_tensor_scatter_type, vars={"indices": "I"}, dtypes={"T": _ACCUMULATED, "I": INDEX},
+    numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, np.add), samples=_SAMPLES,
+    differentiable=(0, 2), grad=lambda g, y, tensor, indices, updates: (g, None, ops.gather_nd(g, indices)),
+)  # fmt: skip
+def tensor_scatter_add(outs: tuple[Out, ...], tensor: View, indices: View, updates: View) -> tuple[Stmt, ...]:
+    """`tensor` with the updates added at the coordinates in `indices`."""
+    return _scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: old + new)
+
+
+@routine(
+    tf="TensorScatterSub", type=_tensor_scatter_type, vars={"indices": "I"}, dtypes={"T": _ACCUMULATED, "I": INDEX},
+    numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, np.subtract), samples=_SAMPLES,
+    differentiable=(0, 2), grad=lambda g, y, tensor, indices, updates: (g, None, -ops.gather_nd(g, indices)),
+)  # fmt: skip
+def tensor_scatter_sub(outs: tuple[Out, ...], tensor: View, indices: View, updates: View) -> tuple[Stmt, ...]:
+    """`tensor` with the updates subtracted at the coordinates in `indices`."""
+    return _scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: old - new)
+
+
+_ONCE = [
+    Sample(real(4, 2), indices(1, 1, below=4), real(1, 2)), Sample(real(3, 4), indices(1, 2, below=3), real(1)),
+    Sample(real(3), indices(0, 1, below=3), real(0)),
+]  # fmt: skip
+
+
+@routine(
+    tf="TensorScatterUpdate", type=_tensor_scatter_type, vars={"indices": "I"}, dtypes=_TYPES, samples=_ONCE,
+    numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, lambda old, new: new),
+    differentiable=(0, 2),
+    grad=lambda g, y, tensor, indices, updates: (
+        tensor_scatter_update(g, indices, ops.zeros_like(updates)), None, ops.gather_nd(g, indices),
+    ),
+)  # fmt: skip
+def tensor_scatter_update(outs: tuple[Out, ...], tensor: View, indices: View, updates: View) -> tuple[Stmt, ...]:
+    """`tensor` with the updates in place of what was at the coordinates in `indices`."""
+    return _scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: new)
+
+
+def _invert_type(x: TensorType) -> TensorType:
+    require(x.rank in (None, 1), f"a permutation is a vector, not {shape_text(x.shape)}")
+    return x
+
+
+def _invert(x: np.ndarray) -> np.ndarray:
+    out = np.zeros_like(x)
+    out[x] = np.arange(len(x), dtype=x.dtype)
+    return out
+
+
+@routine(
+    tf="InvertPermutation", type=_invert_type, numpy=_invert, vars={"x": "I"}, dtypes={"I": INDEX}, differentiable=False,
+    samples=[Sample(indices(1, below=1)), Sample(indices(1, below=1, dtype="int64")), Sample(indices(0, below=1))],
+)  # fmt: skip
+def invert_permutation(outs: tuple[Out, ...], x: View) -> tuple[Stmt, ...]:
+    """The permutation y with y[x[i]] = i. What is no permutation leaves zeros."""
+    (out,) = outs
+    i = Index("i", x.shape[0])
+    place, inside = checked(x[i], x.shape[0])
+    store = Loop(i, (If(inside, (Store(out.buffer, (place,), cast(i, x.dtype)),)),))
+    return (*each(out, lambda at: Const(0, x.dtype), "z"), store)

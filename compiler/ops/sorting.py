@@ -1,0 +1,249 @@
+"""Order: top_k and what is made of it, and the positions of extreme elements.
+
+`top_k` keeps the k best elements in a heap whose root is the worst of them, so that k of n elements take n log k
+steps and a whole sort is the case k = n. NaN counts as the lowest value, and of equal elements the first is better.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import FLOATING, REAL, DType, bool_, int32, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
+from staticgraph.compiler.kernel.stmt import If, Let, Loop, Stmt, Store, Update, While
+from staticgraph.compiler.ops.creation import positions
+from staticgraph.compiler.ops.kinds import Out, View, composite, routine
+from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
+from staticgraph.compiler.ops.scatter import counters, nested
+
+
+def _top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorType, TensorType]:
+    if input.shape is None:
+        return input, TensorType(int32, None)
+    require(input.shape, "the input must have at least one axis")
+    n = input.shape[-1]
+    require(k is None or k >= 0, f"k is {k}, and must not be negative")
+    require(k is None or n is None or k <= n, f"the last axis of {shape_text(input.shape)} has fewer than k = {k} elements")
+    shape = (*input.shape[:-1], k)
+    return TensorType(input.dtype, shape), TensorType(int32, shape)
+
+
+def _rank_key(x: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(x), -np.inf, x).astype(x.dtype) if x.dtype.kind == "f" else x
+
+
+def _top_k(input: np.ndarray, k: int, sorted: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    n = input.shape[-1]
+    # Of the reversed sequence, the ascending stable order read backwards is descending with ties in order.
+    order = (n - 1 - np.argsort(_rank_key(input)[..., ::-1], axis=-1, kind="stable")[..., ::-1])[..., :k]
+    return np.take_along_axis(input, order, -1), order.astype(np.int32)
+
+
+def _top_k_grad(g: Any, y: Any, input: Any, k: int, sorted: bool = True) -> tuple[Any]:
+    if g[0] is None:
+        return (None,)
+    last = len(input.shape) - 1
+    return (ops.gather_grad(g[0], y[1], shape=input.shape, axis=last, batch_dims=last),)
+
+
+@routine(
+    tf="TopKV2", type=_top_k_type, numpy=_top_k, operands=("k",), partial=("k",), dtypes=REAL, grad=_top_k_grad,
+    samples=[Sample(distinct(7), k=3), Sample(distinct(2, 6), k=6), Sample(distinct(2, 3, 4), k=1), Sample(distinct(3, 4), k=0),
+             Sample(distinct(1), k=1), Sample(distinct(33), k=32)],
+)  # fmt: skip
+def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) -> tuple[Stmt, ...]:
+    """The k largest elements of each row along the last axis, greatest first, and their positions."""
+    if k == 0 or math.prod(input.shape) == 0:
+        return ()
+    row = counters(input.shape[:-1], "row")
+    return nested(row, _Heap(outs[0], outs[1], row, k).select(input))
+
+
+class _Heap:
+    """The statements of a heap in two rows of the results: the values, and their positions in the input."""
+
+    def __init__(self, values: Out, places: Out, row: tuple[Index, ...], size: int) -> None:
+        self.values, self.places, self.row, self.size = values, places, row, size
+        self.numbers: Iterator[int] = itertools.count()
+
+    def select(self, x: View) -> tuple[Stmt, ...]:
+        """Put the best elements of a row of `x` into the heap, then take them out again, worst first."""
+        k, n = self.size, x.shape[-1]
+        first, half, later, end = Index("first", k), Index("half", k // 2), Index("later", n - k), Index("end", k - 1)
+        fill = self.put(first, x[(*self.row, first)], scalar.cast(first, int32))
+        node = (k // 2 - 1) - half
+        order = self.sift(node, Const(k, int64), self.value(node), self.place(node))
+        item = (x[(*self.row, later + k)], scalar.cast(later + k, int32))
+        root = Const(0, int64)
+        replace = If(self.worse((self.value(root), self.place(root)), item), self.sift(root, Const(k, int64), *item))
+        last = (k - 1) - end
+        return (
+            Loop(first, fill), Loop(half, order), Loop(later, (replace,)), Loop(end, self.take(last)),
+        )  # fmt: skip
+
+    def take(self, last: Expr) -> tuple[Stmt, ...]:
+        """Move the worst element to the place `last`, where the heap then ends."""
+        value, place = self.local("taken", self.values.dtype), self.local("taken_from", int32)
+        root = Const(0, int64)
+        keep = (Let(value, self.value(last)), Let(place, self.place(last)))
+        return (*keep, *self.put(last, self.value(root), self.place(root)), *self.sift(root, last, value, place))
+
+    def sift(self, hole: Expr, size: Expr, value: Expr, place: Expr) -> tuple[Stmt, ...]:
+        """Let an element sink from `hole` until nothing below it, in a heap of `size`, is worse."""
+        at, child = self.local("at", int64), self.local("child", int64)
+        held, origin = self.local("held", self.values.dtype), self.local("origin", int32)
+        left, sinks = self.local("left", int64), self.local("sinks", bool_)
+        right = scalar.minimum(left + 1, size - 1)
+        better_child = self.worse(self.item(right), self.item(left))
+        step = (
+            Let(left, child),
+            Update(child, scalar.select(better_child, right, left)),
+            Let(sinks, self.worse(self.item(child), (held, origin))),
+            If(sinks, (*self.put(at, *self.item(child)), Update(at, child))),
+            Update(child, scalar.select(sinks, child * 2 + 1, size)),
+        )
+        return (
+            Let(held, value), Let(origin, place), Let(at, hole), Let(child, hole * 2 + 1),
+            While(child < size, step), *self.put(at, held, origin),
+        )  # fmt: skip
+
+    def item(self, i: Expr) -> tuple[Expr, Expr]:
+        return self.value(i), self.place(i)
+
+    def value(self, i: Expr) -> Expr:
+        return self.values[(*self.row, i)]
+
+    def place(self, i: Expr) -> Expr:
+        return self.places[(*self.row, i)]
+
+    def put(self, i: Expr, value: Expr, place: Expr) -> tuple[Stmt, ...]:
+        at = (*self.row, i)
+        return Store(self.values.buffer, at, value), Store(self.places.buffer, at, place)
+
+    def local(self, name: str, dtype: DType) -> Local:
+        return Local(f"{name}{next(self.numbers)}", dtype)
+
+    def worse(self, a: tuple[Expr, Expr], b: tuple[Expr, Expr]) -> Expr:
+        """Whether element `a` comes after `b`."""
+        x, y = _lowest_if_nan(a[0]), _lowest_if_nan(b[0])
+        return (x < y) | (scalar.eq(x, y) & (a[1] > b[1]))
+
+
+def _lowest_if_nan(x: Expr) -> Expr:
+    return scalar.select(scalar.eq(x, x), x, Const(-math.inf, x.dtype)) if x.dtype.is_floating else x
+
+
+def _nth_type(input: TensorType, n: Any, reverse: bool = False) -> TensorType:
+    if input.shape is None:
+        return input
+    require(input.shape, "the input must have at least one axis")
+    size = input.shape[-1]
+    require(n is None or size is None or 0 <= n < size, f"n is {n}, and the last axis has {size} elements")
+    return TensorType(input.dtype, input.shape[:-1])
+
+
+def _nth(input: np.ndarray, n: int, reverse: bool = False) -> np.ndarray:
+    return np.sort(input, -1)[..., input.shape[-1] - 1 - n if reverse else n]
+
+
+@composite(
+    tf="NthElement", type=_nth_type, numpy=_nth, operands=("n",), partial=("n",), dtypes=REAL,
+    samples=[Sample(distinct(7), n=3), Sample(distinct(2, 6), n=1, reverse=True), Sample(distinct(2, 3, 4), n=3)],
+)  # fmt: skip
+def nth_element(input: Any, *, n: int, reverse: bool = False) -> Any:
+    """The element that has n smaller ones in its row; with `reverse`, n greater ones."""
+    k = n + 1 if reverse else input.shape[-1] - n
+    best, _ = top_k(input, k=k)
+    return best[..., k - 1]
+
+
+def _in_top_k_type(predictions: TensorType, targets: TensorType, k: Any) -> TensorType:
+    require(predictions.rank in (None, 2), f"predictions must have shape [batch, classes], not {shape_text(predictions.shape)}")
+    require(targets.rank in (None, 1), f"targets must have shape [batch], not {shape_text(targets.shape)}")
+    if targets.shape is None:
+        return TensorType(bool_, None if predictions.shape is None else predictions.shape[:1])
+    batch = targets.shape if targets.shape[0] is not None or predictions.shape is None else predictions.shape[:1]
+    if predictions.shape is not None and predictions.shape[0] is not None:
+        require(batch[0] == predictions.shape[0], f"{batch[0]} targets for {predictions.shape[0]} predictions")
+    return TensorType(bool_, batch)
+
+
+def _in_top_k(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
+    inside = (targets >= 0) & (targets < predictions.shape[1])
+    rows = np.arange(len(targets))
+    own = predictions[rows, np.where(inside, targets, 0)]
+    greater = (predictions > own[:, None]).sum(1)
+    return np.isfinite(predictions).all(1) & inside & (greater < k)
+
+
+@composite(
+    tf="InTopKV2", type=_in_top_k_type, numpy=_in_top_k, operands=("k",), partial=("k",), vars={"targets": "I"},
+    dtypes={"T": FLOATING, "I": INDEX}, differentiable=False,
+    samples=[Sample(real(5, 4), indices(5, below=4), k=2), Sample(real(3, 3), indices(3, below=5, dtype="int64"), k=1),
+             Sample(real(0, 3), indices(0, below=3), k=1)],
+)  # fmt: skip
+def in_top_k(predictions: Any, targets: Any, *, k: int) -> Any:
+    """Whether fewer than k classes score higher than the target; False for bad targets and where a score is not finite."""
+    own = ops.reshape(ops.gather(predictions, targets, axis=1, batch_dims=1), shape=(-1, 1))
+    greater = ops.reduce_sum(ops.cast(ops.greater(predictions, own), dtype=int32), axis=(1,))
+    finite = ops.reduce_all(ops.equal(predictions - predictions, 0), axis=(1,))
+    inside = ops.logical_and(ops.greater_equal(targets, 0), ops.less(targets, predictions.shape[1]))
+    return ops.logical_and(ops.logical_and(finite, inside), ops.less(greater, k))
+
+
+def _arg_type(input: TensorType, axis: int, output_type: DType = int64) -> TensorType:
+    if input.shape is None:
+        return TensorType(output_type, None)
+    axis = normalize_axis(axis, len(input.shape))
+    require(input.shape and input.shape[axis] != 0, f"axis {axis} of {shape_text(input.shape)} has no elements")
+    return TensorType(output_type, input.shape[:axis] + input.shape[axis + 1 :])
+
+
+def _arg(find: Any, worst: float) -> Any:
+    def reference(input: np.ndarray, axis: int, output_type: DType = int64) -> np.ndarray:
+        x = np.where(np.isnan(input), worst, input) if input.dtype.kind == "f" else input
+        return find(x, axis=axis).astype(output_type.numpy)
+
+    return reference
+
+
+def _first_hit(input: Any, axis: int, output_type: DType, extreme: Any, worst: float) -> Any:
+    """The first position whose element is the extreme one; NaN never is, unless there is nothing else."""
+    axis = normalize_axis(axis, len(input.shape))
+    if input.dtype.is_floating:
+        input = ops.select(ops.equal(input, input), input, worst)
+    n = input.shape[axis]
+    places = ops.reshape(positions(input, n), shape=(n,) + (1,) * (len(input.shape) - 1 - axis))
+    hit = ops.equal(input, extreme(input, axis=(axis,), keepdims=True))
+    return ops.cast(ops.reduce_min(ops.select(hit, places, n), axis=(axis,)), dtype=output_type)
+
+
+_ARG_SAMPLES = [Sample(distinct(7), axis=0), Sample(distinct(2, 6), axis=1), Sample(distinct(2, 3, 4), axis=-2, output_type=int32)]
+
+
+@composite(
+    tf="ArgMax", type=_arg_type, numpy=_arg(np.argmax, -math.inf), operands={"axis": "dimension"}, dtypes=REAL,
+    differentiable=False, samples=_ARG_SAMPLES,
+)  # fmt: skip
+def argmax(input: Any, *, axis: int, output_type: DType = int64) -> Any:
+    """The position of the largest element along `axis`; of equal ones the first."""
+    return _first_hit(input, axis, output_type, ops.reduce_max, -math.inf)
+
+
+@composite(
+    tf="ArgMin", type=_arg_type, numpy=_arg(np.argmin, math.inf), operands={"axis": "dimension"}, dtypes=REAL,
+    differentiable=False, samples=_ARG_SAMPLES,
+)  # fmt: skip
+def argmin(input: Any, *, axis: int, output_type: DType = int64) -> Any:
+    """The position of the smallest element along `axis`; of equal ones the first."""
+    return _first_hit(input, axis, output_type, ops.reduce_min, math.inf)

@@ -1,0 +1,205 @@
+"""Ops that change variables. Each is a pure function from the old value, its first input, to the new one.
+
+The compiler takes the result for the variable's value from then on; the session stores what is left at the end of a
+run. Where several updates meet in one element, they are applied in the order of their indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, REAL, bool_, int32, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import Effect, OpDef
+from staticgraph.compiler.graph.shapes import TensorType, compatible, merge, shape_text
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Expr, Index
+from staticgraph.compiler.kernel.stmt import If, Loop, LoopKind, Stmt, Store
+from staticgraph.compiler.ops.kinds import Out, View, movement, routine, structural
+from staticgraph.compiler.ops.samples import Sample, indices, real
+
+_WRITES: dict[str, Any] = {"effect": Effect.WRITE, "differentiable": False}
+
+
+def _assign_type(ref: TensorType, value: TensorType, validate_shape: bool) -> TensorType:
+    if not validate_shape:
+        return value
+    return TensorType(ref.dtype, merge(ref.shape, value.shape, "the variable and its new value:"))
+
+
+@movement(
+    tf="Assign", type=_assign_type, numpy=lambda ref, value, validate_shape: value, **_WRITES,
+    samples=[Sample(real(2, 3), real(2, 3)), Sample(real(), real()), Sample(real(2), real(3), validate_shape=False)],
+)  # fmt: skip
+def assign(at: tuple[Expr, ...], ref: View, value: View, *, validate_shape: bool = True) -> Expr:
+    """`value`; it has the variable's shape unless `validate_shape` is False."""
+    return value[at]
+
+
+_SAME = [Sample(real(2, 3), real(2, 3)), Sample(real(), real()), Sample(real(0, 2), real(0, 2))]
+
+
+def _update_type(ref: TensorType, value: TensorType) -> TensorType:
+    return TensorType(ref.dtype, merge(ref.shape, value.shape, "the variable and what changes it:"))
+
+
+@movement(tf="AssignAdd", type=_update_type, numpy=np.add, dtypes=NUMERIC, samples=_SAME, **_WRITES)
+def assign_add(at: tuple[Expr, ...], ref: View, value: View) -> Expr:
+    """The variable plus `value`, which has its shape."""
+    return ref[at] + value[at]
+
+
+@movement(tf="AssignSub", type=_update_type, numpy=np.subtract, dtypes=NUMERIC, samples=_SAME, **_WRITES)
+def assign_sub(at: tuple[Expr, ...], ref: View, value: View) -> Expr:
+    """The variable minus `value`, which has its shape."""
+    return ref[at] - value[at]
+
+
+# Updates of some rows
+
+
+def _rows_type(ref: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
+    if ref.shape is None or indices.shape is None or updates.shape is None:
+        return ref
+    require(len(ref.shape) > 0, "the variable is a scalar, it has no rows")
+    wanted = indices.shape + ref.shape[1:]
+    require(
+        compatible(updates.shape, wanted) or updates.shape == (),
+        f"updates has shape {shape_text(updates.shape)}, and must have the shape of indices and then of a row: "
+        f"{shape_text(wanted)}",
+    )
+    return ref
+
+
+def _slices_type(ref: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
+    if ref.shape is None or indices.shape is None or updates.shape is None:
+        return ref
+    require(len(indices.shape) > 0, "indices is a scalar, its last axis must hold positions")
+    depth = indices.shape[-1]
+    if depth is None:
+        return ref
+    require(
+        depth <= len(ref.shape),
+        f"indices has positions of {depth} numbers and the variable has rank {ref.rank}",
+    )
+    wanted = indices.shape[:-1] + ref.shape[depth:]
+    require(
+        compatible(updates.shape, wanted),
+        f"updates has shape {shape_text(updates.shape)}, {shape_text(wanted)} is needed",
+    )
+    return ref
+
+
+def _scattered(ref: np.ndarray, positions: np.ndarray, updates: np.ndarray, combine: Callable[..., Any]) -> np.ndarray:
+    out, depth = ref.copy(), positions.shape[-1]
+    updates = np.broadcast_to(updates, positions.shape[:-1] + ref.shape[depth:])
+    for where in np.ndindex(positions.shape[:-1]):
+        position = tuple(int(p) for p in positions[where])
+        if all(0 <= p < n for p, n in zip(position, ref.shape, strict=False)):
+            out[position] = combine(out[position], updates[where])
+    return out
+
+
+def _copied(out: Out, ref: View) -> Stmt:
+    """The loops that begin with the old value. Where the result may take the variable's buffer, they do nothing."""
+    at = tuple(Index(f"c{d}", n) for d, n in enumerate(ref.shape))
+    body: tuple[Stmt, ...] = (Store(out.buffer, at, ref[at]),)
+    for depth in reversed(range(len(at))):
+        body = (Loop(at[depth], body, LoopKind.SIMD if depth == len(at) - 1 else LoopKind.PARALLEL),)
+    return body[0]
+
+
+def _scatter(
+    out: Out, ref: View, indices: View, updates: View, combine: Callable[..., Any], by_position: bool
+) -> tuple[Stmt, ...]:
+    """One update after the other, each of a slice of `out`; positions outside of it are left out."""
+    which = tuple(Index(f"u{d}", n) for d, n in enumerate(indices.shape[:-1] if by_position else indices.shape))
+    depth = indices.shape[-1] if by_position else 1
+    inner = tuple(Index(f"s{d}", n) for d, n in enumerate(ref.shape[depth:]))
+    position = tuple(
+        scalar.cast(indices[(*which, d)] if by_position else indices[which], int64) for d in range(depth)
+    )
+    at = (*position, *inner)
+    body: tuple[Stmt, ...] = (Store(out.buffer, at, combine(out[at], updates[(*which, *inner)])),)
+    for d in reversed(range(len(inner))):
+        body = (Loop(inner[d], body, LoopKind.SIMD if d == len(inner) - 1 else LoopKind.SERIAL),)
+    for p, n in zip(position, ref.shape, strict=False):
+        body = (If(scalar.ge(p, 0) & scalar.lt(p, n), body),)
+    for index in reversed(which):
+        body = (Loop(index, body),)
+    return (_copied(out, ref), *body)
+
+
+def _scatter_op(name: str, tf: str, doc: str, scalars: Callable[..., Any], arrays: Callable[..., Any]) -> OpDef:
+    by_position = name.startswith("scatter_nd")
+
+    def numpy(ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
+        return _scattered(ref, indices if by_position else indices[..., None], updates, arrays)
+
+    samples = (
+        [
+            Sample(real(5, 2), indices(3, 1, below=5), real(3, 2, low=1, high=2)),
+            Sample(real(3, 4), indices(2, 2, below=3, dtype="int64"), real(2, low=1, high=2)),
+        ]
+        if by_position
+        else [
+            Sample(real(5, 2), indices(3, below=5), real(3, 2, low=1, high=2)),
+            Sample(real(4), indices(2, 3, below=4, dtype="int64"), real(2, 3, low=1, high=2)),
+            Sample(real(3, 2), indices(below=3), real(2, low=1, high=2)),
+        ]
+    )
+
+    def statements(outs: tuple[Out, ...], ref: View, indices: View, updates: View) -> tuple[Stmt, ...]:
+        return _scatter(outs[0], ref, indices, updates, scalars, by_position)
+
+    statements.__doc__ = doc
+    return routine(
+        name=name, tf=tf, type=_slices_type if by_position else _rows_type, numpy=numpy, samples=samples,
+        vars={"indices": "I"},
+        dtypes={"T": ANY if scalars is _second else REAL, "I": frozenset({int32, int64})}, **_WRITES,
+    )(statements)  # fmt: skip
+
+
+def _second(old: Any, new: Any) -> Any:
+    return new
+
+
+def _quotient(old: Any, new: Any) -> Any:
+    return scalar.truncdiv(old, new) if old.dtype.is_integer else old / new
+
+
+def _numpy_quotient(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    return scalar.truncdiv(old, new).astype(old.dtype) if old.dtype.kind in "iu" else old / new
+
+
+for _name, _tf, _what, _scalars, _arrays in (
+    ("update", "ScatterUpdate", "replaced by", _second, _second),
+    ("add", "ScatterAdd", "increased by", lambda a, b: a + b, np.add),
+    ("sub", "ScatterSub", "decreased by", lambda a, b: a - b, np.subtract),
+    ("mul", "ScatterMul", "multiplied by", lambda a, b: a * b, np.multiply),
+    ("div", "ScatterDiv", "divided by", _quotient, _numpy_quotient),
+    ("min", "ScatterMin", "limited from above by", scalar.minimum, np.minimum),
+    ("max", "ScatterMax", "limited from below by", scalar.maximum, np.maximum),
+):
+    _scatter_op(
+        f"scatter_{_name}", _tf, f"The variable with the rows that `indices` names {_what} `updates`.", _scalars, _arrays
+    )
+    if _name in ("update", "add", "sub"):
+        _scatter_op(
+            f"scatter_nd_{_name}", _tf.replace("Scatter", "ScatterNd"),
+            f"The variable with the slices at the positions in the last axis of `indices` {_what} `updates`.",
+            _scalars, _arrays,
+        )  # fmt: skip
+
+
+# What is known of a variable besides its value
+
+
+@structural(
+    tf="IsVariableInitialized", type=lambda ref: TensorType(bool_, ()), effect=Effect.READ, differentiable=False
+)
+def is_variable_initialized(ref: Any) -> Any:
+    """Whether the variable has a value. The session knows."""

@@ -1,0 +1,176 @@
+"""Ops that the compiler knows by name: where values come from, and markers that guide differentiation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.dtypes import int32 as INT32
+from staticgraph.compiler.graph.dtypes import string as STRING
+from staticgraph.compiler.graph.function import Literal, Value, substitute
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.ops.kinds import same_type, structural
+
+
+@structural(tf="Const", type=lambda value: TensorType(value.dtype, value.shape), numpy=lambda value: value.array)
+def constant(*, value: Literal) -> Any:
+    """A value known when the graph is built."""
+
+
+@structural(type=lambda name, type: type, effect=Effect.SOURCE)
+def parameter(*, name: str, type: TensorType) -> Any:
+    """A parameter of a Function."""
+
+
+@structural(tf="Placeholder", type=lambda dtype, shape: TensorType(dtype, shape), effect=Effect.SOURCE)
+def placeholder(*, dtype: DType, shape: Any = None) -> Any:
+    """A value that is fed to each run."""
+
+
+def _default_type(input: TensorType, shape: Any) -> TensorType:
+    return TensorType(input.dtype, shape)
+
+
+@structural(tf="PlaceholderWithDefault", type=_default_type, numpy=lambda input, shape: input)
+def placeholder_with_default(input: Any, *, shape: Any) -> Any:
+    """A value that may be fed, and is `input` otherwise."""
+
+
+@structural(tf="VariableV2", type=lambda dtype, shape: TensorType(dtype, shape), effect=Effect.SOURCE)
+def variable(*, dtype: DType, shape: Any) -> Any:
+    """State that lives from run to run. Ops that take this tensor see the value at their turn."""
+
+
+@structural(tf="Identity", type=same_type, numpy=lambda input: input, effect=Effect.READ)
+def read_variable(input: Any) -> Any:
+    """The value of a variable, at the turn of each op that uses it."""
+
+
+@structural(
+    type=lambda input, initial: initial, effect=Effect.READ, differentiable=False, numpy=lambda input, initial: input
+)
+def initialized_value(input: Any, initial: Any) -> Any:
+    """The value of a variable where the session has one at this turn, else `initial`."""
+
+
+@structural(type=lambda *variables: TensorType(STRING, (None,)), effect=Effect.READ, differentiable=False, vars={"variables": "*"})
+def report_uninitialized(*variables: Any) -> Any:
+    """The names of those variables that have no value. The session knows."""
+
+
+@structural(tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,))
+def identity(input: Any) -> Any:
+    """The input."""
+
+
+@structural(tf="StopGradient", type=same_type, numpy=lambda input: input, differentiable=False)
+def stop_gradient(input: Any) -> Any:
+    """The input, taken as a constant by `gradients`."""
+
+
+@structural(tf="NoOp", type=lambda: ())
+def no_op() -> Any:
+    """Nothing; a point for control dependencies to meet."""
+
+
+@structural(type=same_type, numpy=lambda input, key: input, grad=lambda g, y, x, key: (g,))
+def watch(input: Any, *, key: str) -> Any:
+    """The input, kept apart from equal values: the place where `gradients` takes a derivative."""
+
+
+@structural(type=same_type, numpy=lambda original, fed: fed, grad=lambda g, y, original, fed: (g, None))
+def override(original: Any, fed: Any) -> Any:
+    """`fed` in place of `original`; gradients flow into `original`, as in TF1 when an inner tensor is fed."""
+
+
+def _gradients_type(*inputs: TensorType, ys: int, seeds: int, xs: int) -> tuple[TensorType, ...]:
+    return inputs[ys + seeds : ys + seeds + xs]
+
+
+@structural(tf="Gradients", type=_gradients_type, vars={"inputs": "*"})
+def symbolic_gradients(*inputs: Any, ys: int, seeds: int, xs: int) -> Any:
+    """Derivatives of the first `ys` inputs, weighted with the next `seeds`, by the next `xs`.
+
+    What follows are tensors to stop at. A compile replaces it by the ops of the gradient once all shapes are known.
+    """
+
+
+def _custom_type(*inputs: TensorType, ys: int, xs: int) -> tuple[TensorType, ...]:
+    return inputs[:ys]
+
+
+def _weight(g: Any, y: Value) -> Value:
+    """The derivative by one result; zeros where nothing depends on it."""
+    return y.recorder.constant(np.zeros(y.shape), y.dtype) if g is None else g
+
+
+def _custom_grad(g: Any, y: Any, *inputs: Any, ys: int, xs: int) -> tuple[Any, ...]:
+    pairs = [(g, y)] if ys == 1 else list(zip(g, y, strict=True))
+    given = [_weight(one, value) for one, value in pairs]
+    derivatives, cotangents = inputs[ys + xs : ys + 2 * xs], inputs[ys + 2 * xs :]
+    made = substitute(derivatives, dict(zip(cotangents, given, strict=True)))
+    return (None,) * ys + tuple(made) + (None,) * (xs + ys)
+
+
+def _custom_value(*inputs: Any, ys: int, xs: int) -> Any:
+    return inputs[0] if ys == 1 else inputs[:ys]
+
+
+@structural(
+    tf="CustomGradient", type=_custom_type, numpy=_custom_value, grad=_custom_grad, vars={"inputs": "*"}
+)  # fmt: skip
+def custom_gradient(*inputs: Any, ys: int, xs: int) -> Any:
+    """The first `ys` inputs, differentiated as the user says.
+
+    After them come the `xs` tensors that the user's function took, the derivative by each of them, and the `ys`
+    `cotangent`s in terms of which these are written.
+    """
+
+
+@structural(type=same_type, numpy=lambda input, key: np.zeros_like(input), differentiable=False)
+def cotangent(input: Any, *, key: str) -> Any:
+    """What stands for the derivative by `input` in a custom gradient, until the real one is put in its place."""
+
+
+def _shape_static(types: list[TensorType], values: list[Any], out_type: DType) -> Any:
+    return types[0].shape
+
+
+def _size_static(types: list[TensorType], values: list[Any], out_type: DType) -> Any:
+    return np.array(types[0].size, out_type.numpy) if types[0].is_static else None
+
+
+@structural(
+    tf="Shape",
+    type=lambda input, out_type: TensorType(out_type, (input.rank,)),
+    numpy=lambda input, out_type: np.array(np.shape(input), out_type.numpy),
+    static=_shape_static,
+    differentiable=False,
+)
+def shape_of(input: Any, *, out_type: DType = INT32) -> Any:
+    """The shape of a tensor, as a vector."""
+
+
+@structural(
+    tf="Size",
+    type=lambda input, out_type: TensorType(out_type, ()),
+    numpy=lambda input, out_type: np.array(np.size(input), out_type.numpy),
+    static=_size_static,
+    differentiable=False,
+)
+def size_of(input: Any, *, out_type: DType = INT32) -> Any:
+    """The number of elements of a tensor."""
+
+
+@structural(
+    tf="Rank",
+    type=lambda input: TensorType(INT32, ()),
+    numpy=lambda input: np.int32(np.ndim(input)),
+    static=lambda types, values: None if types[0].rank is None else np.int32(types[0].rank),
+    differentiable=False,
+)
+def rank_of(input: Any) -> Any:
+    """The number of axes of a tensor."""

@@ -1,0 +1,44 @@
+"""Composite ops become the ops that they are written in, and markers disappear.
+
+    softmax(x)            ->  exp(x - reduce_max(x)) / reduce_sum(exp(x - reduce_max(x)))
+    watch(x), identity(x) ->  x
+
+It runs after differentiation, since composites may have gradients that are better than those of their parts.
+"""
+
+from __future__ import annotations
+
+from staticgraph.compiler.graph.function import Function, Node, Value, transform
+from staticgraph.compiler.graph.opdef import Kind, recording
+
+# Markers, and the input that they stand for.
+MARKERS = {
+    "identity": 0,
+    "watch": 0,
+    "read_variable": 0,
+    "stop_gradient": 0,
+    "placeholder_with_default": 0,
+    "override": 1,
+}
+
+
+def expand(function: Function) -> Function:
+    """`function` without composites and markers."""
+    while any(_is_expanded(node) for node in function.nodes):
+        function = transform(function, _rebuild)
+    return function
+
+
+def _is_expanded(node: Node) -> bool:
+    return node.op.name in MARKERS or node.op.kind is Kind.COMPOSITE
+
+
+def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]:
+    build = node.outputs[0].recorder
+    if node.op.name in MARKERS:
+        return inputs[MARKERS[node.op.name]]
+    with build.at(node.where), recording(build):
+        if node.op.kind is Kind.COMPOSITE:
+            assert node.op.expand is not None
+            return node.op.expand(*inputs, **node.attrs)
+        return build.apply(node.op, inputs, node.attrs)

@@ -1,0 +1,23 @@
+"""All rules, to a fixed point.
+
+    exp(x) - 1         ->  expm1(x)
+    transpose twice    ->  one transpose, or none
+    x * 1 + 0          ->  x
+"""
+
+from __future__ import annotations
+
+from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.rewrite.engine import rewrite
+from staticgraph.compiler.rewrite.rule import MATH
+from staticgraph.compiler.rules.algebra import algebra
+from staticgraph.compiler.rules.logic import logic
+from staticgraph.compiler.rules.movement import movement
+from staticgraph.compiler.rules.stability import stability
+
+RULES = (stability + algebra + logic + movement).allowed(MATH["relaxed"])
+
+
+def simplify(function: Function) -> Function:
+    """`function` with every rule applied that may change no more than the last digits."""
+    return rewrite(function, RULES)

@@ -1,0 +1,346 @@
+"""From the user's graph to a Function: prune to the fetches, fix shapes, make state explicit, differentiate.
+
+A graph with a variable and an assignment
+
+    w = Variable(...);  y = matmul(x, w);  step = assign_sub(w, 0.1 * gradients(y, w))
+
+becomes, for fetches (y, step) and a feed x of shape [4, 3], a Function
+
+    (x: float32[4, 3], w: float32[3, 2]) -> (y, w', w')
+
+whose last result is the new value of the variable. Operations take effect in the order in which they were made: a
+read sees the assignments of this run that were made before the operation that uses it. Control dependencies always
+point backwards in that order, so it honours them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.autodiff.reverse import vjp
+from staticgraph.compiler.graph.builder import Builder, plain
+from staticgraph.compiler.graph.dtypes import bool_, uint64
+from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError, layout
+from staticgraph.compiler.graph.function import Function, Value, as_outputs
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.opdef import Effect, Kind, recording
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.random import philox_advance
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one run computes, and where its arguments come from and its results go.
+
+    The params of `function` are the feeds, then the variables' values before the run, then one flag per entry of
+    `flags`, then the counters of random ops. Its results are the fetches, then the new values of `writes`.
+    """
+
+    function: Function
+    feeds: tuple[Tensor, ...]
+    reads: tuple[Operation, ...]
+    flags: tuple[Operation, ...]  # variables of which the run wants to know whether they have a value
+    counters: tuple[Operation, ...]
+    advances: tuple[int, ...]  # how far each counter moves per run
+    fetches: int
+    writes: tuple[Operation, ...]
+
+    @property
+    def needed(self) -> list[Operation]:
+        """The variables that must have a value before the run."""
+        used = {v for node in self.function.nodes for v in node.inputs} | set(self.function.results)
+        first = len(self.feeds)
+        params = self.function.params[first : first + len(self.reads)]
+        return [op for op, param in zip(self.reads, params, strict=True) if param in used]
+
+
+class StaticFeedNeeded(Exception):
+    """A shape or an axis depends on these feeds: their values must be known to the compile."""
+
+    def __init__(self, feeds: list[Tensor]) -> None:
+        super().__init__(", ".join(t.name for t in feeds))
+        self.feeds = feeds
+
+
+def specialise(
+    graph: Graph,
+    fetches: Sequence[Tensor],
+    targets: Sequence[Operation],
+    feeds: Mapping[Tensor, TensorType],
+    variables: Mapping[str, TensorType] | None = None,
+    static: Mapping[Tensor, np.ndarray] | None = None,
+) -> Step:
+    """The step that computes `fetches` and runs `targets`.
+
+    `feeds`: the fed tensors with their static types. `variables`: types of variables whose graph shape is not fully
+    known. `static`: values of feeds that shapes depend on. Raises FeedError for a placeholder that is not fed.
+    """
+    return _Specialiser(graph, feeds, variables or {}, static or {}).step(fetches, targets)
+
+
+class _Specialiser:
+    def __init__(
+        self,
+        graph: Graph,
+        feeds: Mapping[Tensor, TensorType],
+        variables: Mapping[str, TensorType],
+        static: Mapping[Tensor, np.ndarray],
+    ) -> None:
+        self.graph = graph
+        self.build = Builder()
+        self.types = variables
+        self.static = static
+        self.values: dict[Tensor, Value] = {}
+        self.state: dict[Operation, Value] = {}  # the present value of each variable
+        self.initial: dict[Operation, Value] = {}
+        self.flags: dict[Operation, Value] = {}
+        self.counters: dict[Operation, Value] = {}
+        self.advances: dict[Operation, int] = {}
+        self.watched: dict[Any, list[Value]] = {}  # tensors and variables that a derivative is taken by
+        self.params = {
+            tensor: self.build.parameter(f"feed {tensor.name}", type.dtype, type.static_shape)
+            for tensor, type in feeds.items()
+        }
+        self.fed = {t: self.build.constant(static[t], p.dtype) if t in static else p for t, p in self.params.items()}
+
+    def step(self, fetches: Sequence[Tensor], targets: Sequence[Operation]) -> Step:
+        needed = self._needed([*(t.op for t in fetches), *targets], fetches)
+        for op in needed:
+            if op.definition.name == "symbolic_gradients":
+                for x in _gradient_parts(op)[2]:
+                    self.watched.setdefault(variable_of(x) or x, [])
+        with recording(self.build):
+            for op in needed:
+                with self.build.at(op.where):
+                    self._perform(op)
+            results = [self.value(t) for t in fetches]
+        writes = [v for v in self.state if self.state[v] is not self.initial.get(v)]
+        results += [self.state[v] for v in writes]
+        params = [*self.params.values(), *self.initial.values(), *self.flags.values(), *self.counters.values()]
+        return Step(
+            Function(tuple(params), tuple(results)),
+            tuple(self.fed), tuple(self.initial), tuple(self.flags), tuple(self.counters),
+            tuple(self.advances.values()), len(fetches), tuple(writes),
+        )  # fmt: skip
+
+    # Which operations
+
+    def _needed(self, roots: Iterable[Operation], fetches: Sequence[Tensor]) -> list[Operation]:
+        """The operations that `roots` need, in order of construction. Does not look above fed tensors."""
+        reason: dict[Operation, Operation | None] = {}
+        stack: list[tuple[Operation, Operation | None]] = []
+        fetched = {t.op for t in fetches if t not in self.fed}
+        for op in roots:
+            if op in fetched or not all(t in self.fed for t in op.outputs) or not op.outputs:
+                stack.append((op, None))
+        while stack:
+            op, user = stack.pop()
+            if op in reason:
+                continue
+            reason[op] = user
+            if op.definition.name == "placeholder":
+                raise self._missing(op, reason)
+            stack += [(t.op, op) for t in op.all_inputs if t not in self.fed and t.op not in reason]
+            stack += [(c, op) for c in op.control_inputs if c not in reason]
+        return sorted(reason, key=lambda op: op.id)
+
+    def _missing(self, op: Operation, reason: dict[Operation, Operation | None]) -> FeedError:
+        path, at = [], reason[op]
+        while at is not None:
+            path.append(at)
+            at = reason[at]
+        names = [p.name for p in path]
+        if len(names) > 6:
+            names = [*names[:3], "...", *names[-2:]]
+        text = f"placeholder {op.name} ({op.outputs[0].type}) must be fed"
+        if path:
+            text += f": the fetch {path[-1].name} needs it, by {' <- '.join(reversed([op.name, *names]))}"
+        return FeedError(
+            layout(text, op.where, hint=f"add it to the feed_dict: {{{op.name.rpartition('/')[2]}: value}}"), op
+        )
+
+    # Values
+
+    def value(self, tensor: Tensor) -> Value:
+        """The value of `tensor` for an operation that is performed now."""
+        if tensor in self.fed:
+            return self.fed[tensor]
+        owner = variable_of(tensor)
+        if owner is not None:
+            state = self._state(owner)
+            if owner in self.watched:
+                state = ops.watch(state, key=owner.name)
+                if state not in self.watched[owner]:
+                    self.watched[owner].append(state)
+            return state
+        return self.values[tensor]
+
+    def _state(self, owner: Operation) -> Value:
+        if owner not in self.state:
+            type = self.types.get(owner.name, owner.outputs[0].type)
+            if not type.is_static:
+                raise InvalidArgumentError(
+                    layout(f"the shape of variable {owner.name} is not known: {type}", owner.where), owner
+                )
+            param = self.build.parameter(f"variable {owner.name}", type.dtype, type.static_shape)
+            self.state[owner] = self.initial[owner] = param
+        return self.state[owner]
+
+    def _perform(self, op: Operation) -> None:
+        definition = op.definition
+        if definition.name in ("variable", "read_variable", "placeholder"):
+            return
+        if definition.name == "symbolic_gradients":
+            made: Any = self._gradients(op)
+        elif definition.effect is Effect.WRITE:
+            made = self._write(op)
+        elif definition.effect is Effect.RANDOM:
+            made = self._random(op)
+        elif definition.name == "is_variable_initialized":
+            made = self._flag(op)
+        else:
+            made = self._apply(op, [self.value(t) for t in op.inputs])
+        for tensor, value in zip(op.outputs, as_outputs(made), strict=True):
+            if tensor in self.watched:
+                value = ops.watch(value, key=tensor.name)
+                self.watched[tensor].append(value)
+            self.values[tensor] = value
+
+    def _apply(self, op: Operation, inputs: Sequence[Value]) -> Any:
+        definition = op.definition
+        attrs = dict(op.attrs)
+        for name, operand in op.operands.items():
+            attrs[name] = self._operand(op, name, operand)
+        attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
+        if definition.kind is Kind.COMPOSITE and definition.grad is None:
+            assert definition.expand is not None
+            return definition.expand(*inputs, **attrs)
+        return self.build.apply(definition, inputs, attrs)
+
+    def _operand(self, op: Operation, name: str, tensor: Tensor) -> Any:
+        value = self.value(tensor)
+        if value.constant is not None:
+            return plain(value.constant)
+        feeds = [t for t in _ancestors(tensor) if t in self.fed and t not in self.static]
+        if feeds:
+            raise StaticFeedNeeded(feeds)
+        raise InvalidArgumentError(
+            layout(
+                f"{name} of {op.name} ({op.type}) is computed from values that are only known while running",
+                op.where,
+                [(name, tensor.op.where)],
+                hint="shapes, axes and the like may depend on constants, static shapes and feeds, not on variables",
+            ),
+            op,
+        )
+
+    def _write(self, op: Operation) -> Value:
+        owner = variable_of(op.inputs[0], through_writes=True)
+        if owner is None:
+            raise InvalidArgumentError(
+                layout(f"{op.name} ({op.type}) assigns to {op.inputs[0].name}, which is not a variable", op.where), op
+            )
+        rest = [self.value(t) for t in op.inputs[1:]]
+        if op.definition.name == "assign":
+            new = self._assigned(op, owner, rest[0])
+        else:
+            new = self._apply(op, [self._state(owner), *rest])
+        self.state[owner] = new
+        return new
+
+    def _assigned(self, op: Operation, owner: Operation, value: Value) -> Value:
+        """An assignment does not look at the old value, so the variable need not have one."""
+        known = owner.outputs[0].type
+        if op.attrs.get("validate_shape", True) and known.is_static and known.shape != value.shape:
+            raise InvalidArgumentError(
+                layout(
+                    f"{op.name} assigns {value.type} to the variable {owner.name} of type {known}",
+                    op.where,
+                    [("the variable", owner.where)],
+                ),
+                op,
+            )
+        return value
+
+    def _random(self, op: Operation) -> Value:
+        counter = self.counters.get(op)
+        if counter is None:
+            counter = self.counters[op] = self.build.parameter(f"counter {op.name}", uint64, ())
+        inputs = [counter, *(self.value(t) for t in op.inputs)]
+        made = self._apply(op, inputs)
+        self.advances[op] = philox_advance(op.definition, [v.type for v in inputs], made.shape)
+        return made
+
+    def _flag(self, op: Operation) -> Value:
+        owner = variable_of(op.inputs[0])
+        assert owner is not None, op
+        if owner in self.state and owner not in self.initial:
+            return self.build.constant(True, bool_)
+        if owner not in self.flags:
+            self.flags[owner] = self.build.parameter(f"initialized {owner.name}", bool_, ())
+        return self.flags[owner]
+
+    def _gradients(self, op: Operation) -> tuple[Value, ...]:
+        ys, seeds, xs, stops = _gradient_parts(op)
+        places = [self._places(x) for x in xs]
+        found = iter(
+            vjp(
+                self.build,
+                [self.value(t) for t in ys],
+                [self.value(t) for t in seeds] or [None] * len(ys),
+                [place for each in places for place in each],
+                [self.value(t) for t in stops],
+            )
+        )
+        out = []
+        for x, each in zip(xs, places, strict=True):
+            parts = [g for g in (next(found) for _ in each) if g is not None]
+            total = sum(parts[1:], parts[0]) if parts else ops.zeros_like(self.value(x))
+            out.append(total)
+        return tuple(out)
+
+    def _places(self, x: Tensor) -> list[Value]:
+        """The values by which a derivative by `x` is taken: for a variable, all that were read of it so far."""
+        owner = variable_of(x)
+        if owner is not None:
+            self.value(x)
+            return self.watched[owner]
+        return [self.value(x)]
+
+
+def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | None:
+    """The variable operation behind a handle or a read; with `through_writes` also behind an assignment's result."""
+    op = tensor.op
+    while True:
+        if op.definition.name == "variable":
+            return op
+        aliases = op.definition.name == "read_variable"
+        if not (aliases or (through_writes and op.definition.effect is Effect.WRITE)):
+            return None
+        op = op.inputs[0].op
+
+
+def _gradient_parts(
+    op: Operation,
+) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The inputs of a gradients operation: ys, seeds, xs, stops."""
+    a, b, c = op.attrs["ys"], op.attrs["seeds"], op.attrs["xs"]
+    inputs = op.inputs
+    return inputs[:a], inputs[a : a + b], inputs[a + b : a + b + c], inputs[a + b + c :]
+
+
+def _ancestors(tensor: Tensor) -> list[Tensor]:
+    seen: dict[Tensor, None] = {}
+    stack = [tensor]
+    while stack:
+        t = stack.pop()
+        if t not in seen:
+            seen[t] = None
+            stack.extend(t.op.all_inputs)
+    return list(seen)

@@ -1,0 +1,1 @@
+"""Rewriting: patterns, rules, and the engine that applies them to a fixed point."""

@@ -1,0 +1,61 @@
+"""Rewriting of a Function to a fixed point."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from staticgraph.compiler.graph.function import Function, Node, Value, transform
+from staticgraph.compiler.graph.opdef import recording
+from staticgraph.compiler.rewrite.rule import Rule, RuleSet
+
+ROUNDS = 12  # walks over the whole Function; each usually leaves nothing for the next but one
+STEPS = 40  # rules applied one after the other at one node
+
+Trace = Callable[[Rule, Value, Value], None]
+
+
+def rewrite(function: Function, rules: RuleSet, trace: Trace | None = None) -> Function:
+    """`function` with `rules` applied until none fires. `trace(rule, before, after)` is called for each that does."""
+    for _ in range(ROUNDS):
+        before, function = function, _walk(function, rules, trace)
+        if function.results == before.results:
+            break
+    return function
+
+
+def _walk(function: Function, rules: RuleSet, trace: Trace | None) -> Function:
+    """One walk over all nodes, inputs before users."""
+    counts = Counter(v for node in function.nodes for v in node.inputs)
+    counts.update(function.results)
+    # A node that was rebuilt has no count of its own yet: it is used as often as the one that it replaces.
+    uses: dict[Value, int] = dict(counts)
+
+    def rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]:
+        made: tuple[Value, ...] = node.outputs
+        if inputs != node.inputs:
+            graph = node.outputs[0].recorder
+            with graph.at(node.where), recording(graph):
+                made = graph.node(node.op, inputs, node.attrs).outputs
+        if len(made) == 1:
+            made = (_settle(made[0], rules, lambda v: uses.get(v, 1), trace),)
+        for old, new in zip(node.outputs, made, strict=True):
+            uses.setdefault(new, counts[old])
+        return made
+
+    return transform(function, rebuild)
+
+
+def _settle(value: Value, rules: RuleSet, uses: Callable[[Value], int], trace: Trace | None) -> Value:
+    """`value` after all rules that fire at its root."""
+    for _ in range(STEPS):
+        for each in rules.by_op.get(value.node.op.name, ()):
+            better = each.apply(value, uses)
+            if better is not None:
+                if trace is not None:
+                    trace(each, value, better)
+                value = better
+                break
+        else:
+            break
+    return value

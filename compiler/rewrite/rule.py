@@ -1,0 +1,110 @@
+"""Rules: two patterns that mean the same, the left of which is replaced by the right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Flag
+from typing import Any
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.opdef import recording
+from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.rewrite.pattern import Bindings, Pattern, Use, as_pattern, build, match
+
+
+class Inexact(Flag):
+    """What a rule may change in the last digits, or worse."""
+
+    NOTHING = 0
+    ROUNDING = 1  # as if the arithmetic were done in another order
+    IMPROVES = 2  # nearer to the true value; an overflow may become a number
+    NONFINITE = 4  # assumes that no NaN and no infinity appears
+
+
+EXACT, ROUNDING, IMPROVES, NONFINITE = Inexact.NOTHING, Inexact.ROUNDING, Inexact.IMPROVES, Inexact.NONFINITE
+MATH = {"strict": EXACT, "relaxed": ROUNDING | IMPROVES, "fast": ROUNDING | IMPROVES | NONFINITE}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """`left` becomes `right` where `when` holds, for the bound variables given by name."""
+
+    name: str
+    left: Use
+    right: Pattern
+    inexact: Inexact
+    when: Callable[..., bool] | None
+    single_use: bool
+    where: Provenance | None
+
+    def apply(self, value: Value, uses: Callable[[Value], int]) -> Value | None:
+        """What replaces `value`, or None. The replacement has the same type."""
+        for bound in match(self.left, value, {}):
+            if self.when is not None and not self.when(**bound):
+                continue
+            if self.single_use and not self._used_once(self.left, value, bound, uses):
+                continue
+            made = self._build(value, bound)
+            if made is not None and made is not value:
+                return made
+        return None
+
+    def _build(self, value: Value, bound: Bindings) -> Value | None:
+        graph = value.recorder
+        with graph.at(value.node.where), recording(graph):
+            made = build(self.right, bound)
+            if not isinstance(made, Value):
+                made = graph.constant(made, value.dtype)
+            if made.dtype is not value.dtype:
+                return None
+            return made if made.shape == value.shape else ops.broadcast_to(made, shape=value.shape)
+
+    def _used_once(self, pattern: Pattern, value: Value, bound: Bindings, uses: Callable[[Value], int]) -> bool:
+        """Whether nothing else uses the inner nodes of the match."""
+        inner = [(p, v) for p, v in zip(self.left.inputs, value.node.inputs, strict=True) if isinstance(p, Use)]
+        return all(uses(v) <= 1 for _, v in inner)
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.left!r} -> {self.right!r}"
+
+
+def rule(
+    name: str,
+    left: Any,
+    right: Any,
+    inexact: Inexact = EXACT,
+    when: Callable[..., bool] | None = None,
+    single_use: bool = False,
+    where: Provenance | None = None,
+) -> Rule:
+    """A rule. `when` gets the bound variables, numbers and attributes by name.
+
+    `single_use`: only where nothing else uses the matched inner nodes, so that no work is done twice.
+    """
+    return Rule(name, left, as_pattern(right), inexact, when, single_use, where)
+
+
+class RuleSet:
+    """Rules, found by the op at the root of their left side."""
+
+    def __init__(self, *rules: Rule) -> None:
+        names = [r.name for r in rules]
+        twice = {n for n in names if names.count(n) > 1}
+        if twice:
+            raise ValueError(f"two rules are called {', '.join(sorted(twice))}")
+        self.rules = rules
+        self.by_op: dict[str, list[Rule]] = {}
+        for each in rules:
+            self.by_op.setdefault(each.left.op.name, []).append(each)
+
+    def __add__(self, other: RuleSet) -> RuleSet:
+        return RuleSet(*self.rules, *other.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def allowed(self, inexact: Inexact) -> RuleSet:
+        """The rules that change no more than `inexact`."""
+        return RuleSet(*(r for r in self.rules if r.inexact in inexact or not r.inexact))

@@ -1,0 +1,61 @@
+"""Ops that only move elements: two become one, and those that move nothing disappear."""
+
+from __future__ import annotations
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.shapes import normalize_axes
+from staticgraph.compiler.rewrite.pattern import attributes, compute, variables
+from staticgraph.compiler.rewrite.rule import RuleSet, rule
+
+(x,) = variables("x")
+p, q = attributes("p q")
+Axes = tuple[int, ...] | None
+
+
+def full(perm: Axes, rank: int) -> tuple[int, ...]:
+    """A permutation with None, which reverses the axes, spelled out."""
+    return tuple(reversed(range(rank))) if perm is None else tuple(a % rank for a in perm)
+
+
+def composed(x: Value, p: Axes, q: Axes) -> tuple[int, ...]:
+    """The permutation that does what `p` and then `q` do."""
+    first, second = full(p, x.rank), full(q, x.rank)
+    return tuple(first[a] for a in second)
+
+
+def stays(x: Value, p: Axes) -> bool:
+    return full(p, x.rank) == tuple(range(x.rank))
+
+
+def without(x: Value, p: Axes) -> tuple[int, ...]:
+    """The shape of `x` without the axes `p`."""
+    axes = normalize_axes(p, x.rank)
+    return tuple(n for d, n in enumerate(x.shape) if d not in axes)
+
+
+def is_whole(x: Value, p: tuple[int, ...]) -> bool:
+    """Whether a reshape or broadcast to `p` changes nothing."""
+    return len(p) == x.rank and all(n in (-1, m) for n, m in zip(p, x.shape, strict=True))
+
+
+def over_ones(x: Value, p: Axes, **_: object) -> bool:
+    """Whether a reduction only combines axes of size one, so that nothing is combined."""
+    return all(x.shape[a] == 1 for a in normalize_axes(p, x.rank))
+
+
+movement = RuleSet(
+    rule("transpose twice", ops.transpose(ops.transpose(x, perm=p), perm=q),
+         ops.transpose(x, perm=compute(composed, x, p, q))),
+    rule("transpose to itself", ops.transpose(x, perm=p), x, when=stays),
+    rule("reshape twice", ops.reshape(ops.reshape(x, shape=p), shape=q), ops.reshape(x, shape=q)),
+    rule("reshape to itself", ops.reshape(x, shape=p), x, when=is_whole),
+    rule("broadcast twice", ops.broadcast_to(ops.broadcast_to(x, shape=p), shape=q), ops.broadcast_to(x, shape=q)),
+    rule("broadcast to itself", ops.broadcast_to(x, shape=p), x, when=is_whole),
+    rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
+         ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
+    rule("sum over ones, kept", ops.reduce_sum(x, axis=p, keepdims=True), x, when=over_ones),
+    rule("maximum over ones", ops.reduce_max(x, axis=p, keepdims=False),
+         ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
+    rule("maximum over ones, kept", ops.reduce_max(x, axis=p, keepdims=True), x, when=over_ones),
+)  # fmt: skip

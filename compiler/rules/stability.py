@@ -1,0 +1,19 @@
+"""Formulas that lose digits or overflow, in a form that does not."""
+
+from __future__ import annotations
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.rewrite.pattern import variables
+from staticgraph.compiler.rewrite.rule import IMPROVES, RuleSet, rule
+
+x, y = variables("x y")
+
+stability = RuleSet(
+    rule("log of one plus", ops.log(x + 1), ops.log1p(x), inexact=IMPROVES),
+    rule("exp minus one", ops.subtract(ops.exp(x), 1), ops.expm1(x), inexact=IMPROVES),
+    rule("exp plus minus one", ops.exp(x) + -1, ops.expm1(x), inexact=IMPROVES),
+    rule("softplus", ops.log1p(ops.exp(x)), ops.softplus(x), inexact=IMPROVES),
+    rule("log of sigmoid", ops.log(ops.sigmoid(x)), -ops.softplus(-x), inexact=IMPROVES),
+    rule("one minus sigmoid", ops.subtract(1, ops.sigmoid(x)), ops.sigmoid(-x), inexact=IMPROVES, single_use=True),
+    rule("reciprocal root", ops.realdiv(1, ops.sqrt(x)), ops.rsqrt(x), inexact=IMPROVES),
+)

@@ -1,0 +1,1 @@
+"""Devices: where compiled programs run, and how text becomes machine code there."""

@@ -1,0 +1,99 @@
+"""A compiled step in memory, ready to run: one native call over a table of pointers."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+
+from staticgraph.compiler.compile import Compiled, compile
+from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, SCRATCH, HostCall, Ref
+from staticgraph.compiler.passes.specialise import Step
+from staticgraph.runtime.devices.cpu_jit import host, load
+from staticgraph.runtime.memory import aligned_bytes, empty, from_storage, storage_dtype, to_storage
+
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_HOST = ctypes.CFUNCTYPE(None, ctypes.c_int32)
+
+
+class Executable:
+    """The machine code of a step, with its arena, constants and table of pointers. Not for two threads at once."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        program = compiled.program
+        self.library = load([*compiled.kernels, compiled.entry])
+        self.calls = 0
+        self._call = _ENTRY(self.library[compiled.entry.name])
+        self._table = (ctypes.c_void_p * (program.slots + 1))()
+        self._address = ctypes.addressof(self._table)
+        self._arena = aligned_bytes(program.arena)
+        self._scratch = aligned_bytes(compiled.scratch)
+        self._constants = aligned_bytes(len(program.constants))
+        self._constants[:] = np.frombuffer(program.constants, np.uint8)
+        for slot, block in ((ARENA, self._arena), (SCRATCH, self._scratch), (CONSTANTS, self._constants)):
+            self._table[slot] = block.ctypes.data
+        self._hosts = [i for i in program.instructions if isinstance(i, HostCall)]
+        self._failure: BaseException | None = None
+        self._host = _HOST(self._run_host)
+        self._table[program.slots] = ctypes.cast(self._host, ctypes.c_void_p).value
+
+    def __call__(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+        """Run the step: read `arguments`, write `results`. Arrays are C-contiguous, of the program's types."""
+        table = self._table
+        slot = ARGUMENTS
+        for array in arguments:
+            table[slot] = array.ctypes.data
+            slot += 1
+        for array in results:
+            table[slot] = array.ctypes.data
+            slot += 1
+        self.calls += 1
+        self._call(self._address)
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _run_host(self, index: int) -> None:
+        """Called from the native code: an op without native form, computed by its NumPy meaning."""
+        if self._failure is not None:
+            return
+        call = self._hosts[index]
+        try:
+            with np.errstate(all="ignore"):
+                inputs = [from_storage(self._view(ref, type), type.dtype) for ref, type in call.inputs]
+                made = call.function(*inputs, **call.attrs)
+            made = made if isinstance(made, tuple) else (made,)
+            for (ref, type), value in zip(call.outputs, made, strict=True):
+                self._view(ref, type)[...] = to_storage(type.dtype.round(value), type.dtype)
+        except BaseException as error:  # native code cannot be unwound; it is raised when the call returns
+            self._failure = error
+
+    def _view(self, ref: Ref, type: TensorType) -> np.ndarray:
+        dtype = storage_dtype(type.dtype)
+        size = type.size * dtype.itemsize
+        address = (self._table[ref.slot] or 0) + ref.offset
+        block = (ctypes.c_char * size).from_address(address)
+        return np.frombuffer(block, dtype).reshape(type.static_shape)
+
+
+def evaluate(function: Function, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The results of `function`, compiled for this machine and run once. The compiled form of `interpret`.
+
+    >>> from staticgraph.compiler.graph.builder import Builder
+    >>> x = Builder().parameter("x", "float32", (2,))
+    >>> evaluate(Function((x,), (x * 2 + 1,)), [np.array([1, 2])])
+    [array([3., 5.], dtype=float32)]
+    """
+    step = Step(function, (), (), (), (), (), len(function.results), ())
+    executable = Executable(compile(step, host()))
+    stored = [
+        np.ascontiguousarray(to_storage(p.dtype.round(a), p.dtype)).reshape(p.shape)
+        for p, a in zip(function.params, arguments, strict=True)
+    ]
+    results = [empty(r.type) for r in function.results]
+    executable(stored, results)
+    return [from_storage(r, v.dtype) for r, v in zip(results, function.results, strict=True)]

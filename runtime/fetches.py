@@ -1,0 +1,73 @@
+"""What a user asks `run` for: a tensor, an operation, or any nesting of them in lists, tuples and dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from staticgraph.compiler.graph.errors import FetchError, layout
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+
+
+class Fetches:
+    """A structure of fetches: the distinct tensors and operations in it, and how to put values back into it."""
+
+    def __init__(self, graph: Graph, structure: Any) -> None:
+        self.tensors: list[Tensor] = []
+        self.targets: list[Operation] = []
+        self._graph = graph
+        self._positions: dict[Tensor, int] = {}
+        self._build = self._parse(structure)
+
+    def assemble(self, values: list[Any]) -> Any:
+        """The structure with `values`, one per tensor, in place of tensors, and None in place of operations."""
+        return self._build(values)
+
+    def _parse(self, item: Any) -> Callable[[list[Any]], Any]:
+        if isinstance(item, list):
+            parts = [self._parse(i) for i in item]
+            return lambda values: [p(values) for p in parts]
+        if isinstance(item, tuple):
+            parts = [self._parse(i) for i in item]
+            make = type(item)._make if hasattr(item, "_make") else type(item)
+            return lambda values: make([p(values) for p in parts])
+        if isinstance(item, Mapping):
+            named = {k: self._parse(v) for k, v in item.items()}
+            kind = type(item) if type(item) is not dict else dict
+            return lambda values: kind((k, p(values)) for k, p in named.items())
+        if hasattr(item, "fetch_parts"):
+            tensors, make = item.fetch_parts()
+            parts = [self._parse(t) for t in tensors]
+            return lambda values: make([p(values) for p in parts])
+        element = self._element(item)
+        if isinstance(element, Operation):
+            self.targets.append(element)
+            return lambda values: None
+        if element not in self._positions:
+            self._positions[element] = len(self.tensors)
+            self.tensors.append(element)
+        position = self._positions[element]
+        return lambda values: values[position]
+
+    def _element(self, item: Any) -> Any:
+        try:
+            return self._graph.as_graph_element(item)
+        except (KeyError, TypeError, ValueError) as error:
+            text = error.args[0] if error.args else str(error)
+            hint = None
+            if item is None:
+                hint = "a None among the fetches is often a gradient that does not exist"
+            raise FetchError(layout(f"cannot fetch {item!r}: {text}", user_frame(), hint=hint)) from None
+
+
+def fetch_key(item: Any) -> Any:
+    """A hashable form of a structure of fetches; TypeError where something in it is not hashable."""
+    if isinstance(item, list):
+        return ("list", *map(fetch_key, item))
+    if isinstance(item, tuple):
+        return (type(item), *map(fetch_key, item))
+    if isinstance(item, Mapping):
+        return (type(item), *((k, fetch_key(v)) for k, v in item.items()))
+    return item

@@ -1,0 +1,42 @@
+"""Arrays whose first byte is aligned for the widest vectors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import DType, bfloat16
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.lower.program import ALIGNMENT
+
+
+def aligned_bytes(size: int) -> np.ndarray:
+    """`size` bytes of uninitialised memory, as uint8, from an aligned address."""
+    block = np.empty(size + ALIGNMENT, np.uint8)
+    start = -block.ctypes.data % ALIGNMENT
+    return block[start : start + size]
+
+
+def storage_dtype(dtype: DType) -> np.dtype:
+    """How compiled code holds elements: as NumPy does, but bfloat16 as 16-bit words."""
+    return np.dtype(np.uint16) if dtype is bfloat16 else dtype.numpy
+
+
+def empty(type: TensorType) -> np.ndarray:
+    """An uninitialised aligned array for a value of this type, as compiled code holds it."""
+    shape = type.static_shape
+    size = math.prod(shape) * type.dtype.size
+    return aligned_bytes(size).view(storage_dtype(type.dtype)).reshape(shape)
+
+
+def to_storage(value: np.ndarray, dtype: DType) -> np.ndarray:
+    """A NumPy value as compiled code holds it; the same array where possible."""
+    if dtype is bfloat16:
+        return np.frombuffer(dtype.to_bytes(value), np.uint16).reshape(value.shape)
+    return value
+
+
+def from_storage(stored: np.ndarray, dtype: DType) -> np.ndarray:
+    """What compiled code holds, as a NumPy value; the same array where possible."""
+    return dtype.from_bytes(stored, stored.shape) if dtype is bfloat16 else stored

@@ -1,0 +1,74 @@
+"""Static computation graphs: declare, differentiate, compile, run, save, draw."""
+
+from pathlib import Path
+
+# A wheel holds `compiler` and `runtime` inside this folder; in a checkout they lie beside it. Python may look
+# there during this one import only: nothing else in the checkout (tests, tools) becomes part of the package.
+if not Path(__path__[0], "compiler").is_dir():
+    __path__.append(str(Path(__path__[0]).parent))
+    from staticgraph import compiler, runtime  # noqa: F401
+    __path__.pop()
+
+# The graph
+from staticgraph.compiler.graph import errors
+from staticgraph.compiler.graph.dtypes import (
+    DType,
+    as_dtype,
+    bfloat16,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from staticgraph.compiler.graph.dtypes import bool_ as bool
+from staticgraph.compiler.graph.dtypes import float16 as half
+from staticgraph.compiler.graph.dtypes import float64 as double
+from staticgraph.compiler.graph.shapes import Dimension, TensorShape
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.framework import *
+from staticgraph.inputs import *
+
+# Variables
+from staticgraph.variables import *
+from staticgraph.variable_lists import *
+from staticgraph.variable_scope import *
+from staticgraph import initializers
+from staticgraph.initializers import Constant as constant_initializer
+from staticgraph.initializers import GlorotNormal as glorot_normal_initializer
+from staticgraph.initializers import GlorotUniform as glorot_uniform_initializer
+from staticgraph.initializers import Ones as ones_initializer
+from staticgraph.initializers import Orthogonal as orthogonal_initializer
+from staticgraph.initializers import RandomNormal as random_normal_initializer
+from staticgraph.initializers import RandomUniform as random_uniform_initializer
+from staticgraph.initializers import TruncatedNormal as truncated_normal_initializer
+from staticgraph.initializers import UniformUnitScaling as uniform_unit_scaling_initializer
+from staticgraph.initializers import VarianceScaling as variance_scaling_initializer
+from staticgraph.initializers import Zeros as zeros_initializer
+
+# Operations
+from staticgraph import bitwise, linalg, nn
+from staticgraph.array_ops import *
+from staticgraph.math_ops import *
+from staticgraph.random_ops import *
+from staticgraph.reductions import *
+
+# Differentiation
+from staticgraph.gradients import *
+from staticgraph.custom_gradient import *
+from staticgraph.indexed_slices import *
+from staticgraph.clip import *
+
+# Training
+from staticgraph import layers, losses, train
+
+__version__ = "0.1.0"

@@ -1,0 +1,232 @@
+"""The graph in use, its scopes and its collections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+from staticgraph.compiler.graph.errors import RuleError, layout
+from staticgraph.compiler.graph.graph import Graph, get_default_graph, reset_default_graph, session_stack
+from staticgraph.compiler.graph.provenance import user_frame
+
+__all__ = [
+    "Graph",
+    "GraphKeys",
+    "add_to_collection",
+    "add_to_collections",
+    "colocate_with",
+    "container",
+    "control_dependencies",
+    "device",
+    "get_collection",
+    "get_collection_ref",
+    "get_default_graph",
+    "get_default_session",
+    "get_seed",
+    "init_scope",
+    "name_scope",
+    "op_scope",
+    "reset_default_graph",
+    "set_random_seed",
+]
+
+_DEFAULT_GRAPH_SEED = 87654321  # TF1's: only an operation's seed is given
+
+
+class GraphKeys:
+    """The names of the collections that the library itself fills or reads."""
+
+    GLOBAL_VARIABLES = "variables"
+    VARIABLES = "variables"
+    LOCAL_VARIABLES = "local_variables"
+    METRIC_VARIABLES = "metric_variables"
+    MODEL_VARIABLES = "model_variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+    TRAINABLE_RESOURCE_VARIABLES = "trainable_resource_variables"
+    MOVING_AVERAGE_VARIABLES = "moving_average_variables"
+    CONCATENATED_VARIABLES = "concatenated_variables"
+    SAVEABLE_OBJECTS = "saveable_objects"
+    RESOURCES = "resources"
+    LOCAL_RESOURCES = "local_resources"
+    WEIGHTS = "weights"
+    BIASES = "biases"
+    ACTIVATIONS = "activations"
+    LOSSES = "losses"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    UPDATE_OPS = "update_ops"
+    TRAIN_OP = "train_op"
+    GLOBAL_STEP = "global_step"
+    EVAL_STEP = "eval_step"
+    SUMMARIES = "summaries"
+    SUMMARY_OP = "summary_op"
+    SAVERS = "savers"
+    INIT_OP = "init_op"
+    LOCAL_INIT_OP = "local_init_op"
+    READY_OP = "ready_op"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
+    QUEUE_RUNNERS = "queue_runners"
+    TABLE_INITIALIZERS = "table_initializer"
+    ASSET_FILEPATHS = "asset_filepaths"
+    COND_CONTEXT = "cond_context"
+    WHILE_CONTEXT = "while_context"
+
+
+def get_default_session() -> Any:
+    """The innermost session of `with session:` in this thread, or None."""
+    stack = session_stack()
+    return stack[-1] if stack else None
+
+
+# Scopes
+
+
+class name_scope:  # noqa: N801 - TF1's name
+    """Context that prefixes the names of new operations; `as` gives the prefix.
+
+    `name_scope(name, default_name, values)` is the form for functions: `name` is what the caller gave, `default_name`
+    serves where that is None, and `values` are the tensors whose graph is used.
+
+    >>> import staticgraph as sg
+    >>> with sg.name_scope("layer") as scope:
+    ...     x = sg.constant(1.0, name="x")
+    >>> scope, x.name
+    ('layer/', 'layer/x:0')
+    """
+
+    def __init__(self, name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None) -> None:
+        if not (isinstance(name, str) or name is None):
+            raise TypeError(f"name_scope(name): the name of a scope is a string, not {type(name).__name__}")
+        if name is None and default_name is None and values is not None:
+            raise ValueError("name_scope(None, None, values): give a name or a default_name")
+        self._name = default_name if name is None else name
+        self._values = list(values) if values is not None else []
+        self._open = ExitStack()
+
+    @property
+    def name(self) -> str | None:
+        return self._name
+
+    def __enter__(self) -> str:
+        graph = graph_of(self._values)
+        with ExitStack() as entered:
+            entered.enter_context(graph.as_default())
+            scope = entered.enter_context(graph.name_scope(self._name))
+            self._open = entered.pop_all()
+        return scope
+
+    def __exit__(self, *error: Any) -> None:
+        self._open.close()
+
+
+def op_scope(values: Iterable[Any], name: str | None, default_name: str | None = None) -> name_scope:
+    """`name_scope` with the arguments of the first TensorFlow releases."""
+    return name_scope(name, default_name, values)
+
+
+def graph_of(values: Iterable[Any]) -> Graph:
+    """The graph of the first tensor among `values`, else the default graph."""
+    for value in values:
+        if isinstance(value, list | tuple) and value:
+            value = value[0]
+        graph = getattr(value, "graph", None)
+        if isinstance(graph, Graph):
+            return graph
+    return get_default_graph()
+
+
+def device(device_name_or_function: str | Callable[..., str] | None) -> AbstractContextManager[None]:
+    """Context that asks for a device, such as `/gpu:0`, for new operations."""
+    return get_default_graph().device(device_name_or_function)
+
+
+def control_dependencies(control_inputs: Sequence[Any] | None) -> AbstractContextManager[None]:
+    """Context in which new operations run after `control_inputs`, operations or tensors.
+
+    None forgets the dependencies of outer contexts.
+
+    >>> import staticgraph as sg
+    >>> first = sg.no_op(name="first")
+    >>> with sg.control_dependencies([first]):
+    ...     second = sg.no_op(name="second")
+    >>> [op.name for op in second.control_inputs]
+    ['first']
+    """
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """Context whose operations depend on no control inputs of outer contexts: for making variables."""
+    with get_default_graph().control_dependencies(None):
+        yield
+
+
+@contextmanager
+def colocate_with(op: Any, ignore_existing: bool = False) -> Iterator[None]:
+    """Context that places new operations with `op`. A session runs on one device, so it changes nothing."""
+    yield
+
+
+@contextmanager
+def container(container_name: str) -> Iterator[None]:
+    """Context that names a resource container. Sessions have one of their own each, so it changes nothing."""
+    yield
+
+
+# Collections
+
+
+def add_to_collection(name: str, value: Any) -> None:
+    """Append `value` to a collection of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    """Append `value` to each of several collections of the default graph."""
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection(key: str, scope: str | None = None) -> list[Any]:
+    """A copy of a collection of the default graph; with `scope`, what has a name that begins like this regex."""
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: str) -> list[Any]:
+    """A collection of the default graph itself, not a copy."""
+    return get_default_graph().get_collection_ref(key)
+
+
+# Random seeds
+
+
+def set_random_seed(seed: int | None) -> None:
+    """Set the seed of the default graph, from which operations without one of their own derive theirs."""
+    get_default_graph().seed = seed
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """The two seeds that a random operation made now would get; (None, None) where it is not reproducible.
+
+    As in TF1, a graph seed alone gives each operation the number of operations before it as its second seed.
+    """
+    graph = get_default_graph()
+    if graph.seed is None and op_seed is None:
+        return None, None
+    first = _DEFAULT_GRAPH_SEED if graph.seed is None else graph.seed
+    second = graph.version if op_seed is None else op_seed
+    limit = 2**31 - 1
+    seeds = first % limit, second % limit
+    return (0, limit) if seeds == (0, 0) else seeds  # (0, 0) would mean: not reproducible
+
+
+# Errors
+
+
+@contextmanager
+def checked(call: str) -> Iterator[None]:
+    """Context that turns a violated `require` into the user's error about `call`, with the user's line."""
+    try:
+        yield
+    except RuleError as error:
+        raise error.kind(layout(f"{call}: {error.what}", user_frame(), (), error.hint)) from None

@@ -1,0 +1,95 @@
+"""Some rows of a large tensor: the form of gradients of gathers, so that updates touch only those rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.operators import Operators
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+
+__all__ = ["IndexedSlices"]
+
+
+class IndexedSlices(Operators):
+    """A tensor of shape `dense_shape` that is zero but for `dense[indices[i]] += values[i]`.
+
+    `values` has shape [n, ...], `indices` is a vector of n integers in which rows may occur more than once. Where a
+    dense tensor is needed it is made into one.
+
+    >>> import staticgraph as sg
+    >>> w = sg.Variable(sg.zeros([1000, 8]), name="w")
+    >>> loss = sg.reduce_sum(sg.gather(w, [3, 4]))
+    >>> gradient = sg.gradients(loss, w)[0]
+    >>> type(gradient).__name__, gradient.values.shape.as_list()
+    ('IndexedSlices', [2, 8])
+    """
+
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+        self._values = values
+        self._indices = indices
+        self._dense_shape = dense_shape
+
+    @property
+    def values(self) -> Tensor:
+        return self._values
+
+    @property
+    def indices(self) -> Tensor:
+        return self._indices
+
+    @property
+    def dense_shape(self) -> Tensor | None:
+        """The shape of the whole, as a tensor, where it is known."""
+        return self._dense_shape
+
+    @property
+    def name(self) -> str:
+        return self.values.name
+
+    @property
+    def op(self) -> Operation:
+        return self.values.op
+
+    @property
+    def control_op(self) -> Operation:
+        """What a control dependency on this waits for."""
+        return self.values.op
+
+    @property
+    def dtype(self) -> DType:
+        return self.values.dtype
+
+    @property
+    def device(self) -> str:
+        return self.values.device
+
+    @property
+    def graph(self) -> Graph:
+        return self.values.graph
+
+    @property
+    def recorder(self) -> Graph:
+        return self.values.graph
+
+    def consumers(self) -> list[Operation]:
+        """The operations that have the values as an input."""
+        return self.values.consumers()
+
+    def with_values(self, values: Tensor) -> IndexedSlices:
+        """Other values at the same rows."""
+        return IndexedSlices(values, self.indices, self.dense_shape)
+
+    def to_tensor(self) -> Tensor:
+        """The dense tensor. ValueError where `dense_shape` is not known."""
+        if self.dense_shape is None:
+            raise ValueError(f"{self.name}: without a dense_shape these slices cannot be made into a tensor")
+        return ops.scatter_nd(ops.expand_dims(self.indices, axis=-1), self.values, shape=self.dense_shape)
+
+    def __neg__(self) -> IndexedSlices:
+        return self.with_values(-self.values)
+
+    def __repr__(self) -> str:
+        return f"<sg.IndexedSlices values={self.values!r} indices={self.indices!r}>"

@@ -1,0 +1,250 @@
+"""Where values enter a graph: constants, placeholders, conversion; and the operations that only order others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.builder import infer_dtype
+from staticgraph.compiler.graph.dtypes import DType, as_dtype
+from staticgraph.compiler.graph.errors import DtypeError, require
+from staticgraph.compiler.graph.function import Literal
+from staticgraph.compiler.graph.opdef import METHODS
+from staticgraph.compiler.graph.recording import check_representable
+from staticgraph.compiler.graph.shapes import TensorShape, as_shape, shape_text
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.framework import checked, control_dependencies, graph_of, name_scope
+
+__all__ = [
+    "constant",
+    "convert_to_tensor",
+    "group",
+    "identity",
+    "no_op",
+    "placeholder",
+    "placeholder_with_default",
+    "stop_gradient",
+    "tuple",
+]
+
+_tuple = tuple  # the public function of TF1's name hides the built-in one below
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor whose value each run is told: `session.run(y, feed_dict={x: value})`.
+
+    `shape` may have None for sizes that differ from run to run; None as a whole says nothing about the shape.
+
+    >>> import staticgraph as sg
+    >>> sg.placeholder(sg.float32, [None, 784], name="x")
+    <sg.Tensor 'x:0' shape=(?, 784) dtype=float32>
+    """
+    return ops.placeholder(dtype=as_dtype(dtype), shape=as_shape(shape), name=name)
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor that a run may be told; otherwise it is `input`. `shape` may be less exact than that of `input`.
+
+    >>> import staticgraph as sg
+    >>> rate = sg.placeholder_with_default(0.5, [], name="rate")
+    >>> rate.dtype
+    sg.float32
+    """
+    input = convert_to_tensor(input)
+    wanted = TensorShape(as_shape(shape))
+    with checked("placeholder_with_default"):
+        require(
+            input.shape.is_compatible_with(wanted),
+            f"the default has shape {input.shape} and the placeholder {wanted}",
+            hint="the placeholder's shape must allow the default",
+        )
+    return ops.placeholder_with_default(input, shape=wanted.shape, name=name)
+
+
+def constant(
+    value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False
+) -> Tensor:
+    """A tensor with a value that is known now.
+
+    Python floats become float32 and integers int32, arrays keep their dtype, unless `dtype` says otherwise. With
+    `shape`, a value with fewer elements is filled up with its last one; `verify_shape` forbids that.
+    TypeError where the value is not of that dtype, ValueError where it has too many elements.
+
+    >>> import staticgraph as sg
+    >>> sg.constant([1, 2, 3], shape=[2, 3])
+    <sg.Tensor 'Const:0' shape=(2, 3) dtype=int32>
+    """
+    with checked("constant"):
+        require(
+            not isinstance(value, Tensor) and not hasattr(value, "to_tensor"),
+            f"{value!r} is a tensor, not a value",
+            hint="use the tensor itself, or identity() for a new name",
+            kind=DtypeError,
+        )
+        array = np.asarray(value)
+        require(array.dtype != object, f"{value!r} cannot be made into an array", kind=DtypeError)
+        wanted = as_dtype(dtype) if dtype is not None else infer_dtype(value)
+        if not isinstance(value, np.ndarray | np.generic):  # as in TF1, arrays are cast to anything
+            check_representable(value, array, wanted)
+        if shape is not None:
+            array = _filled(array, TensorShape(as_shape(shape)), verify_shape)
+    return ops.constant(value=Literal.of(array, wanted), name=name)
+
+
+def _filled(array: np.ndarray, shape: TensorShape, verify: bool) -> np.ndarray:
+    require(shape.is_fully_defined(), f"shape {shape} has unknown sizes, and a constant has none")
+    sizes = shape.as_list()
+    size = int(np.prod(sizes, dtype=np.int64))
+    given = shape_text(array.shape)
+    require(not verify or list(array.shape) == sizes, f"the value has shape {given}, not {shape}")
+    require(
+        array.size <= size and (array.size > 0 or size == 0),
+        f"{array.size} elements of shape {given} do not fill shape {shape} with its {size} elements",
+    )
+    flat = array.reshape(-1)
+    if array.size < size:
+        flat = np.concatenate([flat, np.broadcast_to(flat[-1], size - array.size)])
+    return flat.reshape([n for n in sizes if n is not None])
+
+
+def convert_to_tensor(
+    value: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None, dtype_hint: Any = None
+) -> Tensor:
+    """`value` as a tensor: a tensor itself, a variable's value, a constant, or a stack of tensors in a list.
+
+    TypeError where it has another dtype than `dtype`; `preferred_dtype` is taken only where the value allows it.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [], name="x")
+    >>> sg.convert_to_tensor([x, 1.0]).shape
+    TensorShape([Dimension(2)])
+    """
+    wanted = as_dtype(dtype) if dtype is not None else None
+    if hasattr(value, "to_tensor"):
+        value = value.to_tensor()
+    if isinstance(value, list | _tuple) and any(_holds_tensor(v) for v in value):
+        parts = [convert_to_tensor(v, wanted or _first_dtype(value)) for v in value]
+        value = METHODS["stack"](parts, name=name or "packed")
+    if isinstance(value, Tensor):
+        with checked("convert_to_tensor"):
+            require(
+                wanted is None or value.dtype is wanted,
+                f"{value.name} is {value.dtype.name}, not {wanted}",
+                hint=f"cast({value.name!r}, sg.{wanted})",
+                kind=DtypeError,
+            )
+        return value
+    if isinstance(value, TensorShape):
+        value = value.as_list()
+    hint = preferred_dtype if preferred_dtype is not None else dtype_hint
+    if wanted is None and hint is not None:
+        try:
+            return constant(value, hint, name=name or "Const")
+        except TypeError:
+            wanted = None
+    if isinstance(value, list | _tuple) and not value and wanted is None:
+        value = np.zeros(0, np.float32)
+    return constant(value, wanted, name=name or "Const")
+
+
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, list | _tuple):
+        return any(_holds_tensor(v) for v in value)
+    return isinstance(value, Tensor) or hasattr(value, "to_tensor")
+
+
+def _first_dtype(value: Any) -> DType | None:
+    for item in value:
+        if isinstance(item, list | _tuple):
+            if (found := _first_dtype(item)) is not None:
+                return found
+        elif _holds_tensor(item):
+            return item.dtype
+    return None
+
+
+# Operations that change no value
+
+
+def identity(input: Any, name: str | None = None) -> Tensor:
+    """A tensor equal to `input`, with a name of its own, made under the present scopes and control dependencies."""
+    return ops.identity(convert_to_tensor(input), name=name)
+
+
+def stop_gradient(input: Any, name: str | None = None) -> Tensor:
+    """A tensor equal to `input` that `gradients` takes for a constant.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [])
+    >>> sg.gradients(sg.stop_gradient(x) * 2.0, [x])
+    [None]
+    """
+    return ops.stop_gradient(convert_to_tensor(input), name=name)
+
+
+def no_op(name: str | None = None) -> Operation:
+    """An operation that does nothing: a place for control dependencies to meet."""
+    return ops.no_op(name=name)
+
+
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """One operation that runs all `inputs`: operations, tensors, and nested lists of these.
+
+    >>> import staticgraph as sg
+    >>> both = sg.group(sg.no_op(), sg.no_op())
+    >>> both.name
+    'group_deps'
+    """
+    listed = list(_flat(inputs))
+    for item in listed:
+        if not _runs(item):
+            raise TypeError(f"group() takes operations and tensors, not {item!r} of type {type(item).__name__}")
+    with graph_of(listed).as_default(), name_scope(name, "group_deps", listed) as scope:
+        if not listed:
+            return no_op(name=scope)
+        with control_dependencies(listed):
+            return no_op(name=scope)
+
+
+def _runs(item: Any) -> bool:
+    return isinstance(item, Operation | Tensor) or hasattr(item, "to_tensor")
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | _tuple):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
+
+
+def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any = None) -> list[Any]:
+    """The same tensors, none of which is given out before all have been computed. None stays None.
+
+    ValueError where all are None, TypeError for what is neither tensor nor operation.
+    """
+    given = [t for t in tensors if t is not None]
+    if not given:
+        raise ValueError("tuple() must have at least one tensor that is not None")
+    for item in (*given, *(control_inputs or ())):
+        if not _runs(item):
+            raise TypeError(f"tuple() takes tensors and operations, not {item!r} of type {type(item).__name__}")
+    with name_scope(name, "tuple", given):
+        gate = group(given, list(control_inputs or ()))
+        with control_dependencies([gate]):
+            return [_gated(t, gate) for t in tensors]
+
+
+def _gated(item: Any, gate: Operation) -> Any:
+    if item is None:
+        return None
+    if isinstance(item, Operation):
+        return gate
+    if hasattr(item, "with_values"):  # IndexedSlices
+        return item.with_values(identity(item.values, name="control_dependency"))
+    return identity(item, name="control_dependency")

@@ -1,0 +1,135 @@
+"""Dense layers, dropout, flattening."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from staticgraph import math_ops, nn
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.initializers import Zeros
+from staticgraph.inputs import identity
+from staticgraph.layers.base import Layer, known_size
+
+
+class Dense(Layer):
+    """`activation(inputs @ kernel + bias)` over the last axis, to `units` outputs.
+
+    >>> import staticgraph as sg
+    >>> layer = sg.layers.Dense(10, activation=sg.nn.relu)
+    >>> y = layer(sg.placeholder(sg.float32, [None, 784]))
+    >>> y.name, layer.kernel.shape.as_list(), layer.bias.name
+    ('dense/Relu:0', [784, 10], 'dense/bias:0')
+    """
+
+    def __init__(
+        self, units: int, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None,
+        bias_initializer: Any = Zeros, kernel_regularizer: Any = None, bias_regularizer: Any = None,
+        activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None,
+        trainable: bool = True, name: str | None = None, **options: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **options)
+        self.units = int(units)
+        self.activation = activation
+        self.use_bias = use_bias
+        self.kernel_options = dict(
+            initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
+        )
+        self.bias_options = dict(initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint)
+
+    def build(self, input_shape: TensorShape) -> None:
+        inputs = known_size(input_shape, -1, self.name)
+        self.kernel = self.add_weight("kernel", [inputs, self.units], **self.kernel_options)
+        self.bias = self.add_weight("bias", [self.units], **self.bias_options) if self.use_bias else None
+
+    def call(self, inputs: Tensor) -> Tensor:
+        if inputs.shape.ndims == 2:
+            outputs = ops.matmul(inputs, self.kernel)
+        else:
+            outputs = math_ops.tensordot(inputs, self.kernel, [[len(inputs.shape) - 1], [0]])
+        if self.bias is not None:
+            outputs = ops.bias_add(outputs, self.bias)
+        return outputs if self.activation is None else self.activation(outputs)
+
+
+class Dropout(Layer):
+    """In training, zeros with probability `rate`, and the rest scaled by `1 / (1 - rate)`; else the inputs."""
+
+    def __init__(
+        self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, name: str | None = None, **options: Any
+    ) -> None:
+        super().__init__(name=name, **options)
+        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+
+    def call(self, inputs: Tensor, training: Any = False) -> Tensor:
+        if isinstance(training, Tensor):
+            dropped = nn.dropout(inputs, noise_shape=self.noise_shape, seed=self.seed, rate=self.rate)
+            return ops.select(training, dropped, inputs)
+        if not training:
+            return identity(inputs)
+        return nn.dropout(inputs, noise_shape=self.noise_shape, seed=self.seed, rate=self.rate)
+
+
+class Flatten(Layer):
+    """All axes but the first as one."""
+
+    def __init__(self, data_format: str | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.data_format = data_format or "channels_last"
+
+    def call(self, inputs: Tensor) -> Tensor:
+        sizes = inputs.type.shape
+        if self.data_format == "channels_first" and sizes is not None and len(sizes) > 2:
+            rank = len(sizes)
+            inputs = ops.transpose(inputs, perm=(0, *range(2, rank), 1))
+        batch = sizes[0] if sizes is not None and sizes[0] is not None else ops.shape_of(inputs)[0]
+        outputs = ops.reshape(inputs, shape=[batch, -1])
+        if sizes is not None:
+            known = None if None in sizes[1:] else math.prod(n for n in sizes[1:] if n is not None)
+            outputs.set_shape([sizes[0], known])
+        return outputs
+
+
+def dense(
+    inputs: Any, units: int, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None,
+    bias_initializer: Any = Zeros, kernel_regularizer: Any = None, bias_regularizer: Any = None,
+    activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None,
+    trainable: bool = True, name: str | None = None, reuse: Any = None,
+) -> Tensor:  # fmt: skip
+    """A new `Dense` layer applied to `inputs` of shape [..., n]; the result has shape [..., units].
+
+    >>> import staticgraph as sg
+    >>> h = sg.layers.dense(sg.placeholder(sg.float32, [None, 4]), 3)
+    >>> h, [v.name for v in sg.trainable_variables()]
+    (<sg.Tensor 'dense/BiasAdd:0' shape=(?, 3) dtype=float32>, ['dense/kernel:0', 'dense/bias:0'])
+    """
+    layer = Dense(
+        units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
+        activity_regularizer, kernel_constraint, bias_constraint, trainable, name, _scope=name, _reuse=reuse,
+    )  # fmt: skip
+    return layer(inputs)
+
+
+def dropout(
+    inputs: Any, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, training: Any = False,
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """`inputs` with elements dropped where `training`, a bool or a bool tensor, holds.
+
+    >>> import staticgraph as sg
+    >>> training = sg.placeholder_with_default(False, [])
+    >>> y = sg.layers.dropout(sg.placeholder(sg.float32, [None, 4]), 0.4, training=training)
+    """
+    return Dropout(rate, noise_shape, seed, name)(inputs, training=training)
+
+
+def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Tensor:
+    """`inputs` with all axes but the first as one.
+
+    >>> import staticgraph as sg
+    >>> sg.layers.flatten(sg.placeholder(sg.float32, [None, 8, 8, 3])).shape.as_list()
+    [None, 192]
+    """
+    return Flatten(data_format, name=name)(inputs)

@@ -1,0 +1,144 @@
+"""Batch normalization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph import nn
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.initializers import Ones, Zeros
+from staticgraph.inputs import constant
+from staticgraph.layers.base import Layer, known_size
+from staticgraph.train.moving_averages import assign_moving_average
+
+
+class BatchNormalization(Layer):
+    """`gamma * (x - mean) / sqrt(variance + epsilon) + beta`, with the statistics of all axes but `axis`.
+
+    In training, mean and variance are those of the batch, and `moving_mean` and `moving_variance` follow them with
+    `moving = moving * momentum + batch * (1 - momentum)`; otherwise the moving ones are used. The two updates are in
+    the collection UPDATE_OPS, and `minimize` runs those that belong to its loss.
+    """
+
+    def __init__(
+        self, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True, scale: bool = True,
+        beta_initializer: Any = Zeros, gamma_initializer: Any = Ones, moving_mean_initializer: Any = Zeros,
+        moving_variance_initializer: Any = Ones, beta_regularizer: Any = None, gamma_regularizer: Any = None,
+        beta_constraint: Any = None, gamma_constraint: Any = None, renorm: bool = False, renorm_clipping: Any = None,
+        renorm_momentum: float = 0.99, fused: bool | None = None, trainable: bool = True,
+        virtual_batch_size: int | None = None, adjustment: Any = None, name: str | None = None, **options: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(trainable, name, **options)
+        if renorm or virtual_batch_size is not None or adjustment is not None:
+            raise NotImplementedError("batch_normalization(): renorm, virtual_batch_size and adjustment are not offered")
+        self.axis = axis
+        self.momentum = momentum
+        self.epsilon = epsilon
+        self.center, self.scale = center, scale
+        self.fused = fused
+        self.beta_options: dict[str, Any] = dict(
+            initializer=beta_initializer, regularizer=beta_regularizer, constraint=beta_constraint
+        )
+        self.gamma_options: dict[str, Any] = dict(
+            initializer=gamma_initializer, regularizer=gamma_regularizer, constraint=gamma_constraint
+        )
+        self.moving_mean_initializer = moving_mean_initializer
+        self.moving_variance_initializer = moving_variance_initializer
+
+    def build(self, input_shape: TensorShape) -> None:
+        rank = input_shape.ndims
+        if rank is None:
+            raise ValueError(f"{self.name}: the number of axes of the input must be known")
+        axis = self.axis[0] if isinstance(self.axis, list | tuple) else self.axis
+        self.axis = axis % rank
+        # The fused operation also divides the moving variance by n - 1, as TF1 does for images.
+        self.fused = self.fused is not False and rank == 4 and self.axis in (1, 3)
+        size = [known_size(input_shape, self.axis, self.name)]
+        self.gamma = self.add_weight("gamma", size, **self.gamma_options) if self.scale else None
+        self.beta = self.add_weight("beta", size, **self.beta_options) if self.center else None
+        self.moving_mean = self.add_weight(
+            "moving_mean", size, initializer=self.moving_mean_initializer, trainable=False
+        )
+        self.moving_variance = self.add_weight(
+            "moving_variance", size, initializer=self.moving_variance_initializer, trainable=False
+        )
+
+    def call(self, inputs: Tensor, training: Any = False) -> Tensor:
+        training = training if isinstance(training, Tensor) else bool(training)
+        return self._fused(inputs, training) if self.fused else self._composed(inputs, training)
+
+    def _fused(self, inputs: Tensor, training: Any) -> Tensor:
+        size = self.moving_mean.shape.as_list()
+        gamma: Any = self.gamma if self.gamma is not None else constant(1.0, self.dtype, size)
+        beta: Any = self.beta if self.beta is not None else constant(0.0, self.dtype, size)
+        options: dict[str, Any] = dict(epsilon=self.epsilon, data_format="NHWC" if self.axis == 3 else "NCHW")
+        outputs = None
+        if training is not True:
+            outputs, _, _ = nn.fused_batch_norm(
+                inputs, gamma, beta, self.moving_mean, self.moving_variance, is_training=False, **options
+            )
+        if training is False:
+            constant(self.momentum)  # TF1 leaves this constant in the graph, and seeds of later operations count it
+            return outputs
+        trained, mean, variance = nn.fused_batch_norm(inputs, gamma, beta, is_training=True, **options)
+        self._follow(mean, variance, constant(self.momentum), training)
+        return trained if outputs is None else ops.select(training, trained, outputs)
+
+    def _composed(self, inputs: Tensor, training: Any) -> Tensor:
+        mean: Any = self.moving_mean
+        variance: Any = self.moving_variance
+        if training is not False:
+            rank = len(inputs.shape)
+            batch_mean, batch_variance = nn.moments(inputs, [d for d in range(rank) if d != self.axis])
+            self._follow(batch_mean, batch_variance, self.momentum, training)
+            if training is True:
+                mean, variance = batch_mean, batch_variance
+            else:
+                mean = ops.select(training, batch_mean, mean)
+                variance = ops.select(training, batch_variance, variance)
+        last = self.axis == len(inputs.shape) - 1
+        spread = [self._along_axis(v, inputs, last) for v in (mean, variance, self.beta, self.gamma)]
+        return nn.batch_normalization(inputs, *spread, self.epsilon)
+
+    def _along_axis(self, value: Any, inputs: Tensor, last: bool) -> Any:
+        """A vector in the shape that broadcasts along the normalised axis."""
+        if value is None or last:
+            return value
+        sizes = [-1 if d == self.axis else 1 for d in range(len(inputs.shape))]
+        return ops.reshape(value, shape=sizes)
+
+    def _follow(self, mean: Tensor, variance: Tensor, momentum: Any, training: Any) -> None:
+        """Make the updates of the moving statistics."""
+        for moving, batch in ((self.moving_mean, mean), (self.moving_variance, variance)):
+            if isinstance(training, Tensor):
+                batch = ops.select(training, batch, moving)  # outside training it follows itself: no change
+            self.add_update(assign_moving_average(moving, batch, momentum, zero_debias=False))
+
+
+def batch_normalization(
+    inputs: Any, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
+    scale: bool = True, beta_initializer: Any = Zeros, gamma_initializer: Any = Ones,
+    moving_mean_initializer: Any = Zeros, moving_variance_initializer: Any = Ones, beta_regularizer: Any = None,
+    gamma_regularizer: Any = None, beta_constraint: Any = None, gamma_constraint: Any = None, training: Any = False,
+    trainable: bool = True, name: str | None = None, reuse: Any = None, renorm: bool = False,
+    renorm_clipping: Any = None, renorm_momentum: float = 0.99, fused: bool | None = None,
+    virtual_batch_size: int | None = None, adjustment: Any = None,
+) -> Tensor:  # fmt: skip
+    """A new `BatchNormalization` layer applied to `inputs`; `training` is a bool or a bool tensor.
+
+    >>> import staticgraph as sg
+    >>> training = sg.placeholder_with_default(False, [], name="training")
+    >>> x = sg.placeholder(sg.float32, [None, 4])
+    >>> y = sg.layers.batch_normalization(x, training=training)
+    >>> [op.name for op in sg.get_collection(sg.GraphKeys.UPDATE_OPS)]
+    ['batch_normalization/AssignMovingAvg', 'batch_normalization/AssignMovingAvg_1']
+    """
+    layer = BatchNormalization(
+        axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer, moving_mean_initializer,
+        moving_variance_initializer, beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint, renorm,
+        renorm_clipping, renorm_momentum, fused, trainable, virtual_batch_size, adjustment, name, _scope=name,
+        _reuse=reuse,
+    )  # fmt: skip
+    return layer(inputs, training=training)

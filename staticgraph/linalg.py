@@ -1,0 +1,383 @@
+"""Linear algebra, with TensorFlow 1's names: `sg.linalg`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import checked, name_scope
+from staticgraph.inputs import convert_to_tensor
+from staticgraph.reductions import reduce_max, reduce_sum
+from staticgraph.renamed import renamed
+
+__all__ = [
+    "adjoint",
+    "cholesky",
+    "cholesky_solve",
+    "cross",
+    "det",
+    "eigh",
+    "eigvalsh",
+    "einsum",
+    "global_norm",
+    "inv",
+    "l2_normalize",
+    "logdet",
+    "lstsq",
+    "matmul",
+    "matvec",
+    "norm",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "tensordot",
+    "trace",
+    "triangular_solve",
+]
+
+
+def matmul(
+    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False,
+    adjoint_b: bool = False, a_is_sparse: bool = False, b_is_sparse: bool = False, name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The product of two matrices, or of two batches of them whose leading axes broadcast.
+
+    Either can be transposed or replaced by its adjoint first. `a_is_sparse` and `b_is_sparse` change nothing.
+
+    >>> import staticgraph as sg
+    >>> x, w = sg.placeholder(sg.float32, [None, 784]), sg.placeholder(sg.float32, [784, 10])
+    >>> sg.matmul(x, w)
+    <sg.Tensor 'MatMul:0' shape=(?, 10) dtype=float32>
+    """
+    for which, transposed, adjoint_ in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
+        if transposed and adjoint_:
+            raise ValueError(f"matmul: only one of transpose_{which} and adjoint_{which} can be True")
+    with name_scope(name, "MatMul", [a, b]) as scope:
+        dtype = next((x.dtype for x in (a, b) if isinstance(x, Tensor)), None)
+        a = convert_to_tensor(a, dtype=dtype, name="a")
+        b = convert_to_tensor(b, dtype=a.dtype, name="b")
+        if all(x.shape.ndims is None or x.shape.ndims > 2 for x in (a, b)) or 2 < max(_ranks(a, b)):
+            a, b = (_conjugated(x) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
+            return ops.batch_matmul(a, b, transpose_a or adjoint_a, transpose_b or adjoint_b, name=scope)
+        a, b = (_conjugated(x) if t else x for x, t in ((a, adjoint_a), (b, adjoint_b)))
+        return ops.matmul(a, b, transpose_a or adjoint_a, transpose_b or adjoint_b, name=scope)
+
+
+def _ranks(*tensors: Tensor) -> list[int]:
+    return [x.shape.ndims or 0 for x in tensors]
+
+
+def _conjugated(x: Tensor) -> Tensor:
+    return ops.conj(x) if x.dtype.is_complex else x
+
+
+def matvec(
+    a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, a_is_sparse: bool = False,
+    b_is_sparse: bool = False, name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The product of a matrix and a vector, or of batches of them.
+
+    >>> import staticgraph as sg
+    >>> sg.linalg.matvec(sg.ones([2, 3]), sg.ones([3])).shape.as_list()
+    [2]
+    """
+    with name_scope(name, "MatVec", [a, b]):
+        column = ops.expand_dims(convert_to_tensor(b), axis=-1)
+        return ops.squeeze(matmul(a, column, transpose_a, False, adjoint_a), axis=(-1,))
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
+    """The sum of products of `a` and `b` over pairs of axes.
+
+    `axes` is a number n, for the last n axes of `a` and the first n of `b`, or two lists of axes. The other axes of `a`
+    come first in the result, then those of `b`.
+
+    >>> import staticgraph as sg
+    >>> a, b = sg.placeholder(sg.float32, [2, 3, 4]), sg.placeholder(sg.float32, [4, 3, 5])
+    >>> sg.tensordot(a, b, [[1, 2], [1, 0]])
+    <sg.Tensor 'Tensordot:0' shape=(2, 5) dtype=float32>
+    """
+    with name_scope(name, "Tensordot", [a, b]) as scope:
+        a = convert_to_tensor(a, name="a")
+        b = convert_to_tensor(b, dtype=a.dtype, name="b")
+        with checked("tensordot"):
+            equation = _pairing(a.shape.ndims, b.shape.ndims, axes)
+        return ops.einsum([a, b], equation=equation, name=scope)
+
+
+def _pairing(rank_a: int | None, rank_b: int | None, axes: Any) -> str:
+    """The equation that sums over pairs of axes."""
+    if rank_a is None or rank_b is None:
+        require(False, "the rank of both operands must be known", hint="give the placeholder a shape, or use set_shape")
+        return ""
+    if isinstance(axes, int | np.integer):
+        require(0 <= axes <= min(rank_a, rank_b), f"axes is {axes}, the ranks are {rank_a} and {rank_b}")
+        axes = range(rank_a - axes, rank_a), range(axes)
+    of_a, of_b = (np.atleast_1d(np.asarray(list(x) if isinstance(x, range) else x, np.int64)) for x in axes)
+    require(len(of_a) == len(of_b), f"axes names {len(of_a)} axes of a and {len(of_b)} of b")
+    letters_a, letters_b = list(_LETTERS[:rank_a]), list(_LETTERS[rank_a : rank_a + rank_b])
+    for i, j in zip(of_a.tolist(), of_b.tolist(), strict=True):
+        require(-rank_a <= i < rank_a and -rank_b <= j < rank_b, f"axes {i} and {j}: the ranks are {rank_a} and {rank_b}")
+        letters_b[j] = letters_a[i]
+    shared = set(letters_a) & set(letters_b)
+    result = [letter for letter in letters_a + letters_b if letter not in shared]
+    return f"{''.join(letters_a)},{''.join(letters_b)}->{''.join(result)}"
+
+
+def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
+    """Sum of products by Einstein's convention: `einsum("ij,jk->ik", a, b)` is the product of two matrices.
+
+    Each letter is an axis; letters missing after `->` are summed over. Without `->` the result has, in the order of
+    the alphabet, the letters that occur once. `...` stands for axes that broadcast. With more than two operands
+    they are combined from the left. ValueError where a letter occurs twice in one operand or in the result.
+
+    >>> import staticgraph as sg
+    >>> q, k = sg.placeholder(sg.float32, [None, 8, 7, 16]), sg.placeholder(sg.float32, [None, 8, 9, 16])
+    >>> sg.einsum("bhqd,bhkd->bhqk", q, k).shape.as_list()
+    [None, 8, 7, 9]
+    """
+    name = kwargs.pop("name", None)
+    if kwargs:
+        raise TypeError(f"einsum has no argument {next(iter(kwargs))}; it has equation, the operands and name")
+    with name_scope(name, "einsum", list(inputs)):
+        first = convert_to_tensor(inputs[0], name="inputs_0")
+        rest = [convert_to_tensor(x, dtype=first.dtype, name=f"inputs_{i + 1}") for i, x in enumerate(inputs[1:])]
+        tensors = [first, *rest]
+        with checked("einsum"):
+            letters, result = _spelled_out(equation.replace(" ", ""), [x.shape.ndims for x in tensors])
+        while len(tensors) > 2:
+            needed = set(result).union(*letters[2:])
+            kept = "".join(dict.fromkeys(a for a in letters[0] + letters[1] if a in needed))
+            merged = ops.einsum(tensors[:2], equation=f"{letters[0]},{letters[1]}->{kept}")
+            letters, tensors = [kept, *letters[2:]], [merged, *tensors[2:]]
+        return ops.einsum(tensors, equation=f"{','.join(letters)}->{result}")
+
+
+def _spelled_out(equation: str, ranks: Sequence[int | None]) -> tuple[list[str], str]:
+    """The letters of operands and result; upper case ones where there were dots."""
+    left, arrow, result = equation.partition("->")
+    names = left.split(",")
+    require(
+        len(names) == len(ranks), f"{equation!r} is for {len(names)} operands, and {len(ranks)} were given"
+    )
+    used = "".join(names) + result
+    require(all(a in _LETTERS or a == "." for a in used), f"{equation!r} may have small letters, commas, dots and ->")
+    longest = ""
+    for i, (name, rank) in enumerate(zip(names, ranks, strict=True)):
+        if "..." in name:
+            require(rank is not None, "the rank of an operand with ... must be known")
+            count = (rank or 0) - len(name) + 3
+            require(count >= 0, f"{name!r} needs at least {len(name) - 3} axes, the operand has {rank}")
+            dots = "ABCDEFGHIJ"[10 - count :]
+            longest = max(longest, dots, key=len)
+            names[i] = name.replace("...", dots)
+    if not arrow:
+        letters = "".join(names)
+        result = longest + "".join(sorted(a for a in set(letters) if a.islower() and letters.count(a) == 1))
+    return names, result.replace("...", longest)
+
+
+def trace(x: Any, name: str | None = None) -> Tensor:
+    """The sum of the diagonal of each matrix in the last two axes.
+
+    >>> import staticgraph as sg
+    >>> sg.trace(sg.ones([5, 3, 3])).shape.as_list()
+    [5]
+    """
+    with name_scope(name, "Trace", [x]) as scope:
+        return reduce_sum(ops.matrix_diag_part(convert_to_tensor(x, name="x")), [-1], name=scope)
+
+
+def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
+    """The cross products of vectors of three elements in the last axis."""
+    return ops.cross(a, b, name=name)
+
+
+def norm(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The norm of vectors (`axis` an int, or None for all elements) or of matrices (`axis` a pair).
+
+    `ord` is 'euclidean' (of matrices also called 'fro'), 1, 2, np.inf, or any positive number for vectors.
+
+    >>> import staticgraph as sg
+    >>> sg.norm(sg.constant([[3.0, 4.0]]), axis=1).shape.as_list()
+    [1]
+    """
+    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
+    is_matrix = isinstance(axis, list | tuple) and len(axis) == 2
+    known = ["euclidean", "fro", 1, 2, np.inf] if is_matrix else ["euclidean", 1, 2, np.inf]
+    positive = not is_matrix and isinstance(ord, int | float | np.number) and ord > 0
+    if ord not in known and not positive:
+        raise ValueError(f"norm: ord is {ord!r}, and must be one of {known}" + ("" if is_matrix else " or positive"))
+    with name_scope(name, "norm", [tensor]):
+        x = convert_to_tensor(tensor)
+        if ord in ("euclidean", "fro") or (ord == 2 and not is_matrix):
+            return ops.sqrt(reduce_sum(x * _conjugated(x), axis, keepdims=True if keepdims else None))
+        size = ops.abs(x)
+        if is_matrix and ord == 2:
+            with checked("norm"):
+                require(x.shape.ndims is not None, "the rank of the tensor must be known for the 2-norm of matrices")
+            axes = [a % x.shape.ndims for a in axis]
+            others = [d for d in range(x.shape.ndims) if d not in axes]
+            values = ops.svd(ops.transpose(x, perm=(*others, *axes)), compute_uv=False)[0]
+            largest = reduce_max(values, -1)
+            return ops.expand_dims(ops.expand_dims(largest, axis=min(axes)), axis=max(axes)) if keepdims else largest
+        if is_matrix:
+            rows, columns = axis
+            summed, over = (rows, columns) if ord == 1 else (columns, rows)
+            total = reduce_sum(size, summed, keepdims=True)
+            largest = reduce_max(total, over, keepdims=True)
+            return largest if keepdims else ops.squeeze(largest, axis=tuple(axis))
+        if ord == np.inf:
+            return reduce_max(size, axis, keepdims=keepdims)
+        if ord == 1:
+            return reduce_sum(size, axis, keepdims=keepdims)
+        return reduce_sum(size ** float(ord), axis, keepdims=keepdims) ** (1.0 / float(ord))
+
+
+def l2_normalize(
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+) -> Tensor:
+    """x / sqrt(max(sum(x ** 2), epsilon)), the sum taken along `axis`.
+
+    >>> import staticgraph as sg
+    >>> sg.nn.l2_normalize(sg.ones([2, 3]), axis=1)
+    <sg.Tensor 'l2_normalize:0' shape=(2, 3) dtype=float32>
+    """
+    axis = renamed("axis", axis, "dim", dim)
+    with name_scope(name, "l2_normalize", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        total = reduce_sum(ops.square(x), axis, keepdims=True)
+        return ops.multiply(x, ops.rsqrt(ops.maximum(total, epsilon)), name=scope)
+
+
+def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
+    """The square root of the sum of squares of all elements of all tensors; those that are None are left out.
+
+    >>> import staticgraph as sg
+    >>> sg.global_norm([sg.ones([2]), None, sg.ones([3, 3])]).shape.as_list()
+    []
+    """
+    if isinstance(t_list, str) or not isinstance(t_list, Sequence):
+        raise TypeError("global_norm: t_list must be a list of tensors")
+    with name_scope(name, "global_norm", list(t_list)):
+        present = [getattr(t, "values", t) for t in t_list if t is not None]
+        halves = [ops.l2_loss(convert_to_tensor(t)) for t in present]
+        total = reduce_sum(ops.stack(halves))
+        return ops.sqrt(total * convert_to_tensor(2.0, dtype=total.dtype), name="global_norm")
+
+
+def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+    """The conjugate transposes of the matrices in the last two axes."""
+    with name_scope(name, "adjoint", [matrix]):
+        matrix = convert_to_tensor(matrix, name="matrix")
+        with checked("adjoint"):
+            require(matrix.shape.ndims is not None, "the rank of the matrix must be known")
+        *batch, rows, columns = range(matrix.shape.ndims)
+        return _conjugated(ops.transpose(matrix, perm=(*batch, columns, rows)))
+
+
+# Computed on the host, by LAPACK
+
+
+def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """The inverses of square matrices, or their adjoints."""
+    return ops.matrix_inverse(input, adjoint=adjoint, name=name)
+
+
+def det(input: Any, name: str | None = None) -> Tensor:
+    """The determinants of square matrices."""
+    return ops.matrix_determinant(input, name=name)
+
+
+def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The signs of the determinants of square matrices, and the logarithms of their absolute values."""
+    return ops.log_matrix_determinant(input, name=name)
+
+
+def logdet(matrix: Any, name: str | None = None) -> Tensor:
+    """The logarithms of the determinants of positive definite matrices."""
+    with name_scope(name, "logdet", [matrix]):
+        diagonal = ops.matrix_diag_part(ops.cholesky(matrix))
+        return 2.0 * reduce_sum(ops.log(diagonal), axis=[-1])
+
+
+def cholesky(input: Any, name: str | None = None) -> Tensor:
+    """The lower triangular L with L L^H = input, for positive definite matrices."""
+    return ops.cholesky(input, name=name)
+
+
+def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+    """X with A X = rhs, where `chol` is the `cholesky` of A."""
+    with name_scope(name, "cholesky_solve", [chol, rhs]):
+        inner = ops.matrix_triangular_solve(chol, rhs)
+        return ops.matrix_triangular_solve(chol, inner, adjoint=True)
+
+
+def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """X with matrix X = rhs."""
+    return ops.matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
+
+
+def triangular_solve(
+    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Tensor:
+    """X with matrix X = rhs, where only the lower (or upper) triangle of the matrix counts."""
+    return ops.matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)
+
+
+def lstsq(
+    matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
+) -> Tensor:
+    """X that minimises |matrix X - rhs|^2 + l2_regularizer |X|^2, by the normal equations."""
+    with name_scope(name, "matrix_solve_ls", [matrix, rhs]):
+        matrix = convert_to_tensor(matrix, name="matrix")
+        rhs = convert_to_tensor(rhs, dtype=matrix.dtype, name="rhs")
+        with checked("lstsq"):
+            require(matrix.shape.ndims == 2 and matrix.shape.is_fully_defined(), "the shape of a matrix must be known")
+        rows, columns = matrix.shape.as_list()
+        wide = rows < columns
+        small = min(rows, columns)
+        gram = matmul(matrix, matrix, transpose_a=not wide, transpose_b=wide)
+        gram = gram + np.eye(small, dtype=matrix.dtype.numpy) * np.asarray(l2_regularizer, matrix.dtype.numpy)
+        if wide:
+            return matmul(matrix, solve(gram, rhs), transpose_a=True)
+        return solve(gram, matmul(matrix, rhs, transpose_a=True))
+
+
+def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Q with orthonormal columns and upper triangular R with Q R = input."""
+    return ops.qr(input, full_matrices=full_matrices, name=name)
+
+
+def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
+    """Singular values s, and unless `compute_uv` is False U and V, with U diag(s) V^H = tensor.
+
+    >>> import staticgraph as sg
+    >>> s, u, v = sg.svd(sg.ones([3, 2]))
+    >>> s.shape.as_list(), u.shape.as_list(), v.shape.as_list()
+    ([2], [3, 2], [2, 2])
+    """
+    values, left, right = ops.svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
+    return (values, left, right) if compute_uv else values
+
+
+def eigh(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Eigenvalues in rising order, and eigenvectors as columns, of self-adjoint matrices."""
+    return ops.self_adjoint_eig(tensor, compute_v=True, name=name)
+
+
+def eigvalsh(tensor: Any, name: str | None = None) -> Tensor:
+    """Eigenvalues of self-adjoint matrices, in rising order."""
+    return ops.self_adjoint_eig(tensor, compute_v=False, name=name)[0]

@@ -1,0 +1,327 @@
+"""Losses with weights, collected in the graph (TF1's `tf.losses`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph import nn
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.graph.errors import ShapeError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import GraphKeys, add_to_collection, get_collection, name_scope
+from staticgraph.inputs import convert_to_tensor, identity, stop_gradient
+
+__all__ = [
+    "Reduction",
+    "absolute_difference",
+    "add_loss",
+    "compute_weighted_loss",
+    "cosine_distance",
+    "get_losses",
+    "get_regularization_loss",
+    "get_regularization_losses",
+    "get_total_loss",
+    "hinge_loss",
+    "huber_loss",
+    "log_loss",
+    "mean_pairwise_squared_error",
+    "mean_squared_error",
+    "sigmoid_cross_entropy",
+    "softmax_cross_entropy",
+    "sparse_softmax_cross_entropy",
+]
+
+
+class Reduction:
+    """How the losses of single elements become one number."""
+
+    NONE = "none"
+    SUM = "weighted_sum"
+    MEAN = "weighted_mean"  # divided by the sum of the weights
+    SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"  # divided by the number of elements
+    SUM_OVER_NONZERO_WEIGHTS = SUM_BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        return cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_BY_NONZERO_WEIGHTS
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """ValueError unless `key` is one of these."""
+        if key not in cls.all():
+            raise ValueError(f"reduction={key!r} is not one of {', '.join(cls.all())}")
+
+
+_BY_WEIGHTS = Reduction.SUM_BY_NONZERO_WEIGHTS
+
+
+def compute_weighted_loss(
+    losses: Any, weights: Any = 1.0, scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = _BY_WEIGHTS,
+) -> Tensor:  # fmt: skip
+    """`losses * weights` reduced to a number, and added to a collection.
+
+    By default the sum is divided by the number of losses whose weight is not zero; 0 where there are none. `weights` is
+    a number, or has the rank of `losses` with each size equal to that of `losses` or one; ShapeError otherwise.
+    """
+    Reduction.validate(reduction)
+    with name_scope(scope, "weighted_loss", [losses, weights]):
+        losses = convert_to_tensor(losses)
+        result_dtype = losses.dtype
+        losses = losses if losses.dtype.is_floating else ops.cast(losses, dtype=float32)
+        weights = convert_to_tensor(weights)
+        weights = weights if weights.dtype is losses.dtype else ops.cast(weights, dtype=losses.dtype)
+        _check_weights(weights, losses)
+        weighted = ops.multiply(losses, weights)
+        loss = weighted if reduction == Reduction.NONE else _reduced(weighted, losses, weights, reduction)
+        loss = loss if loss.dtype is result_dtype else ops.cast(loss, dtype=result_dtype)
+    add_loss(loss, loss_collection)
+    return loss
+
+
+def _check_weights(weights: Tensor, losses: Tensor) -> None:
+    given, wanted = weights.type.shape, losses.type.shape
+    if given is None or wanted is None or given == ():
+        return
+    same_rank = len(given) == len(wanted)
+    if not same_rank or any(m not in (1, None) and n not in (m, None) for m, n in zip(given, wanted, strict=True)):
+        text = f"weights of shape {weights.shape} do not fit losses of shape {losses.shape}"
+        made = [("weights", weights.op.where), ("losses", losses.op.where)]
+        raise ShapeError(layout(text, user_frame(), made, "use a number, or the same rank and sizes, or sizes of 1"))
+
+
+def _reduced(weighted: Tensor, losses: Tensor, weights: Tensor, reduction: str) -> Tensor:
+    total = ops.reduce_sum(weighted)
+    if reduction == Reduction.SUM:
+        return total
+    if reduction == Reduction.SUM_OVER_BATCH_SIZE:
+        count = ops.cast(ops.size_of(losses), dtype=losses.dtype)
+    elif reduction == Reduction.MEAN:
+        count = ops.reduce_sum(ops.ones_like(losses) * weights)
+    else:
+        count = _present(losses, weights)
+    return ops.div_no_nan(total, count, name="value")
+
+
+def _present(losses: Tensor, weights: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """How many losses have a weight other than zero."""
+    with name_scope("num_present"):
+        present = ops.cast(ops.not_equal(weights, 0.0), dtype=losses.dtype)
+        if weights.type.shape == () and axis is None:
+            return present * ops.cast(ops.size_of(losses), dtype=losses.dtype)
+        return ops.reduce_sum(ops.ones_like(losses) * present, axis=axis, keepdims=keepdims)
+
+
+def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
+    """Add a loss of your own to those that `get_total_loss` adds up."""
+    if loss_collection:
+        add_to_collection(loss_collection, loss)
+
+
+def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Tensor]:
+    """The losses made so far."""
+    return get_collection(loss_collection, scope)
+
+
+def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
+    """What the regularizers of variables returned."""
+    return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
+
+
+def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
+    """The sum of the regularization losses, 0 where there are none."""
+    found = get_regularization_losses(scope)
+    return ops.add_n(found, name=name) if found else convert_to_tensor(0.0)
+
+
+def get_total_loss(
+    add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
+) -> Tensor:
+    """The sum of all losses made so far, with those of regularizers. ValueError where there are none.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [None])
+    >>> loss = sg.losses.mean_squared_error(x, 2.0 * x)
+    >>> sg.losses.get_total_loss().name
+    'total_loss:0'
+    """
+    found = get_losses(scope)
+    if add_regularization_losses:
+        found = found + get_regularization_losses(scope)
+    return ops.add_n(found, name=name)
+
+
+def _pair(labels: Any, predictions: Any, names: tuple[str, str] = ("labels", "predictions")) -> tuple[Tensor, Tensor]:
+    """Both as floating tensors, of compatible shapes: ShapeError otherwise."""
+    for value, name in ((labels, names[0]), (predictions, names[1])):
+        if value is None:
+            raise ValueError(f"{name} must not be None")
+    second = _floating(convert_to_tensor(predictions))
+    first = convert_to_tensor(labels)
+    first = first if first.dtype is second.dtype else ops.cast(first, dtype=second.dtype)
+    if not first.shape.is_compatible_with(second.shape):
+        text = f"{names[0]} of shape {first.shape} and {names[1]} of shape {second.shape} must have the same shape"
+        raise ShapeError(layout(text, user_frame(), [(names[0], first.op.where), (names[1], second.op.where)]))
+    return first, second
+
+
+def _floating(x: Tensor) -> Tensor:
+    return x if x.dtype.is_floating else ops.cast(x, dtype=float32)
+
+
+def absolute_difference(
+    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
+) -> Tensor:  # fmt: skip
+    """Weighted mean of `abs(predictions - labels)`."""
+    with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as scope:
+        y, p = _pair(labels, predictions)
+        return compute_weighted_loss(ops.abs(ops.subtract(p, y)), weights, scope, loss_collection, reduction)
+
+
+def cosine_distance(
+    labels: Any, predictions: Any, axis: int | None = None, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS, dim: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Weighted mean of one minus the inner products along `axis` of vectors that are of unit length already."""
+    axis = dim if axis is None else axis
+    if axis is None:
+        raise ValueError("cosine_distance() needs an axis")
+    with name_scope(scope, "cosine_distance_loss", [predictions, labels, weights]) as scope:
+        y, p = _pair(labels, predictions)
+        losses = 1.0 - ops.reduce_sum(ops.multiply(p, y), axis=(axis,), keepdims=True)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def hinge_loss(
+    labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
+) -> Tensor:  # fmt: skip
+    """Weighted mean of `max(0, 1 - s * logits)`, s being -1 for label 0 and 1 for label 1."""
+    with name_scope(scope, "hinge_loss", [logits, labels, weights]) as scope:
+        y, z = _pair(labels, logits, ("labels", "logits"))
+        signs = ops.subtract(2.0 * y, ops.ones_like(y))
+        losses = ops.relu(ops.subtract(ops.ones_like(y), ops.multiply(signs, z)))
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def huber_loss(
+    labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
+) -> Tensor:  # fmt: skip
+    """Weighted mean of half the squared error where the error is below `delta`, and a straight line beyond."""
+    with name_scope(scope, "huber_loss", [predictions, labels, weights]) as scope:
+        y, p = _pair(labels, predictions)
+        error = ops.abs(ops.subtract(p, y))
+        square = ops.minimum(error, delta)
+        linear = ops.subtract(error, square)
+        losses = ops.add(ops.multiply(0.5, ops.multiply(square, square)), ops.multiply(delta, linear))
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def log_loss(
+    labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
+) -> Tensor:  # fmt: skip
+    """Weighted mean of the cross entropy between labels and predicted probabilities; `epsilon` keeps off log(0)."""
+    with name_scope(scope, "log_loss", [predictions, labels, weights]) as scope:
+        y, p = _pair(labels, predictions)
+        positive = ops.multiply(y, ops.log(p + epsilon))
+        negative = ops.multiply(1.0 - y, ops.log(1.0 - p + epsilon))
+        return compute_weighted_loss(-positive - negative, weights, scope, loss_collection, reduction)
+
+
+def mean_pairwise_squared_error(
+    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+) -> Tensor:  # fmt: skip
+    """For each element of the batch, the mean over pairs i, j of `((p[i] - p[j]) - (y[i] - y[j])) ** 2`; their sum.
+
+    `weights` is a number, or one per element of the batch. Elements whose weight is 0 do not count.
+    """
+    with name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
+        y, p = _pair(labels, predictions)
+        weights = convert_to_tensor(weights)
+        weights = weights if weights.dtype is p.dtype else ops.cast(weights, dtype=p.dtype)
+        _check_weights(weights, y)
+        difference = ops.subtract(p, y)
+        within = tuple(range(1, len(difference.shape)))
+        count = _present(difference, weights, axis=within, keepdims=True)
+        squares = ops.reduce_sum(ops.square(difference), axis=within, keepdims=True)
+        total = ops.reduce_sum(difference, axis=within, keepdims=True)
+        pairs = ops.div_no_nan(squares, count - 1.0) - ops.div_no_nan(ops.square(total), count * (count - 1.0))
+        weighted = ops.multiply(2.0 * pairs, weights)
+        some = ops.greater(ops.reduce_sum(count), 0.0)
+        summed = ops.reduce_sum(weighted)
+        loss = ops.select(some, summed, ops.zeros_like(summed), name="value")
+    add_loss(loss, loss_collection)
+    return loss
+
+
+def mean_squared_error(
+    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
+) -> Tensor:  # fmt: skip
+    """Weighted mean of `(predictions - labels) ** 2`.
+
+    `weights` is a number or a tensor that broadcasts; where it is zero an element does not count at all.
+
+    >>> import staticgraph as sg
+    >>> y, p = (sg.placeholder(sg.float32, [None, 10]) for _ in range(2))
+    >>> sg.losses.mean_squared_error(y, p).name
+    'mean_squared_error/value:0'
+    """
+    with name_scope(scope, "mean_squared_error", [predictions, labels, weights]) as scope:
+        y, p = _pair(labels, predictions)
+        return compute_weighted_loss(ops.squared_difference(p, y), weights, scope, loss_collection, reduction)
+
+
+def sigmoid_cross_entropy(
+    multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
+) -> Tensor:  # fmt: skip
+    """Weighted mean of `sigmoid_cross_entropy_with_logits`; `label_smoothing` moves labels towards one half."""
+    with name_scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]) as scope:
+        y, z = _pair(multi_class_labels, logits, ("multi_class_labels", "logits"))
+        if label_smoothing > 0:
+            y = y * (1 - label_smoothing) + 0.5 * label_smoothing
+        losses = nn.sigmoid_cross_entropy_with_logits(labels=y, logits=z, name="xentropy")
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def softmax_cross_entropy(
+    onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
+) -> Tensor:  # fmt: skip
+    """Weighted mean of the cross entropy between `onehot_labels` and `softmax(logits)`, both of shape [batch, classes].
+
+    `weights` is a number or has shape [batch]; `label_smoothing` moves labels towards `1 / classes`.
+    """
+    with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as scope:
+        y, z = _pair(onehot_labels, logits, ("onehot_labels", "logits"))
+        if label_smoothing > 0:
+            classes = ops.cast(ops.shape_of(y)[1], dtype=z.dtype)
+            y = y * (1.0 - label_smoothing) + label_smoothing / classes
+        y = stop_gradient(y, name="labels_stop_gradient")
+        losses = nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=z, name="xentropy")
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def sparse_softmax_cross_entropy(
+    labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
+) -> Tensor:  # fmt: skip
+    """Weighted mean of the cross entropy between classes, integers of shape [batch] or [batch, 1], and logits."""
+    with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as scope:
+        z, y = convert_to_tensor(logits), convert_to_tensor(labels)
+        ranks = z.shape.ndims, y.shape.ndims
+        if None not in ranks and ranks[1] == ranks[0] and y.shape.as_list()[-1] == 1:
+            y = ops.squeeze(y, axis=(-1,))
+        weights = convert_to_tensor(weights)
+        if weights.shape.ndims is not None and weights.shape.ndims == (y.shape.ndims or 0) + 1:
+            if weights.shape.as_list()[-1] == 1:
+                weights = ops.squeeze(weights, axis=(-1,))
+        losses = nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=z, name="xentropy")
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)

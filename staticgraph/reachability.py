@@ -1,0 +1,96 @@
+"""What depends on what in a user's graph: walks over operations in time linear in what they visit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+
+
+def ancestors(roots: Iterable[Operation]) -> set[Operation]:
+    """`roots` and all operations that run before them, control dependencies included."""
+    seen: set[Operation] = set()
+    stack = list(roots)
+    while stack:
+        op = stack.pop()
+        if op not in seen:
+            seen.add(op)
+            stack += [t.op for t in op.all_inputs]
+            stack += op.control_inputs
+    return seen
+
+
+def source(tensor: Tensor) -> Tensor:
+    """The variable's own tensor where `tensor` is a value read from one, else `tensor`: one name for all reads."""
+    op = tensor.op
+    return op.inputs[0] if op.definition.effect is Effect.READ and op.definition.name == "read_variable" else tensor
+
+
+def differentiable_inputs(op: Operation) -> Iterator[int]:
+    """The positions of the inputs that gradients flow to, as far as op and dtypes say."""
+    allowed = op.definition.differentiable
+    if op.definition.name == "custom_gradient":
+        ys, xs = op.attrs["ys"], op.attrs["xs"]
+        allowed = tuple(range(ys, ys + xs))
+    if allowed is False:
+        return
+    for position, tensor in enumerate(op.inputs):
+        if (allowed is True or position in allowed) and tensor.dtype.is_differentiable:
+            yield position
+
+
+class Uses:
+    """The paths along which a derivative of `ys` flows: the uses of each tensor on them, by `source` tensor."""
+
+    def __init__(self, ys: Iterable[Tensor], stop: Iterable[Tensor] = ()) -> None:
+        stopped = {source(t) for t in stop}
+        roots = [source(y) for y in ys if y.dtype.is_differentiable]
+        self.roots = set(roots)
+        self._uses: dict[Tensor, list[tuple[Operation, int]]] = {}
+        seen: set[Tensor] = set()
+        done: set[Operation] = set()
+        stack = list(roots)
+        while stack:
+            tensor = stack.pop()
+            if tensor in seen:
+                continue
+            seen.add(tensor)
+            if tensor in stopped or tensor.op in done:
+                continue
+            done.add(tensor.op)
+            for position in differentiable_inputs(tensor.op):
+                used = source(tensor.op.inputs[position])
+                self._uses.setdefault(used, []).append((tensor.op, position))
+                stack.append(used)
+        self._reached = seen
+
+    def reaches(self, x: Tensor) -> bool:
+        """Whether a derivative by `x` can be other than nothing."""
+        return source(x) in self._reached
+
+    def of(self, x: Tensor) -> list[tuple[Operation, int]]:
+        """The operations that use `x` on those paths, each with the position of the input."""
+        return self._uses.get(source(x), [])
+
+
+def path(x: Tensor, ys: Iterable[Tensor]) -> list[tuple[Tensor, Operation]]:
+    """A shortest way from `x` to one of `ys`, differentiable or not: each tensor with the operation that takes it."""
+    start = source(x)
+    taken_by: dict[Tensor, tuple[Operation, Tensor] | None] = {source(y): None for y in ys}
+    queue = list(taken_by)
+    for tensor in queue:  # grows while it is walked
+        if tensor is start:
+            break
+        for used in map(source, tensor.op.all_inputs):
+            if used not in taken_by:
+                taken_by[used] = (tensor.op, tensor)
+                queue.append(used)
+    steps = []
+    step = taken_by.get(start)
+    at = start
+    while step is not None:
+        op, made = step
+        steps.append((at, op))
+        at, step = made, taken_by[made]
+    return steps

@@ -1,0 +1,177 @@
+"""Reductions along axes, with TensorFlow 1's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64
+from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import name_scope
+from staticgraph.inputs import constant, convert_to_tensor
+from staticgraph.renamed import needed, renamed
+
+__all__ = [
+    "count_nonzero",
+    "reduce_all",
+    "reduce_any",
+    "reduce_euclidean_norm",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_std",
+    "reduce_sum",
+    "reduce_variance",
+]
+
+
+def _axes(x: Tensor, axis: Any) -> Any:
+    """`axis`, or for None a constant that lists all axes."""
+    if axis is not None:
+        return axis
+    rank = x.shape.ndims
+    if rank is None:
+        return None
+    return constant(np.arange(rank, dtype=np.int32), dtype=int32, name="Const")
+
+
+def _reduce(
+    op: OpDef, x: Any, axis: Any, keepdims: Any, name: str | None, reduction_indices: Any, keep_dims: Any
+) -> Tensor:
+    axis = renamed("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
+    x = convert_to_tensor(x, name="input_tensor")
+    return op(x, axis=_axes(x, axis), keepdims=keepdims, name=name)
+
+
+def reduce_sum(
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    reduction_indices: Any = None, keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The sum of the elements along `axis`, an int or a list of ints; along all axes where it is None.
+
+    With `keepdims` the axes stay, with size 1. `reduction_indices` and `keep_dims` are the older names.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [None, 3])
+    >>> sg.reduce_sum(x).shape, sg.reduce_sum(x, axis=1).shape, sg.reduce_sum(x, 0, keepdims=True).shape
+    (TensorShape([]), TensorShape([Dimension(None)]), TensorShape([Dimension(1), Dimension(3)]))
+    """
+    return _reduce(ops.reduce_sum, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_mean(
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    reduction_indices: Any = None, keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of the elements along `axis`, see `reduce_sum`. The mean of integers is rounded towards zero."""
+    return _reduce(ops.reduce_mean, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_prod(
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    reduction_indices: Any = None, keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The product of the elements along `axis`, see `reduce_sum`."""
+    return _reduce(ops.reduce_prod, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_max(
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    reduction_indices: Any = None, keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The largest element along `axis`, see `reduce_sum`. Equal ones share the gradient."""
+    return _reduce(ops.reduce_max, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_min(
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    reduction_indices: Any = None, keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The smallest element along `axis`, see `reduce_sum`. Equal ones share the gradient."""
+    return _reduce(ops.reduce_min, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_any(
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    reduction_indices: Any = None, keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """Whether any of the truth values along `axis` is true, see `reduce_sum`."""
+    return _reduce(ops.reduce_any, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_all(
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    reduction_indices: Any = None, keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """Whether all truth values along `axis` are true, see `reduce_sum`."""
+    return _reduce(ops.reduce_all, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The square root of the sum of squares along `axis`, see `reduce_sum`."""
+    return _reduce(ops.euclidean_norm, input_tensor, axis, keepdims, name, None, None)
+
+
+def reduce_logsumexp(
+    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    reduction_indices: Any = None, keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """log(sum(exp(x))) along `axis`, see `reduce_sum`; without overflow, however large the elements.
+
+    >>> import staticgraph as sg
+    >>> sg.reduce_logsumexp(sg.constant([1000.0, 1000.0])).shape
+    TensorShape([])
+    """
+    axis = renamed("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
+    with name_scope(name, "ReduceLogSumExp", [input_tensor]) as scope:
+        x = convert_to_tensor(input_tensor)
+        largest = reduce_max(x, axis, keepdims=True)
+        shift = ops.stop_gradient(ops.select(ops.is_finite(largest), largest, ops.zeros_like(largest)))
+        summed = ops.log(reduce_sum(ops.exp(x - shift), axis, keepdims=keepdims))
+        if not keepdims:
+            shift = ops.reshape(shift, shape=ops.shape_of(summed, out_type=int32, name="Shape"))
+        return ops.add(summed, shift, name=scope)
+
+
+def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """The mean of squared differences from the mean along `axis`, see `reduce_sum`."""
+    with name_scope(name, "reduce_variance", [input_tensor]):
+        x = convert_to_tensor(input_tensor)
+        differences = x - reduce_mean(x, axis, keepdims=True)
+        return reduce_mean(ops.square(differences), axis, keepdims=keepdims)
+
+
+def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """The standard deviation along `axis`: the square root of `reduce_variance`."""
+    with name_scope(name, "reduce_std", [input_tensor]):
+        return ops.sqrt(reduce_variance(input_tensor, axis, keepdims))
+
+
+def count_nonzero(
+    input_tensor: Any = None, axis: Any = None, keepdims: bool | None = None, dtype: Any = int64,
+    name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None, input: Any = None,
+) -> Tensor:  # fmt: skip
+    """How many elements along `axis` are not zero, as `dtype`; see `reduce_sum`.
+
+    >>> import staticgraph as sg
+    >>> sg.count_nonzero([[1, 0], [2, 3]], axis=0)
+    <sg.Tensor 'count_nonzero/Sum:0' shape=(2,) dtype=int64>
+    """
+    input_tensor = renamed("input", input, "input_tensor", input_tensor)
+    axis = renamed("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
+    needed("count_nonzero", input=input_tensor)
+    with name_scope(name, "count_nonzero", [input_tensor]):
+        x = convert_to_tensor(input_tensor, name="input")
+        found = ops.cast(ops.not_equal(x, np.zeros((), x.dtype.numpy)), dtype=int64)
+        total = reduce_sum(found, axis=axis, keepdims=keepdims)
+        return total if as_dtype(dtype) is int64 else ops.cast(total, dtype=as_dtype(dtype))

@@ -1,0 +1,41 @@
+"""Adagrad (Duchi, Hazan and Singer, 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from staticgraph.compiler import ops
+from staticgraph.initializers import Constant
+from staticgraph.train.cells import Cell, RuleOptimizer
+from staticgraph.variables import Variable
+
+
+class AdagradOptimizer(RuleOptimizer):
+    """`accumulator += gradient ** 2; variable -= learning_rate * gradient / sqrt(accumulator)`.
+
+    ValueError unless `initial_accumulator_value` is positive.
+    """
+
+    def __init__(
+        self, learning_rate: Any, initial_accumulator_value: float = 0.1, use_locking: bool = False,
+        name: str = "Adagrad",
+    ) -> None:  # fmt: skip
+        if initial_accumulator_value <= 0.0:
+            raise ValueError(f"initial_accumulator_value must be positive, not {initial_accumulator_value}")
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._initial_accumulator_value = initial_accumulator_value
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        initial = Constant(self._initial_accumulator_value)
+        for var in var_list:
+            self._get_or_make_slot_with_initializer(var, initial, var.shape, var.dtype, "accumulator", self._name)
+
+    def _prepare(self) -> None:
+        self._make_tensors(learning_rate=self._learning_rate)
+
+    def _rule(self, gradient: Any, variable: Cell, slot: Callable[[str], Cell]) -> None:
+        accumulator = slot("accumulator")
+        total = accumulator.set(accumulator.value + gradient * gradient)
+        variable.subtract(gradient * self._number("learning_rate", gradient) * ops.rsqrt(total))

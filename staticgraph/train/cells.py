@@ -1,0 +1,123 @@
+"""Optimizers as one formula: the same rule updates whole variables or some rows of them.
+
+A `Cell` is what a rule reads and writes: a variable, or the rows of a variable that a sparse gradient touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.indexed_slices import IndexedSlices
+from staticgraph.inputs import group
+from staticgraph.train.optimizer import Optimizer
+from staticgraph.variables import Variable
+
+
+class Cell(Protocol):
+    """A value with operations that change it, collected in `writes`."""
+
+    writes: list[Tensor]
+
+    @property
+    def value(self) -> Tensor: ...
+
+    def set(self, value: Tensor) -> Tensor:
+        """Make the operation that assigns `value`; returns it."""
+
+    def subtract(self, delta: Tensor) -> None:
+        """Make the operation that subtracts `delta`."""
+
+
+class Whole:
+    """A variable as a `Cell`."""
+
+    def __init__(self, variable: Variable) -> None:
+        self.variable = variable
+        self.value = variable.value()
+        self.writes: list[Tensor] = []
+
+    def set(self, value: Tensor) -> Tensor:
+        self.writes.append(ops.assign(self.variable.handle, value))
+        return value
+
+    def subtract(self, delta: Tensor) -> None:
+        self.writes.append(ops.assign_sub(self.variable.handle, delta))
+
+
+class Rows:
+    """Some rows of a variable as a `Cell`.
+
+    A row may be listed more than once, with equal values each time: then it does not matter which of them is written
+    last, and no shape depends on how many rows are distinct.
+    """
+
+    def __init__(self, variable: Variable, indices: Tensor) -> None:
+        self.variable = variable
+        self.indices = indices
+        self.value = ops.gather(variable.value(), indices, axis=0)
+        self.writes: list[Tensor] = []
+
+    def set(self, value: Tensor) -> Tensor:
+        self.writes.append(ops.scatter_update(self.variable.handle, self.indices, value))
+        return value
+
+    def subtract(self, delta: Tensor) -> None:
+        self.set(self.value - delta)
+
+
+def summed_once(gradient: IndexedSlices, rows: int | Tensor) -> tuple[Tensor, Tensor]:
+    """The sum over equal rows of a sparse gradient, at one of them and zeros at the others; and which one that is.
+
+    The first result suits adding, `gather(first, second)` suits replacing: there each listed row has its sum. `rows`
+    is how many rows the variable has.
+    """
+    positions = ops.range(start=0, limit=ops.shape_of(gradient.indices)[0], delta=1, dtype=int32)
+    columns = ops.expand_dims(gradient.indices, axis=-1)
+    owners = ops.tensor_scatter_update(ops.fill(0, dims=[rows]), columns, positions)
+    owner = ops.gather(owners, gradient.indices, axis=0)
+    summed = ops.scatter_nd(ops.expand_dims(owner, axis=-1), gradient.values, shape=ops.shape_of(gradient.values))
+    return summed, owner
+
+
+def row_count(variable: Variable) -> int | Tensor:
+    """The number of rows, known now or in the graph."""
+    known = variable.type.shape
+    return known[0] if known is not None and known[0] is not None else ops.shape_of(variable)[0]
+
+
+class RuleOptimizer(Optimizer):
+    """An optimizer whose update is one formula, `_rule`, for dense and sparse gradients alike."""
+
+    def _rule(self, gradient: Tensor, variable: Cell, slot: Callable[[str], Cell]) -> None:
+        """Write to `variable` and to its slots, `slot(name)`, what follows from the gradient."""
+        raise NotImplementedError
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        return self._run_rule(grad, var, Whole)
+
+    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation:
+        summed, owner = summed_once(grad, row_count(var))
+        return self._run_rule(ops.gather(summed, owner, axis=0), var, lambda v: Rows(v, grad.indices))
+
+    def _run_rule(self, grad: Tensor, var: Variable, cell: Callable[[Variable], Cell]) -> Operation:
+        cells: dict[str, Cell] = {}
+
+        def slot(name: str) -> Cell:
+            if name not in cells:
+                cells[name] = cell(self.get_slot(var, name))
+            return cells[name]
+
+        target = cell(var)
+        self._rule(grad, target, slot)
+        writes = [write for c in (*cells.values(), target) for write in c.writes]
+        return writes[0].op if len(writes) == 1 else group(*writes)
+
+    def _number(self, name: str, like: Any) -> Tensor:
+        """A hyperparameter, as `_prepare` made it, in the dtype of `like`."""
+        return ops.cast(self._tensors[name], dtype=like.dtype) if self._tensors[name].dtype is not like.dtype else (
+            self._tensors[name]
+        )

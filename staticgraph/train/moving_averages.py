@@ -1,0 +1,127 @@
+"""Exponential moving averages of variables and tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from staticgraph import array_ops
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import FLOATING, float32
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.framework import GraphKeys, add_to_collection, name_scope
+from staticgraph.initializers import Zeros
+from staticgraph.inputs import convert_to_tensor, group
+from staticgraph.variable_lists import global_variables, moving_average_variables, trainable_variables
+from staticgraph.variable_scope import get_variable, variable_scope
+from staticgraph.variables import Variable
+
+
+def assign_moving_average(
+    variable: Variable, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
+) -> Tensor:
+    """Assign `variable * decay + value * (1 - decay)` to `variable`; the output is the new value.
+
+    With `zero_debias`, a variable that began at zero is divided by how much it has seen, `1 - decay**steps`: two more
+    variables, `biased` and `local_step`, keep the account.
+    """
+    with name_scope(name, "AssignMovingAvg", [variable, value, decay]) as scope:
+        weight = convert_to_tensor(1.0 - decay, name="decay")
+        if weight.dtype is not variable.dtype:
+            weight = ops.cast(weight, dtype=variable.dtype)
+        if zero_debias:
+            return _debiased(variable, convert_to_tensor(value), weight, scope)
+        return ops.assign_sub(variable.handle, (variable - value) * weight, name=scope)
+
+
+def _debiased(variable: Variable, value: Tensor, weight: Tensor, name: str) -> Tensor:
+    with variable_scope(variable.op.name):
+        with variable_scope(None, "debias"):
+            biased = get_variable("biased", variable.shape, variable.dtype, Zeros(), trainable=False)
+            step = get_variable("local_step", [], variable.dtype, Zeros(), trainable=False)
+    total = biased.assign_sub((biased - value) * weight)
+    seen = 1.0 - ops.pow(1.0 - weight, step.assign_add(1.0))
+    return ops.assign(variable.handle, total / seen, name=name)
+
+
+class ExponentialMovingAverage:
+    """Keeps averages `average * decay + value * (1 - decay)` of variables, each in a variable of its own.
+
+    `num_updates`, for instance the global step, makes the decay small at first:
+    `min(decay, (1 + num_updates) / (10 + num_updates))`. Averages of variables begin at their initial values, those of
+    tensors at zero, with the bias of that taken out (for variables too with `zero_debias`).
+
+    >>> import staticgraph as sg
+    >>> w = sg.Variable([1.0, 2.0], name="w")
+    >>> ema = sg.train.ExponentialMovingAverage(0.99)
+    >>> update = ema.apply([w])
+    >>> ema.average(w)
+    <sg.Variable 'w/ExponentialMovingAverage:0' shape=(2,) dtype=float32>
+    """
+
+    def __init__(
+        self, decay: Any, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage"
+    ) -> None:
+        self._decay = decay
+        self._num_updates = num_updates
+        self._zero_debias = zero_debias
+        self._name = name
+        self._averages: dict[Any, Variable] = {}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def apply(self, var_list: Iterable[Any] | None = None) -> Operation:
+        """An operation that updates the averages of `var_list`, of all trainable variables by default.
+
+        TypeError for an element that is not floating, ValueError for one that has an average already.
+        """
+        listed = list(trainable_variables() if var_list is None else var_list)
+        debiased = {var for var in listed if self._zero_debias or not isinstance(var, Variable)}
+        for var in listed:
+            if var.dtype not in FLOATING:
+                raise TypeError(f"the average of {var.name} would need a floating type, it is {var.dtype}")
+            if var in self._averages:
+                raise ValueError(f"a moving average of {var.name} exists already")
+            self._averages[var] = self._shadow(var, zero=var in debiased)
+            if isinstance(var, Variable):
+                add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)
+        with name_scope(self._name) as scope:
+            decay = self._present_decay()
+            updates = [
+                assign_moving_average(self._averages[var], var, decay, zero_debias=var in debiased) for var in listed
+            ]
+            return group(updates, name=scope)
+
+    def _shadow(self, var: Any, zero: bool) -> Variable:
+        name = f"{var.op.name}/{self._name}"
+        with name_scope(None), variable_scope(None, name) as scope:
+            initial = array_ops.zeros(var.shape, var.dtype) if zero else var.initialized_value()
+            return Variable(initial, trainable=False, name=scope.original_name_scope)
+
+    def _present_decay(self) -> Any:
+        if self._num_updates is None:
+            return convert_to_tensor(self._decay, name="decay")
+        decay = convert_to_tensor(self._decay, name="decay")
+        done = ops.cast(self._num_updates, dtype=float32)
+        return ops.minimum(decay, (1.0 + done) / (10.0 + done))
+
+    def average(self, var: Any) -> Variable | None:
+        """The variable that holds the average of `var`, or None."""
+        return self._averages.get(var)
+
+    def average_name(self, var: Any) -> str:
+        """The name of the average of `var`, whether it is made already or not."""
+        made = self._averages.get(var)
+        return made.op.name if made is not None else f"{var.op.name}/{self._name}"
+
+    def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Variable]:
+        """For a Saver that restores averages in place of variables: variables by the names to restore them from."""
+        averaged = set(
+            moving_average_variables() + trainable_variables() if moving_avg_variables is None else moving_avg_variables
+        )
+        own = {made.op.name for made in self._averages.values()}
+        out = {self.average_name(var): var for var in averaged}
+        others = [v for v in global_variables() if v not in averaged and v.op.name not in own | out.keys()]
+        return out | {v.op.name: v for v in others}

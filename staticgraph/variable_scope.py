@@ -1,0 +1,457 @@
+"""Variables shared by name: `get_variable` makes a variable once and finds it again inside `variable_scope`."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
+from staticgraph.compiler.graph.errors import DuplicateNameError, layout
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.shapes import TensorShape, as_shape
+from staticgraph.framework import GraphKeys, get_default_graph, graph_of, name_scope
+from staticgraph.initializers import GlorotUniform, Zeros
+from staticgraph.inputs import convert_to_tensor
+from staticgraph.variables import Variable
+
+__all__ = [
+    "AUTO_REUSE",
+    "VariableScope",
+    "get_local_variable",
+    "get_variable",
+    "get_variable_scope",
+    "no_regularizer",
+    "variable_op_scope",
+    "variable_scope",
+]
+
+
+class _Reuse(enum.Enum):
+    """Whether `get_variable` may find a variable that exists, besides True (it must) and False (it must not)."""
+
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE = _Reuse.AUTO_REUSE
+_DEFAULTS = ("initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "constraint")
+
+
+class _Store:
+    """What `get_variable` knows of one graph."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, Variable] = {}
+        self.scope = VariableScope(False)
+        self.opened: dict[str, int] = {}  # how often a scope of that name was opened, to number default names
+
+    def unique(self, name: str) -> str:
+        """`name`, with a number where the open scope has a scope of that name already."""
+        prefix = f"{self.scope.name}/" if self.scope.name else ""
+        candidate, number = name, 0
+        while self.opened.get(prefix + candidate, 0):
+            number += 1
+            candidate = f"{name}_{number}"
+        return candidate
+
+    def close(self, name: str) -> None:
+        """Let default names inside the scope `name` begin anew, so that entering it again finds the same names."""
+        for key in self.opened:
+            if key.startswith(f"{name}/"):
+                self.opened[key] = 0
+
+
+_stores: WeakKeyDictionary[Graph, _Store] = WeakKeyDictionary()
+
+
+def _store(graph: Graph | None = None) -> _Store:
+    graph = graph or get_default_graph()
+    if graph not in _stores:
+        _stores[graph] = _Store()
+    return _stores[graph]
+
+
+class VariableScope:
+    """A prefix of variables' names, whether they are reused, and defaults for `get_variable`.
+
+    Given by `with variable_scope(name) as scope` and `get_variable_scope()`; passing it to `variable_scope` enters the
+    same scope again from anywhere.
+    """
+
+    def __init__(
+        self,
+        reuse: Any,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Callable[..., Any] | None = None,
+        name_scope: str = "",
+        dtype: Any = float32,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+    ) -> None:
+        self.reuse = reuse
+        self.name = name
+        self.initializer = initializer
+        self.regularizer = regularizer
+        self.caching_device = caching_device
+        self.partitioner = partitioner
+        self.custom_getter = custom_getter
+        self.original_name_scope = name_scope
+        self.dtype: DType = as_dtype(dtype)
+        self.use_resource = use_resource
+        self.constraint = constraint
+
+    def copy(self, **changes: Any) -> VariableScope:
+        """A scope with the same settings but for `changes`."""
+        fields = dict(
+            reuse=self.reuse, name=self.name, name_scope=self.original_name_scope, dtype=self.dtype,
+            use_resource=self.use_resource, **{key: getattr(self, key) for key in _DEFAULTS},
+        )  # fmt: skip
+        return VariableScope(**(fields | changes))
+
+    def reuse_variables(self) -> None:
+        """Find variables instead of making them, from here on."""
+        self.reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        self.initializer = initializer
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        self.regularizer = regularizer
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        self.caching_device = caching_device
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        self.partitioner = partitioner
+
+    def set_custom_getter(self, custom_getter: Callable[..., Any] | None) -> None:
+        self.custom_getter = custom_getter
+
+    def set_dtype(self, dtype: Any) -> None:
+        self.dtype = as_dtype(dtype)
+
+    def set_use_resource(self, use_resource: bool | None) -> None:
+        self.use_resource = use_resource
+
+    def get_collection(self, name: str) -> list[Any]:
+        """The items of a collection of the default graph that are inside this scope."""
+        return get_default_graph().get_collection(name, f"{self.name}/" if self.name else "")
+
+    def global_variables(self) -> list[Any]:
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Any]:
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def trainable_variables(self) -> list[Any]:
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def get_variable(self, name: str, shape: Any = None, dtype: Any = None, **options: Any) -> Variable:
+        """See the function `get_variable`."""
+        if not isinstance(name, str):
+            raise TypeError(f"get_variable(name): a name is a string, not {name!r}")
+        for key in ("initializer", "regularizer", "caching_device", "partitioner", "constraint"):
+            if options.get(key) is None:
+                options[key] = getattr(self, key)
+        options.setdefault("reuse", None)
+        if options["reuse"] is None:
+            options["reuse"] = self.reuse
+        getter = options.pop("custom_getter", None) or self.custom_getter
+        full_name = f"{self.name}/{name}" if self.name else name
+        given = options["initializer"]
+        if dtype is None and (callable(given) or given is None):
+            dtype = self.dtype
+        arguments = {"name": full_name, "shape": shape, "dtype": None if dtype is None else as_dtype(dtype), **options}
+        with name_scope(None):  # names of variables do not depend on name scopes
+            if getter is None:
+                return _find_or_make(**arguments)
+            return _call_getter(getter, _find_or_make, arguments)
+
+
+def _call_getter(custom: Callable[..., Any], getter: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Call a user's getter with the arguments that TF1 passes; `constraint` only where it is accepted."""
+    accepted = inspect.signature(custom).parameters
+    if "constraint" not in accepted and all(p.kind is not p.VAR_KEYWORD for p in accepted.values()):
+        arguments = {key: value for key, value in arguments.items() if key != "constraint"}
+    return custom(getter=getter, **arguments)
+
+
+def _find_or_make(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    reuse: Any = None,
+    trainable: bool | None = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Variable:
+    store = _store()
+    wanted = TensorShape(as_shape(shape))
+    found = store.variables.get(name)
+    if found is not None:
+        if reuse is False or reuse is None:
+            raise DuplicateNameError(
+                layout(
+                    f"there already is a variable {name}",
+                    user_frame(),
+                    [("it", found.where)],
+                    "to share it, open its variable_scope with reuse=True or reuse=sg.AUTO_REUSE",
+                )
+            )
+        return _checked(found, wanted, dtype)
+    if reuse is True:
+        raise ValueError(
+            layout(
+                f"there is no variable {name} to reuse that get_variable made",
+                user_frame(),
+                hint="reuse=sg.AUTO_REUSE makes it where it does not exist",
+            )
+        )
+    initial, made_dtype = _initial(name, wanted, dtype, initializer)
+    variable = Variable(
+        initial, trainable, collections, validate_shape, caching_device, name, dtype=made_dtype, constraint=constraint
+    )
+    store.variables[name] = variable
+    if regularizer is not None and regularizer is not no_regularizer:
+        with name_scope(f"{name}/Regularizer/"):
+            loss = regularizer(variable)
+        if loss is not None:
+            variable.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+    return variable
+
+
+def _checked(found: Variable, shape: TensorShape, dtype: Any) -> Variable:
+    place: Sequence[tuple[str, Provenance | None]] = [("it", found.where)]
+    if not shape.is_compatible_with(found.shape):
+        raise ValueError(layout(f"variable {found.op.name} has shape {found.shape}, not {shape}", user_frame(), place))
+    if dtype is not None and as_dtype(dtype) is not found.dtype:
+        text = f"variable {found.op.name} has dtype {found.dtype}, not {as_dtype(dtype)}"
+        raise ValueError(layout(text, user_frame(), place))
+    return found
+
+
+def _initial(name: str, shape: TensorShape, dtype: DType | None, initializer: Any) -> tuple[Any, DType | None]:
+    """What a Variable takes as initial value, and the dtype to convert it to."""
+    if initializer is None:
+        assert dtype is not None
+        if not (dtype.is_floating or dtype.is_integer or dtype.is_bool or dtype.is_complex):
+            raise ValueError(layout(f"variable {name} of dtype {dtype} needs an initializer", user_frame()))
+        initializer = GlorotUniform() if dtype.is_floating else Zeros()
+    if not callable(initializer):
+        if shape.ndims is not None:
+            text = f"variable {name}: an initializer that is a value has a shape, so shape={shape} must not be given"
+            raise ValueError(layout(text, user_frame()))
+        value = convert_to_tensor(initializer).dtype if dtype is not None else None
+        if value is not None and value is not dtype:
+            raise ValueError(layout(f"variable {name}: the initializer is {value} and dtype is {dtype}", user_frame()))
+        return initializer, dtype
+    if inspect.isclass(initializer):
+        initializer = initializer()
+    if shape.is_fully_defined():
+        return functools.partial(initializer, shape.as_list(), dtype=dtype), dtype
+    needed = [p for p in inspect.signature(initializer).parameters.values() if p.default is p.empty]
+    if any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in needed):
+        raise ValueError(
+            layout(
+                f"variable {name} has shape {shape}, which is not fully known, and its initializer needs a shape",
+                user_frame(),
+                hint="give get_variable a shape, or an initializer that is a value or a function without arguments",
+            )
+        )
+    return initializer, None
+
+
+def get_variable_scope() -> VariableScope:
+    """The open variable scope of the default graph."""
+    return _store().scope
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool | None = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Callable[..., Any] | None = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Variable:
+    """The variable `name` of the open variable scope, made where it does not exist.
+
+    What is not given comes from the scope: dtype (float32), initializer (`glorot_uniform` for floats, zeros for
+    integers and bool), regularizer, constraint. An `initializer` is a function of shape and dtype, or a value, and
+    then no shape is given. What `regularizer(variable)` returns goes to the collection REGULARIZATION_LOSSES.
+    ValueError where the variable exists and the scope does not reuse, or the other way round, or shape or dtype differ.
+
+    >>> import staticgraph as sg
+    >>> def weights():
+    ...     with sg.variable_scope("layer", reuse=sg.AUTO_REUSE):
+    ...         return sg.get_variable("w", [2, 3])
+    >>> weights() is weights(), weights().name
+    (True, 'layer/w:0')
+    """
+    return get_variable_scope().get_variable(
+        name, shape, dtype, initializer=initializer, regularizer=regularizer, trainable=trainable,
+        collections=collections, caching_device=caching_device, partitioner=partitioner, validate_shape=validate_shape,
+        use_resource=use_resource, custom_getter=custom_getter, constraint=constraint,
+        synchronization=synchronization, aggregation=aggregation,
+    )  # fmt: skip
+
+
+def get_local_variable(
+    name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
+    trainable: bool = False, collections: Any = None, caching_device: Any = None, partitioner: Any = None,
+    validate_shape: bool = True, use_resource: bool | None = None, custom_getter: Any = None, constraint: Any = None,
+    synchronization: Any = None, aggregation: Any = None,
+) -> Variable:  # fmt: skip
+    """`get_variable` for a variable that is neither trained nor saved."""
+    return get_variable(
+        name, shape, dtype, initializer, regularizer, False, [*(collections or ()), GraphKeys.LOCAL_VARIABLES],
+        caching_device, partitioner, validate_shape, use_resource, custom_getter, constraint,
+    )  # fmt: skip
+
+
+def no_regularizer(_: Any) -> None:
+    """As a regularizer: none, even where the scope has one."""
+
+
+class variable_scope:  # noqa: N801 - TF1's name
+    """Context in which `get_variable` prefixes names, reuses variables, and takes defaults.
+
+    `name_or_scope` is a name inside the open scope, or a `VariableScope` to enter again; with None, `default_name` is
+    made unique. `reuse`: True finds variables only, `sg.AUTO_REUSE` finds or makes them; inner scopes inherit it. The
+    name is opened as a name scope as well, unless `auxiliary_name_scope` is False.
+
+    >>> import staticgraph as sg
+    >>> with sg.variable_scope("net") as scope:
+    ...     w = sg.get_variable("w", [1])
+    >>> with sg.variable_scope(scope, reuse=True):
+    ...     sg.get_variable("w") is w
+    True
+    """
+
+    def __init__(
+        self,
+        name_or_scope: str | VariableScope | None,
+        default_name: str | None = None,
+        values: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Callable[..., Any] | None = None,
+        reuse: Any = None,
+        dtype: Any = None,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+        auxiliary_name_scope: bool = True,
+    ) -> None:
+        if name_or_scope is None and default_name is None:
+            raise TypeError("variable_scope(): give a name_or_scope or a default_name")
+        if name_or_scope is None and reuse is True:
+            raise ValueError("variable_scope(None, default_name, reuse=True): a new name has nothing to reuse")
+        if not isinstance(name_or_scope, str | VariableScope | None):
+            raise TypeError(f"variable_scope(): {name_or_scope!r} is neither a name nor a VariableScope")
+        if reuse not in (None, True, False, AUTO_REUSE):
+            raise ValueError(f"reuse={reuse!r} is not True, False, None or sg.AUTO_REUSE")
+        self._target = name_or_scope
+        self._default_name = default_name
+        self._values = list(values) if values is not None else []
+        self._reuse = reuse
+        self._changes = {
+            "initializer": initializer, "regularizer": regularizer, "caching_device": caching_device,
+            "partitioner": partitioner, "custom_getter": custom_getter, "constraint": constraint,
+            "dtype": dtype, "use_resource": use_resource,
+        }  # fmt: skip
+        self._with_name_scope = auxiliary_name_scope
+        self._open: list[ExitStack] = []
+
+    def __enter__(self) -> VariableScope:
+        graph = graph_of(self._values)
+        store = _store(graph)
+        with ExitStack() as entered:
+            entered.enter_context(graph.as_default())
+            target = self._target if self._target is not None else store.unique(str(self._default_name))
+            prefix = self._open_names(graph, target, entered)
+            scope = self._inner(store.scope, target, prefix)
+            self._switch(store, scope, entered)
+            self._open.append(entered.pop_all())
+        return scope
+
+    def _open_names(self, graph: Graph, target: str | VariableScope, entered: ExitStack) -> str:
+        """Open the name scope; returns the prefix of the names of operations in this variable scope."""
+        if not self._with_name_scope:
+            prefix = graph.get_name_scope()
+            prefix = f"{prefix}/" if prefix else ""
+        else:
+            short = target if isinstance(target, str) else target.name.split("/")[-1]
+            prefix = entered.enter_context(graph.name_scope(short)) if short else ""
+        return prefix if isinstance(target, str) else target.original_name_scope
+
+    def _inner(self, outer: VariableScope, target: str | VariableScope, prefix: str) -> VariableScope:
+        changes = {key: value for key, value in self._changes.items() if value is not None}
+        if isinstance(target, VariableScope):
+            base, name, reuse = target, target.name, target.reuse if self._reuse is None else self._reuse
+        else:
+            base, name, reuse = outer, f"{outer.name}/{target}" if outer.name else target, self._reuse or outer.reuse
+            name = name if target else outer.name
+        if (getter := changes.get("custom_getter")) is not None and base.custom_getter is not None:
+            changes["custom_getter"] = _nested(getter, base.custom_getter)
+        return base.copy(name=name, reuse=reuse, name_scope=prefix, **changes)
+
+    def _switch(self, store: _Store, scope: VariableScope, entered: ExitStack) -> None:
+        before, opened = store.scope, dict(store.opened)
+        store.opened[scope.name] = store.opened.get(scope.name, 0) + 1
+
+        def restore() -> None:
+            store.scope = before
+            if isinstance(self._target, VariableScope):
+                store.opened = opened
+            else:
+                store.close(scope.name)
+
+        entered.callback(restore)
+        store.scope = scope
+
+    def __exit__(self, *error: Any) -> None:
+        self._open.pop().close()
+
+
+def _nested(inner: Callable[..., Any], outer: Callable[..., Any]) -> Callable[..., Any]:
+    """A custom getter whose getter is the custom getter of the outer scope."""
+
+    def both(getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return inner(functools.partial(outer, getter), *args, **kwargs)
+
+    return both
+
+
+def variable_op_scope(
+    values: Any, name_or_scope: Any, default_name: str | None = None, **options: Any
+) -> variable_scope:
+    """`variable_scope` with the arguments of the first TensorFlow releases."""
+    return variable_scope(name_or_scope, default_name, values, **options)

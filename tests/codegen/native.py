@@ -1,0 +1,78 @@
+"""Running kernels as machine code, and comparing them with NumPy."""
+
+import ctypes
+from dataclasses import replace
+
+import numpy as np
+
+from staticgraph.compiler.codegen.llvm import emit
+from staticgraph.compiler.graph.dtypes import DType, bfloat16
+from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.runtime.devices import cpu_jit
+
+Arrays = dict[str, np.ndarray]
+
+
+def run(kernel: Kernel, arrays: Arrays, vector_bytes: int | None = None, contract: bool = True) -> Arrays:
+    """The written arrays after the compiled `kernel` ran on copies of `arrays`, 64-byte guards around each
+    intact.
+    """
+    target = cpu_jit.host()
+    if vector_bytes is not None:
+        target = replace(target, vector_bytes=vector_bytes)
+    code = emit(kernel, target, contract)
+    library = cpu_jit.load([code], verify=True)
+    memory = {name: _guarded(stored(b.dtype, arrays[name])) for name, b in kernel.buffers.items()}
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(memory) + 1))(library[code.name])
+    function(*[m.ctypes.data + _GUARD for m in memory.values()], None)
+    result = {}
+    for name, buffer in kernel.buffers.items():
+        whole = memory[name]
+        assert (whole[:_GUARD] == 0xA5).all() and (whole[len(whole) - _GUARD :] == 0xA5).all(), (
+            f"wrote around {name}"
+        )
+        if buffer.written:
+            inside = whole[_GUARD : len(whole) - _GUARD].view(_memory(buffer.dtype))
+            result[name] = loaded(buffer.dtype, inside).reshape(arrays[name].shape)
+    return result
+
+
+def stored(dtype: DType, array: np.ndarray) -> np.ndarray:
+    """The array as it lies in memory: bfloat16 as its 16 bits."""
+    if dtype is bfloat16:
+        return (np.ascontiguousarray(array).view(np.uint32) >> 16).astype(np.uint16)
+    return np.ascontiguousarray(array)
+
+
+def loaded(dtype: DType, memory: np.ndarray) -> np.ndarray:
+    return (memory.astype(np.uint32) << 16).view(np.float32) if dtype is bfloat16 else memory.copy()
+
+
+def ulps(found: np.ndarray, exact: np.ndarray, dtype: DType) -> float:
+    """The greatest error in units of the last place of `dtype`; infinite where only one of them is finite.
+
+    `exact` may have more precision than `dtype`.
+    """
+    with np.errstate(all="ignore"):
+        rounded = dtype.round(exact)
+        same = (found == rounded) | (np.isnan(found) & np.isnan(rounded))
+        spacing = np.abs(np.spacing(rounded)).astype(exact.dtype)
+        spacing = spacing * 2.0**16 if dtype is bfloat16 else spacing
+        error = np.abs(found.astype(exact.dtype) - exact) / spacing
+    return float(
+        np.max(
+            np.where(same, np.minimum(np.nan_to_num(error), 1), np.nan_to_num(error, nan=np.inf)), initial=0
+        )
+    )
+
+
+_GUARD = 64
+
+
+def _memory(dtype: DType) -> np.dtype:
+    return np.dtype(np.uint16) if dtype is bfloat16 else dtype.numpy
+
+
+def _guarded(array: np.ndarray) -> np.ndarray:
+    edge = np.full(_GUARD, 0xA5, np.uint8)
+    return np.concatenate([edge, array.reshape(-1).view(np.uint8), edge])

@@ -1,0 +1,177 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from staticgraph.compiler.codegen.contraction import emit
+from staticgraph.compiler.graph.dtypes import bool_, float32, float64
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Index, Load, Reduce
+from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.runtime.devices import cpu_jit
+from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, run
+
+SIZES = [
+    (5, 7, 3), (64, 10, 100), (64, 100, 1000), (33, 65, 40), (1, 37, 50), (41, 1, 50), (1, 3, 1000),
+    (2, 40, 33), (130, 300, 260), (16, 16, 1), (6, 16, 5), (7, 90, 700),
+]  # fmt: skip
+
+
+def check(m, n, k, turn_a, turn_b, dtype, vector_bytes, rng):
+    c = matmul(m, n, k, turn_a, turn_b, dtype)
+    arrays = inputs(c, rng)
+    a, b = (arrays[x].astype(np.longdouble) for x in "ab")
+    a, b = a.T if turn_a else a, b.T if turn_b else b
+    assert_close(run(c, arrays, vector_bytes)["c"], a @ b, np.abs(a) @ np.abs(b))
+
+
+@pytest.mark.parametrize("dtype", [float32, float64], ids=str)
+@pytest.mark.parametrize(("turn_a", "turn_b"), [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: "x".join(map(str, s)))
+def test_matrix_products_in_all_transposes(size, turn_a, turn_b, dtype, rng):
+    check(*size, turn_a, turn_b, dtype, None, rng)
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32])
+@pytest.mark.parametrize(
+    "size", [(13, 37, 300), (64, 100, 20), (3, 9, 50)], ids=lambda s: "x".join(map(str, s))
+)
+def test_narrower_vectors(size, vector_bytes, rng):
+    for turn_b in (False, True):
+        check(*size, False, turn_b, float32, vector_bytes, rng)
+
+
+extents = st.integers(1, 40)
+
+
+@settings(max_examples=40)
+@given(
+    extents, extents, extents, st.booleans(), st.booleans(), st.sampled_from([float32, float64]),
+    st.sampled_from([16, 32, 64]), st.integers(0, 1000),
+)  # fmt: skip
+def test_any_small_product(m, n, k, turn_a, turn_b, dtype, vector_bytes, seed):
+    if m * n > 1:
+        check(m, n, k, turn_a, turn_b, dtype, vector_bytes, np.random.default_rng(seed))
+
+
+def test_large_operands_are_cut_into_blocks(rng):
+    check(30, 2100, 1100, False, True, float32, None, rng)
+
+
+@pytest.mark.parametrize("shared", ["neither", "a", "b"])
+def test_batched_product_with_broadcasting(shared, rng):
+    s, i, j, k = Index("s", 6), Index("i", 9), Index("j", 21), Index("k", 17)
+    at_a, at_b = ((i, k) if shared == "a" else (s, i, k)), ((k, j) if shared == "b" else (s, k, j))
+    buffers = {
+        "a": Buffer(float32, tuple(x.extent for x in at_a)),
+        "b": Buffer(float32, tuple(x.extent for x in at_b)),
+        "c": Buffer(float32, (6, 9, 21), written=True),
+    }
+    total = Reduce((k,), "add", Load("a", at_a, float32) * Load("b", at_b, float32))
+    c = contraction((s, i, j), (Store("c", (s, i, j), total),), buffers)
+    arrays = inputs(c, rng)
+    assert_close(run(c, arrays)["c"], arrays["a"].astype("d") @ arrays["b"].astype("d"), 17.0)
+
+
+def test_einsum_with_two_summed_and_permuted_indices(rng):
+    i, j, k, p, q = Index("i", 5), Index("j", 6), Index("k", 7), Index("p", 8), Index("q", 19)
+    buffers = {
+        "a": Buffer(float64, (7, 5, 6, 8)),
+        "b": Buffer(float64, (19, 8, 7)),
+        "c": Buffer(float64, (19, 6, 5), written=True),
+    }
+    total = Reduce((p, k), "add", Load("a", (k, i, j, p), float64) * Load("b", (q, p, k), float64))
+    c = contraction((q, j, i), (Store("c", (q, j, i), total),), buffers)
+    arrays = inputs(c, rng)
+    assert_close(run(c, arrays)["c"], np.einsum("kijp,qpk->qji", arrays["a"], arrays["b"]), 56.0)
+
+
+def test_float32_elements_summed_in_float64(rng):
+    i, j, k = Index("i", 11), Index("j", 23), Index("k", 300)
+    buffers = {
+        "a": Buffer(float32, (11, 300)),
+        "b": Buffer(float32, (23, 300)),
+        "c": Buffer(float64, (11, 23), True),
+    }
+    a, b = (scalar.cast(Load(x, at, float32), float64) for x, at in (("a", (i, k)), ("b", (j, k))))
+    c = contraction((i, j), (Store("c", (i, j), Reduce((k,), "add", a * b)),), buffers)
+    arrays = inputs(c, rng)
+    assert_close(run(c, arrays)["c"], arrays["a"].astype("d") @ arrays["b"].T.astype("d"), 300.0)
+
+
+DEPTHS = pytest.mark.parametrize("depth", [20, 1300], ids=["whole sum", "blocks"])
+
+
+@DEPTHS
+def test_bias_activation_and_two_results(depth, rng):
+    def linear(x, at):
+        return x + Load("bias", (at[1],), float32)
+
+    c = matmul(19, 37, depth, relu=lambda x, at: scalar.maximum(linear(x, at), 0.0), linear=linear)
+    arrays = inputs(c, rng)
+    exact = arrays["a"].astype("d") @ arrays["b"].astype("d") + arrays["bias"]
+    found = run(c, arrays)
+    assert_close(found["linear"], exact, depth)
+    assert_close(found["relu"], np.maximum(exact, 0), depth)
+
+
+@DEPTHS
+def test_masks_and_row_scales(depth, rng):
+    def masked(x, at):
+        return scalar.select(Load("mask", at, bool_), x * Load("row", at[:1], float32), 0.0)
+
+    c = matmul(19, 37, depth, turn_a=True, c=masked, positive=lambda x, at: scalar.gt(x, 0.0))
+    arrays = inputs(c, rng)
+    product = arrays["a"].T.astype("d") @ arrays["b"].astype("d")
+    found = run(c, arrays)
+    assert_close(found["c"], np.where(arrays["mask"], product * arrays["row"][:, None], 0), 8.0 * depth)
+    assert (found["positive"] == (product > 0))[np.abs(product) > 1e-2].all()
+
+
+@DEPTHS
+def test_update_in_place(depth, rng):
+    c = matmul(21, 50, depth, turn_a=True, w=lambda x, at: Load("w", at, float32) - 0.25 * x)
+    arrays = inputs(c, rng)
+    exact = arrays["w"] - 0.25 * (arrays["a"].T.astype("d") @ arrays["b"].astype("d"))
+    assert_close(run(c, arrays)["w"], exact, depth)
+
+
+@DEPTHS
+def test_a_long_epilogue_is_a_loop_over_rows(depth, rng):
+    def polynomial(x, at):
+        y = x * 0.01 + Load("bias", (at[1],), float32)
+        for _ in range(12):
+            y = y * 0.5 + 1.0 / (1.0 + y * y)
+        return y
+
+    c = matmul(18, 35, depth, c=polynomial)
+    arrays = inputs(c, rng)
+    y = 0.01 * (arrays["a"].astype("d") @ arrays["b"].astype("d")) + arrays["bias"]
+    for _ in range(12):
+        y = y * 0.5 + 1.0 / (1.0 + y * y)
+    assert_close(run(c, arrays)["c"], y, 40.0)
+
+
+def test_result_with_a_step_between_the_lanes(rng):
+    i, j, k = Index("i", 12), Index("j", 18), Index("k", 30)
+    buffers = {
+        "a": Buffer(float32, (12, 30)),
+        "b": Buffer(float32, (30, 18)),
+        "c": Buffer(float32, (12, 54), True),
+    }
+    total = Reduce((k,), "add", Load("a", (i, k), float32) * Load("b", (k, j), float32))
+    c = contraction((i, j), (Store("c", (i, 3 * j + 1), total),), buffers)
+    arrays = inputs(c, rng)
+    found = run(c, arrays)["c"]
+    assert_close(found[:, 1::3], arrays["a"].astype("d") @ arrays["b"].astype("d"), 30.0)
+    assert (found[:, ::3] == arrays["c"][:, ::3]).all()
+
+
+def test_equal_contractions_have_equal_code():
+    first, second = (emit(matmul(64, 100, 1000), cpu_jit.host()) for _ in range(2))
+    assert first == second
+
+
+def test_the_text_stays_small():
+    code = emit(matmul(2000, 2000, 2000, turn_b=True), cpu_jit.host())
+    assert sum(text.count("\n") for text in (code.text, *code.needs)) < 3000

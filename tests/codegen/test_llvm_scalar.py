@@ -1,0 +1,181 @@
+"""Every scalar primitive in every dtype, compiled in vectors and one by one, gives what NumPy gives."""
+
+import numpy as np
+import pytest
+
+from staticgraph.compiler.codegen.llvm_scalar import TABLE
+from staticgraph.compiler.graph.dtypes import DTYPES, DType, bfloat16, bool_, float16, float32, float64
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
+from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
+from tests.codegen.native import run, ulps
+
+REAL = [d for d in DTYPES.values() if d.kind in ("float", "int", "uint")]
+FLOATING = [d for d in REAL if d.is_floating]
+INTEGER = [d for d in REAL if d.is_integer]
+N = 101  # no multiple of a vector
+
+INEXACT = {
+    "pow", "atan2", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "digamma",
+}  # fmt: skip
+EVERYWHERE = {"add", "mul", "minimum", "maximum", "eq", "ne", "lt", "le", "gt", "ge", "select"}
+NUMBERS = {"sub", "floordiv", "floormod", "truncdiv", "truncmod", "pow", "fma", "neg", "abs", "floor", "ceil"}
+BITS = {"and", "or", "xor", "invert"}
+SHIFTS = {"shl", "shr"}
+
+
+def dtypes_of(op: str) -> list[DType]:
+    if op in EVERYWHERE:
+        return [*REAL, bool_]
+    if op in NUMBERS:
+        return REAL
+    if op in BITS:
+        return [*INTEGER, bool_]
+    return INTEGER if op in SHIFTS else FLOATING
+
+
+def sample(dtype: DType, seed: int) -> np.ndarray:
+    """Ordinary numbers, and all that is special about a dtype."""
+    rng = np.random.default_rng(seed)
+    if dtype.is_bool:
+        return rng.integers(0, 2, N).astype(bool)
+    if dtype.is_integer:
+        special = [dtype.min, dtype.max, 0, 1, dtype.max - 1] + ([-1, -2] if dtype.kind == "int" else [2, 3])
+        low = -12 if dtype.kind == "int" else 0
+        values = np.concatenate([np.array(special * 4, object), rng.integers(low, 40, N).astype(object)])[:N]
+        return rng.permutation(values).astype(dtype.numpy)
+    special = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 2.5, 3.5, float(dtype.max)])
+    values = np.concatenate([np.repeat(special, 3), rng.normal(size=N) * np.exp(rng.normal(size=N))])[:N]
+    with np.errstate(over="ignore"):
+        return dtype.round(rng.permutation(values))
+
+
+def apply_native(dtypes: list[DType], result: DType, make, arrays: list[np.ndarray]) -> np.ndarray:
+    """`make(loads)` of whole arrays in vector lanes; asserts that single elements give the same."""
+    names = [f"x{k}" for k in range(len(dtypes))]
+    buffers = {name: Buffer(d, (N,)) for name, d in zip(names, dtypes, strict=True)}
+    buffers |= {"lanes": Buffer(result, (N,), written=True), "single": Buffer(result, (N,), written=True)}
+    loops = []
+    for out, kind in (("lanes", LoopKind.SIMD), ("single", LoopKind.SERIAL)):
+        i = Index(f"i_{out}", N)
+        value = make(*[Load(name, (i,), d) for name, d in zip(names, dtypes, strict=True)])
+        loops.append(Loop(i, (Store(out, (i,), value),), kind))
+    memory = dict(zip(names, arrays, strict=True)) | {
+        o: np.zeros(N, result.numpy) for o in ("lanes", "single")
+    }
+    outputs = run(Kernel("scalars", buffers, tuple(loops)), memory)
+    np.testing.assert_array_equal(outputs["lanes"], outputs["single"])
+    return outputs["lanes"]
+
+
+def exact(op: str, dtype: DType, arrays: list[np.ndarray]) -> np.ndarray:
+    """What NumPy says, in more precision where the dtype has rounding to be judged."""
+    wide = {float16: np.float32, bfloat16: np.float64, float32: np.float64}.get(dtype)
+    with np.errstate(all="ignore"):
+        if op in INEXACT and wide is not None:
+            return PRIMITIVES[op].numpy(*[a.astype(wide) for a in arrays])
+        return np.asarray(PRIMITIVES[op].numpy(*arrays))
+
+
+def test_table_has_the_primitives():
+    assert set(TABLE) == set(PRIMITIVES) | set(CONVERSIONS)
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype"), [pytest.param(op, d, id=f"{op}-{d.name}") for op in PRIMITIVES for d in dtypes_of(op)]
+)
+def test_primitive(op: str, dtype: DType):
+    primitive = PRIMITIVES[op]
+    dtypes = [bool_, dtype, dtype] if op == "select" else [dtype] * primitive.arity
+    arrays = [sample(d, seed) for seed, d in enumerate(dtypes)]
+    result = bool_ if primitive.predicate else dtype
+    found = apply_native(dtypes, result, lambda *args: Scalar(op, args, result), arrays)
+    expected = exact(op, dtype, arrays)
+    if op in ("lgamma", "digamma") or (
+        op == "fma" and dtype.is_floating
+    ):  # differences of what may be nearly equal
+        epsilon = 2.0**-7 if dtype is bfloat16 else float(np.finfo(dtype.numpy).eps)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(found, result.round(expected), rtol=100 * epsilon, atol=4 * epsilon)
+    elif op in INEXACT and dtype.is_floating:
+        # Two roundings for the 16-bit types; libm's digits differ a little between float64 and long double.
+        assert ulps(found, expected, dtype) <= (1.01 if dtype.size == 2 else 2.5 if dtype is float32 else 4)
+        assert (np.signbit(found) == np.signbit(expected))[~np.isnan(expected)].all()
+    else:
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(found, result.round(expected).astype(result.numpy))
+
+
+@pytest.mark.parametrize("source", [*REAL, bool_], ids=str)
+@pytest.mark.parametrize("to", [*REAL, bool_], ids=str)
+def test_cast(source: DType, to: DType):
+    x = sample(source, 0)
+    if source.is_floating and to.is_integer:
+        x = np.where(np.isfinite(x) & (np.abs(x) < 127), x, 3).astype(source.numpy)
+        x = np.abs(x) if to.is_unsigned else x
+    with np.errstate(all="ignore"):
+        # float64 reaches float16 in one rounding, which NumPy's own conversion does as well.
+        expected = x.astype(bool) if to.is_bool else to.round(x)
+    found = apply_native([source], to, lambda x: Scalar("cast", (x,), to), [x])
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("to", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+def test_cast_from_float_saturates(to: str):
+    dtype = DTYPES[to]
+    x = np.resize(np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 2.9, -2.9], np.float32), N)
+    found = apply_native([float32], dtype, lambda x: Scalar("cast", (x,), dtype), [x])
+    low, high = dtype.min, dtype.max
+    expected = np.resize(np.array([0, high, low, high, low, 2, max(low, -2)], object), N).astype(dtype.numpy)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_cast_to_float16_rounds_once():
+    # Just above the middle of two float16 numbers: through float32 it would become the middle, and then even.
+    x = np.resize(np.array([1 + 2**-11 + 2**-40, 1 + 2**-11, 1 + 3 * 2**-11 - 2**-40, 1e300, 6e-8, -1e-8]), N)
+    with np.errstate(over="ignore"):
+        expected = x.astype(np.float16)
+    np.testing.assert_array_equal(
+        apply_native([float64], float16, lambda x: Scalar("cast", (x,), float16), [x]), expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "to"),
+    [(a, b) for a in REAL for b in REAL if a.size == b.size and bfloat16 not in (a, b) and a is not b],
+    ids=str,
+)
+def test_bitcast(source: DType, to: DType):
+    x = sample(source, 0)
+    if float16 in (source, to):  # a signalling NaN does not survive the way through float32
+        x = np.where(np.isfinite(x.view(np.float16)), x.view(source.numpy), source.numpy.type(1))
+    found = apply_native([source], to, lambda x: Scalar("bitcast", (x,), to), [x])
+    np.testing.assert_array_equal(found.view(np.uint8), x.view(np.uint8))
+
+
+def test_bfloat16_bits():
+    x = sample(bfloat16, 0)
+    found = apply_native(
+        [bfloat16], DTYPES["uint16"], lambda x: Scalar("bitcast", (x,), DTYPES["uint16"]), [x]
+    )
+    np.testing.assert_array_equal(found, x.view(np.uint32) >> 16)
+
+
+@pytest.mark.parametrize("dtype", [d for d in INTEGER if d.kind == "int"], ids=str)
+@pytest.mark.parametrize("divisor", [1, -1, 7, -7, 0, 8])
+@pytest.mark.parametrize("op", ["floordiv", "floormod", "truncdiv", "truncmod"])
+def test_division_by_constant(op: str, divisor: int, dtype: DType):
+    x = sample(dtype, 3)
+
+    def divide(x: Expr) -> Expr:
+        return Scalar(op, (x, Const(divisor, dtype)), dtype)
+
+    with np.errstate(all="ignore"):
+        expected = PRIMITIVES[op].numpy(x, np.full_like(x, divisor))
+    np.testing.assert_array_equal(apply_native([dtype], dtype, divide, [x]), expected)
+
+
+def test_unknown_operation_of_a_dtype():
+    with pytest.raises(TypeError, match="no such operation on bool"):
+        apply_native([bool_], bool_, lambda x: Scalar("sub", (x, x), bool_), [sample(bool_, 0)])

@@ -1,0 +1,71 @@
+"""A step calls its kernels in order, on the blocks that its table names."""
+
+import ctypes
+
+import numpy as np
+
+from staticgraph.compiler.codegen.abi import BufferRef, Copy, HostCall, Launch
+from staticgraph.compiler.codegen.llvm import emit
+from staticgraph.compiler.codegen.llvm_step import step
+from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.kernel.expr import Expr, Index, Load
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
+from staticgraph.runtime.devices import cpu_jit
+
+N = 24
+
+
+def kernel(change) -> Kernel:
+    i = Index("i", N)
+    x: Expr = Load("x", (i,), float32)
+    buffers = {"x": Buffer(float32, (N,)), "y": Buffer(float32, (N,), written=True)}
+    return Kernel("change", buffers, (Loop(i, (Store("y", (i,), change(x)),), LoopKind.SIMD),))
+
+
+def table(*addresses: int) -> ctypes.Array:
+    return (ctypes.c_void_p * len(addresses))(*addresses)
+
+
+def test_launches_copies_and_host_calls():
+    target = cpu_jit.host()
+    double, increment = emit(kernel(lambda x: x * 2.0), target), emit(kernel(lambda x: x + 1.0), target)
+    feeds, arena = np.arange(N, dtype=np.float32), np.zeros(3 * N, np.float32)
+    seen: list[tuple[int, float]] = []
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_int32)
+    def host(index: int) -> None:
+        seen.append((index, float(arena[5])))
+
+    none, part = BufferRef(1), 4 * N
+    code = step([
+        Launch(double.name, (BufferRef(0), BufferRef(1), none)),
+        HostCall(2, 7),
+        Launch(increment.name, (BufferRef(1), BufferRef(1, part), none)),
+        Copy(BufferRef(1, 2 * part), BufferRef(1, part), part),
+        Launch(increment.name, (BufferRef(1, 2 * part), BufferRef(1), none)),
+        HostCall(2, 8),
+    ])  # fmt: skip
+    library = cpu_jit.load([double, increment, code], verify=True)
+    address = ctypes.cast(host, ctypes.c_void_p).value
+    blocks = table(feeds.ctypes.data, arena.ctypes.data, address)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(ctypes.addressof(blocks))
+    np.testing.assert_array_equal(arena, np.concatenate([feeds * 2 + 2, feeds * 2 + 1, feeds * 2 + 1]))
+    assert seen == [(7, 10.0), (8, 12.0)]
+
+
+def test_kernels_loaded_before():
+    target = cpu_jit.host()
+    negate = emit(kernel(lambda x: -x), target)
+    first = cpu_jit.load([negate])
+    code = step([Launch(negate.name, (BufferRef(0), BufferRef(0, 4 * N), BufferRef(0)))])
+    second = cpu_jit.load([negate, code])
+    assert first[negate.name] == second[negate.name]
+    memory = np.concatenate([np.arange(N), np.zeros(N)]).astype(np.float32)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(second[code.name])(ctypes.addressof(table(memory.ctypes.data)))
+    np.testing.assert_array_equal(memory[N:], -memory[:N])
+
+
+def test_empty_step():
+    code = step([])
+    library = cpu_jit.load([code], verify=True)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(None)

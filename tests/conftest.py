@@ -1,0 +1,49 @@
+"""What all tests share: an empty default graph, reproducible random inputs, and golden files."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+
+from staticgraph.compiler.graph.graph import reset_default_graph
+
+# The same examples every time and no deadline: a test fails because of the code, not of the machine.
+hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("reproducible")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="accept what is printed now as golden text")
+
+
+@pytest.fixture(autouse=True)
+def _empty_default_graph() -> None:
+    """Default names of nodes must not depend on which tests ran before."""
+    reset_default_graph()
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers, the same in every run of a test."""
+    return np.random.default_rng(20151109)
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden("softmax.txt", text)` compares with `golden/softmax.txt` beside the test's file.
+
+    `pytest --update-golden` writes the file instead; its difference is then reviewed like code.
+    """
+    folder = Path(request.path).parent / "golden"
+
+    def check(name: str, text: str) -> None:
+        path = folder / name
+        if request.config.getoption("--update-golden"):
+            folder.mkdir(exist_ok=True)
+            path.write_text(text)
+        assert path.exists(), f"{path} is missing: run pytest --update-golden and read what it wrote"
+        assert text == path.read_text()
+
+    return check

@@ -1,0 +1,200 @@
+"""The kinds of golden case and how each is run against a module `tf`: TensorFlow 1.15 or staticgraph.
+
+A case names a small function of `tf`. Running it gives an outcome: a dict of arrays, of JSON, and of None for
+gradients that do not exist. TensorFlow's outcomes are recorded once by `tools/record_tf1.py`.
+
+    value("square", lambda tf, x: tf.square(x), real(3))            results, gradients of each floating input
+    runs("uniform", lambda tf: tf.random_uniform([2], seed=1))      one fetch several times in one session
+    trains("sgd", lambda tf: (step, [variable]))                    what is watched, after every step
+    answer("names", lambda tf: [tf.zeros([2]).op.name])             a fact known when the graph is built
+    shape("static", lambda tf: tf.placeholder(tf.float32, [None]))  static shapes
+    error("bad", lambda tf: tf.matmul([1.0], [2.0]))                the class of what is raised
+
+The cases run on Python 3.7, which is the last that TensorFlow 1.15 knows.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tests.golden.draws import generator, real
+
+FLOAT32 = ("float32",)
+FLOATING = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A named function of `tf`. `exact` asks for equal bits, `tolerance` multiplies the usual one."""
+
+    name: str
+    build: Callable
+    exact: bool = False
+    tolerance: float = 1.0
+
+
+@dataclass(frozen=True)
+class Value(Case):
+    draws: tuple = ()
+    dtype: str = "float32"
+    seed: str = ""
+    differentiate: bool = True
+
+    def feeds(self):
+        """The inputs; the same numbers whatever the floating type."""
+        return [draw.array(generator(self.seed, i), self.dtype) for i, draw in enumerate(self.draws)]
+
+    def outcome(self, tf, session):
+        feeds = self.feeds()
+        inputs = [tf.placeholder(getattr(tf, feed.dtype.name), feed.shape) for feed in feeds]
+        results = as_list(self.build(tf, *inputs))
+        feed_dict = dict(zip(inputs, feeds))
+        with session() as sess:
+            values = [np.asarray(value) for value in sess.run(results, feed_dict)]
+            outcome = {"value %d" % i: value for i, value in enumerate(values)}
+            if self.differentiate:
+                wanted = {"grad %d" % i: x for i, x in enumerate(inputs) if is_floating(feeds[i])}
+                outcome.update(self.gradients(tf, sess, results, values, wanted, feed_dict))
+        return outcome
+
+    def gradients(self, tf, sess, results, values, wanted, feed_dict):
+        """Gradients of the results, weighted by fixed numbers so that no two elements can be confused."""
+        floating = [result for result, value in zip(results, values) if is_floating(value)]
+        if not floating or not wanted:
+            return {}
+        weights = [
+            tf.constant(real(*value.shape, low=0.5).array(generator(self.seed, 1000 + i), value.dtype))
+            for i, value in enumerate(values)
+            if is_floating(value)
+        ]
+        grads = tf.gradients(floating, list(wanted.values()), grad_ys=weights)
+        known = {name: dense(tf, grad) for name, grad in zip(wanted, grads) if grad is not None}
+        arrays = {name: np.asarray(grad) for name, grad in sess.run(known, feed_dict).items()}
+        return {**dict.fromkeys(wanted), **arrays}
+
+
+@dataclass(frozen=True)
+class Runs(Case):
+    times: int = 2
+
+    def outcome(self, tf, session):
+        fetches = as_list(self.build(tf))
+        initialize = tf.global_variables_initializer()
+        with session() as sess:
+            sess.run(initialize)
+            return {
+                "run %d value %d" % (run, i): np.asarray(value)
+                for run in range(self.times)
+                for i, value in enumerate(sess.run(fetches))
+            }
+
+
+@dataclass(frozen=True)
+class Trains(Case):
+    steps: int = 10
+
+    def outcome(self, tf, session):
+        step, watched = self.build(tf)
+        initialize = tf.global_variables_initializer()
+        histories: list = [[] for _ in watched]
+        with session() as sess:
+            sess.run(initialize)
+            for _ in range(self.steps):
+                sess.run(step)
+                for history, value in zip(histories, sess.run(watched)):
+                    history.append(value)
+        return {"watched %d" % i: np.array(history) for i, history in enumerate(histories)}
+
+
+@dataclass(frozen=True)
+class Answer(Case):
+    def outcome(self, tf, session):
+        return {"answer": self.build(tf)}
+
+
+@dataclass(frozen=True)
+class Shape(Case):
+    def outcome(self, tf, session):
+        shapes = [result.shape for result in as_list(self.build(tf))]
+        return {"shape": [None if shape.ndims is None else shape.as_list() for shape in shapes]}
+
+
+@dataclass(frozen=True)
+class Error(Case):
+    def outcome(self, tf, session):
+        """The public classes of what is raised, most derived first: an `except` clause may name any."""
+        try:
+            fetch = self.build(tf)
+            if fetch is not None:
+                with session() as sess:
+                    sess.run(fetch)
+        except Exception as raised:
+            names = [cls.__name__ for cls in type(raised).__mro__]
+            return {"error": [name for name in names if hasattr(builtins, name) or hasattr(tf.errors, name)]}
+        return {"error": []}
+
+
+def value(name, build, *draws, grad=True, dtypes=None, exact=False, tolerance=1.0):
+    """One case for each floating type; just one where nothing drawn is floating."""
+    if dtypes is None:
+        dtypes = FLOATING if any(draw.floating for draw in draws) else FLOAT32
+    return [
+        Value(
+            name if dtype == "float32" else "%s [%s]" % (name, dtype),
+            build, exact, tolerance, draws=draws, dtype=dtype, seed=name, differentiate=grad,
+        )
+        for dtype in dtypes
+    ]  # fmt: skip
+
+
+def runs(name, build, times=2, exact=False, tolerance=1.0):
+    return [Runs(name, build, exact, tolerance, times=times)]
+
+
+def trains(name, build, steps=10, tolerance=1.0):
+    return [Trains(name, build, tolerance=tolerance, steps=steps)]
+
+
+def answer(name, build):
+    return [Answer(name, build)]
+
+
+def shape(name, build):
+    return [Shape(name, build)]
+
+
+def error(name, build):
+    return [Error(name, build)]
+
+
+def run(case: Case, tf: Any, session: Callable[[], Any] | None = None) -> dict[str, Any]:
+    """The outcome of a case on `tf`, in a graph of its own. `session` makes the Session."""
+    with tf.Graph().as_default():
+        return case.outcome(tf, session or tf.Session)
+
+
+def flatten(table):
+    """The cases of a table whose entries are cases or lists of entries."""
+    for entry in table:
+        if isinstance(entry, Case):
+            yield entry
+        else:
+            yield from flatten(entry)
+
+
+def as_list(results):
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def is_floating(array):
+    return array.dtype.kind == "f"
+
+
+def dense(tf, gradient):
+    """A sparse gradient (IndexedSlices) as the tensor it stands for."""
+    return tf.convert_to_tensor(gradient)

@@ -1,0 +1,190 @@
+"""Every op against its own description: meaning, type, compiled form, gradient, errors. No op is named here."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.autodiff.reverse import reached_inputs, vjp
+from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.dtypes import ANY, DTYPES, DType, complex128, float64
+from staticgraph.compiler.graph.errors import DtypeError, ShapeError
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.graph.opdef import OPS, PRIMITIVE_OPS, Effect, Kind, OpDef, Role
+from staticgraph.compiler.graph.shapes import compatible
+from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES
+from staticgraph.runtime.executable import evaluate
+from tests.ops.harness import TESTED, Build, Use, as_tuple, assert_same, dtype_choices, tensor_params, uses
+
+CHOICES = [
+    pytest.param(op, choice, id="-".join([op.name, *(d.name for d in choice.values())]))
+    for op in TESTED
+    for choice in dtype_choices(op)
+]
+# Attributes whose name says it all, or that many ops share and the manual explains once.
+OBVIOUS = set(
+    ["axis", "keepdims", "dtype", "type", "out_type", "output_type", "out_idx", "shape", "seed", "seed2", "name", "ksize", "strides", "padding", "explicit_paddings", "dilations", "data_format"]
+)
+each_op = pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED])
+each_choice = pytest.mark.parametrize(("op", "choice"), CHOICES)
+
+
+def reference(use: Use) -> tuple[np.ndarray, ...]:
+    """The op's NumPy meaning on the arrays of `use`."""
+    _, results = Build().add(use)
+    node = results[0].node
+    with np.errstate(all="ignore"):
+        return as_tuple(node.op.reference(*use.arrays, **node.attrs))
+
+
+@each_choice
+def test_meaning_has_the_predicted_type(op: OpDef, choice: dict[str, DType]):
+    for use in uses(op, choice):
+        _, results = Build().add(use)
+        for result, array in zip(results, reference(use), strict=True):
+            assert np.asarray(array).dtype == result.dtype.numpy, use
+            assert np.shape(array) == result.shape, use
+
+
+@each_op
+def test_type_with_unknown_sizes(op: OpDef):
+    """With sizes or ranks unknown, the user's graph says less than the whole truth, and never anything else."""
+    for use in uses(op, next(dtype_choices(op))):
+        _, results = Build().add(use)
+        for shape in (lambda a: (None,) * a.ndim, lambda a: None):
+            with Graph().as_default():
+                made = use.call([ops.placeholder(d, shape(a)) for a, d in use.seen])
+            for tensor, result in zip(made, results, strict=True):
+                assert tensor.dtype is result.dtype, use
+                assert compatible(tensor.type.shape, result.type.shape), (str(use), tensor)
+
+
+@each_choice
+def test_compiled_equals_meaning(op: OpDef, choice: dict[str, DType]):
+    build, wanted, found = Build(), [], []
+    for use in uses(op, choice):
+        _, results = build.add(use)
+        wanted += [(use, result.dtype, array) for result, array in zip(results, reference(use), strict=True)]
+        found += results
+    for (use, dtype, array), made in zip(wanted, evaluate(build.function(found), build.arrays), strict=True):
+        assert_same(made, dtype.round(array), dtype, str(use))
+
+
+@pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED if op.kind is Kind.ELEMENTWISE])
+def test_body_read_as_ops_equals_meaning(op: OpDef):
+    """Bodies are differentiated in this reading."""
+    for use in uses(op, next(dtype_choices(op))):
+        build = Build()
+        inputs, _ = build.add(use)
+        result = op.body(*inputs, **use.sample.attrs)
+        [made] = interpret(build.function([result]), build.arguments)
+        assert_same(made, reference(use)[0], result.dtype, str(use))
+
+
+def inner(a: np.ndarray, b: np.ndarray) -> float:
+    """How much a loss with the gradient `a` moves with `b`."""
+    return float(np.real(np.vdot(a, b)))
+
+
+@pytest.mark.parametrize(("op", "choice"), [c for c in CHOICES if c.values[1].get("T", float64) in (float64, complex128)])
+def test_gradient_equals_differences(op: OpDef, choice: dict[str, DType], rng: np.random.Generator):
+    for use in uses(op, choice):
+        check_gradient(use, rng)
+
+
+def check_gradient(use: Use, rng: np.random.Generator) -> None:
+    """Along a random direction, against central differences. No gradient where the op declares none."""
+    build = Build()
+    inputs, results = build.add(use)
+    ys = [r for r in results if r.dtype in (float64, complex128)]
+    if not ys:
+        return
+    seeds = [build.parameter(random_like(r, rng), r.dtype) for r in ys]
+    grads = dict(zip(inputs, vjp(build.builder, ys, seeds, inputs), strict=True))
+    reached = {x for _, x in reached_inputs(results[0].node) if x.size}
+    smooth = [x for x in inputs if grads[x] is not None and x.size]
+    assert set(smooth) == reached, use
+    directions = {x: random_like(x, rng) for x in smooth}
+    slopes = interpret(build.function([grads[x] for x in smooth]), build.arguments)
+    assert [(g.dtype, g.shape) for g in slopes] == [(x.dtype.numpy, x.shape) for x in smooth], use
+
+    def loss(step: float) -> float:
+        moved = {x: build.arguments[x] + step * d for x, d in directions.items()}
+        values = interpret(build.function(ys), build.arguments | moved)
+        return sum(inner(build.arguments[s], v) for s, v in zip(seeds, values, strict=True))
+
+    slope = sum(inner(g, directions[x]) for g, x in zip(slopes, smooth, strict=True))
+    expected = (loss(1e-6) - loss(-1e-6)) / 2e-6
+    np.testing.assert_allclose(slope, expected, rtol=1e-5, atol=1e-6, err_msg=str(use))
+
+
+def random_like(value, rng: np.random.Generator) -> np.ndarray:
+    real = rng.uniform(0.5, 1.5, value.shape)
+    return value.dtype.round(real + 1j * rng.uniform(0.5, 1.5, value.shape) if value.dtype.is_complex else real)
+
+
+@each_op
+def test_gradient_is_differentiable(op: OpDef):
+    """The gradient is made of ops that have gradients: second derivatives exist wherever first ones do."""
+    for use in uses(op, next(dtype_choices(op)))[:1]:
+        build = Build()
+        inputs, results = build.add(use)
+        ys = [r for r in results if r.dtype.is_differentiable]
+        first = [g for g in vjp(build.builder, ys, [None] * len(ys), inputs) if g is not None]
+        vjp(build.builder, first, [None] * len(first), inputs)
+
+
+RESTRICTED = [op for op in TESTED if "T" in next(dtype_choices(op)) and op.effect is not Effect.RANDOM]
+
+
+@pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in RESTRICTED])
+def test_refuses_other_dtypes(op: OpDef):
+    choice = next(dtype_choices(op))
+    refused = next(d for d in DTYPES.values() if d not in op.dtypes.get("T", ANY))
+    for use in uses(op, choice):
+        letters = [p.var for p, n in tensor_params(op, len(use.arrays)) for _ in range(n)]
+        dtypes = [refused if var == "T" else d for var, d in zip(letters, use.dtypes, strict=True)]
+        with Graph().as_default(), pytest.raises(DtypeError, match="must be one of"):
+            use.call([ops.placeholder(d, a.shape) for a, d in zip(use.arrays, dtypes, strict=True)])
+
+
+BROADCASTING = [
+    op
+    for op in TESTED
+    if op.kind is Kind.ELEMENTWISE and len(op.params) > 1 and op.params[1].role is Role.TENSOR
+]
+
+
+@pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in BROADCASTING])
+def test_refuses_shapes_that_do_not_broadcast(op: OpDef):
+    use = uses(op, next(dtype_choices(op)))[0]
+    shapes = [(2,), *[(3,) for _ in use.arrays[1:]]]
+    with Graph().as_default(), pytest.raises(ShapeError, match="do not broadcast"):
+        use.call([ops.placeholder(d, s) for d, s in zip(use.dtypes, shapes, strict=True)])
+    build = Builder()
+    with pytest.raises(ShapeError, match="do not broadcast"):
+        use.apply(build, [build.parameter(f"p{i}", d, s) for i, (d, s) in enumerate(zip(use.dtypes, shapes, strict=True))])
+
+
+@pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in OPS.values()])
+def test_is_documented(op: OpDef):
+    """The manual is made of the docstrings: a first sentence, and every attribute named or obvious."""
+    summary = op.doc.split("\n\n")[0]
+    assert summary.endswith("."), summary
+    attributes = {p.name for p in op.params if p.role in (Role.OPERAND, Role.ATTR)}
+    assert {name for name in attributes - OBVIOUS if not re.search(rf"\b{name}\b", op.doc)} == set()
+
+
+@pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in OPS.values()])
+def test_has_samples(op: OpDef):
+    """Whatever computes is tested here. What the compiler knows by name, and effects, have tests of their own."""
+    assert op.samples is not None or op.kind is Kind.STRUCTURAL or op.effect is not Effect.PURE
+
+
+def test_every_primitive_is_an_op():
+    """So that every scalar body can be read as ops."""
+    assert set(PRIMITIVE_OPS) == set(PRIMITIVES) | set(CONVERSIONS)

@@ -1,0 +1,139 @@
+"""Functions are compiled once: found again in memory, on disk, and compiled anew when the disk has
+rubbish.
+"""
+
+import ctypes
+import gc
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from staticgraph.compiler.codegen.llvm_text import Code, Emitter
+from staticgraph.runtime.devices import cpu_jit, object_cache
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of this test alone, and nothing in memory."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("SG_CACHE_DIR", str(folder))
+    monkeypatch.setattr(cpu_jit, "_OBJECTS", {})
+    return folder
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The symbols of the functions that were really compiled, in order."""
+    symbols: list[str] = []
+    compile_ = cpu_jit._compile
+
+    def record(code: Code, verify: bool) -> bytes:
+        symbols.append(code.name)
+        return compile_(code, verify)
+
+    monkeypatch.setattr(cpu_jit, "_compile", record)
+    return symbols
+
+
+def storing(number: int) -> Code:
+    """A function that writes a number to the place that it is given."""
+    emitter = Emitter()
+    emitter.line(f"store i32 {number}, ptr %place")
+    return emitter.finish(["ptr %place"])
+
+
+def result(library: cpu_jit.Library, code: Code) -> int:
+    place = ctypes.c_int32()
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(ctypes.addressof(place))
+    return place.value
+
+
+def forget() -> None:
+    """Act like a new process."""
+    cpu_jit._OBJECTS.clear()
+    gc.collect()
+
+
+def test_loaded_functions_are_shared(compiled: list[str]):
+    code = storing(1)
+    first = cpu_jit.load([code])
+    second = cpu_jit.load([code, storing(2)])
+    assert first[code.name] == second[code.name]
+    assert compiled == [code.name, storing(2).name]
+    assert result(second, storing(2)) == 2
+
+
+def test_memory_and_disk(cache: Path, compiled: list[str]):
+    code = storing(3)
+    assert result(cpu_jit.load([code]), code) == 3
+    gc.collect()
+    assert result(cpu_jit.load([code]), code) == 3
+    forget()
+    assert result(cpu_jit.load([code]), code) == 3
+    assert compiled == [code.name]
+    assert [p.name for p in cache.iterdir()] == [cpu_jit._key(code)]
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", None])
+def test_damaged_entry(damage: bytes | None, cache: Path, compiled: list[str]):
+    code = storing(4)
+    cpu_jit.load([code])
+    entry = cache / cpu_jit._key(code)
+    whole = entry.read_bytes()
+    if damage is None:
+        damage = whole[:-1] + bytes([whole[-1] ^ 1])
+    entry.write_bytes(damage)
+    forget()
+    assert result(cpu_jit.load([code]), code) == 4
+    assert compiled == [code.name] * 2
+    assert entry.read_bytes() == whole
+
+
+def test_folder_that_cannot_be_written(cache: Path):
+    cache.write_text("a file where the folder should be")
+    code = storing(5)
+    assert result(cpu_jit.load([code]), code) == 5
+
+
+def test_no_cache_on_disk(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SG_CACHE_DIR", "")
+    assert object_cache.folder() is None
+    code = storing(6)
+    assert result(cpu_jit.load([code]), code) == 6
+
+
+def test_the_key_knows_the_processor(monkeypatch: pytest.MonkeyPatch):
+    code, host = storing(7), cpu_jit.host()
+    key = cpu_jit._key(code)
+    monkeypatch.setattr(cpu_jit, "host", lambda: replace(host, features="+other"))
+    assert cpu_jit._key(code) != key
+
+
+def test_a_library_keeps_what_it_calls():
+    inner = storing(8)
+    emitter = Emitter()
+    emitter.call("void", inner.name, ("ptr", "%place"))
+    outer = emitter.finish(["ptr %place"])
+    first = cpu_jit.load([inner])
+    library = cpu_jit.load([inner, outer])
+    del first
+    gc.collect()
+    assert result(library, outer) == 8
+
+
+def test_unknown_symbol():
+    emitter = Emitter()
+    emitter.call("void", "no_such_function")
+    with pytest.raises(RuntimeError, match="materialize"):
+        cpu_jit.load([emitter.finish(["ptr %place"])])
+
+
+def test_llvmlite_is_imported_when_first_needed():
+    program = (
+        "import sys; import staticgraph.runtime.devices.cpu_jit as jit; assert 'llvmlite' not in sys.modules;"
+        " jit.host(); assert 'llvmlite' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

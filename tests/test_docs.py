@@ -1,0 +1,96 @@
+"""What the documentation shows is what happens: the examples in docstrings, and the README as a whole.
+
+Docstring examples find `sg` and `np` imported and an empty default graph. The Python blocks of the README are
+one program: they run in order, in one fresh process, in an empty folder.
+"""
+
+import ast
+import doctest
+import importlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.graph.graph import reset_default_graph
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = {
+    "staticgraph": "staticgraph",
+    "staticgraph.compiler": "compiler",
+    "staticgraph.runtime": "runtime",
+    "tools": "tools",
+}
+
+
+def modules_with_examples() -> list[str]:
+    """Dotted names of the modules whose source holds a `>>>`."""
+    return sorted(
+        ".".join([package, *path.relative_to(ROOT / folder).with_suffix("").parts]).removesuffix(".__init__")
+        for package, folder in FOLDERS.items()
+        for path in (ROOT / folder).rglob("*.py")
+        if ">>> " in path.read_text()
+    )
+
+
+def examples(module: ModuleType) -> Iterator[doctest.DocTest]:
+    """The docstring examples of a module. A decorated op is no function any more, but keeps its docstring."""
+    finder = doctest.DocTestFinder()
+    known = {"sg": sg, "np": np}
+    yield from finder.find(module, extraglobs=known)
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, ast.FunctionDef) and not inspect.isroutine(value := vars(module).get(node.name)):
+            name = f"{module.__name__}.{node.name}"
+            yield from finder.find(value, name, module=False, globs=vars(module) | known)
+
+
+@pytest.mark.parametrize("name", modules_with_examples())
+def test_docstring_examples(name: str):
+    module = importlib.import_module(name)
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for test in examples(module):
+        reset_default_graph()
+        runner.run(test, out=report.append)
+    assert runner.tries, f"{name} shows examples where no docstring is"
+    assert not runner.failures, "\n" + "".join(report)
+
+
+def blocks(text: str, language: str) -> str:
+    """The fenced blocks of one language, everything else blank, so that line numbers stay true."""
+    kept, inside = [], False
+    for line in text.splitlines():
+        fence = line.startswith("```")
+        if fence:
+            inside = line == "```" + language and not inside
+        kept.append(line if inside and not fence else "")
+    return "\n".join(kept) + "\n"
+
+
+def test_the_readme_runs(tmp_path: Path):
+    program = blocks((ROOT / "README.md").read_text(), "python")
+    assert program.strip(), "the README shows no Python"
+    (tmp_path / "readme.py").write_text(program)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "readme.py"]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_what_the_readme_links_to_exists():
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", (ROOT / "README.md").read_text())
+    missing = [link for link in links if not (ROOT / link).exists()]
+    assert not missing
+
+
+def test_only_the_blocks_of_the_language_are_kept():
+    text = "a\n```python\nx = 1\n```\nb\n```console\n$ ls\n```\n```python\ny = 2\n```\n"
+    assert blocks(text, "python").splitlines() == ["", "", "x = 1", "", "", "", "", "", "", "y = 2", ""]

@@ -1,0 +1,285 @@
+"""Imports run one way: `staticgraph` -> `runtime` -> `compiler`, and down a list of layers inside `compiler`.
+
+The tables below are the architecture. Every file is parsed, not imported, so an import inside a function is
+as good as one at the top; only `if TYPE_CHECKING:` is exempt, because nothing runs there. Names drop the
+leading `staticgraph.` (`compiler.graph`, `runtime.session`); `staticgraph` alone is the public package.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("staticgraph", "runtime", "compiler")
+
+# What each layer may import, besides itself. A name covers everything below it.
+LAYERS = {
+    "compiler":          "",                             # its __init__ imports nothing
+    "compiler.options":  "",
+    "compiler.graph":    "",
+    "compiler.kernel":   "compiler.graph.dtypes",
+    "compiler.ops":      "compiler.graph compiler.kernel",
+    "compiler.autodiff": "compiler.graph compiler.ops",
+    "compiler.rewrite":  "compiler.graph compiler.ops",
+    "compiler.rules":    "compiler.graph compiler.ops compiler.rewrite",
+    "compiler.passes":   "compiler.options compiler.graph compiler.kernel compiler.ops compiler.autodiff"
+                         " compiler.rewrite compiler.rules",
+    "compiler.lower":    "compiler.options compiler.graph compiler.kernel compiler.ops compiler.passes",
+    "compiler.codegen":  "compiler.graph.dtypes compiler.kernel",
+    "compiler.compile":  "compiler",
+    "runtime":           "compiler",
+    "staticgraph":       "runtime compiler",
+}
+
+# Third-party packages, and which packages may import them.
+REQUIRED = {
+    "numpy":    "staticgraph runtime compiler",
+    "networkx": "staticgraph runtime compiler",
+    "graphviz": "staticgraph runtime compiler",
+    "llvmlite": "runtime",                               # compiler/ writes LLVM's text, runtime/ compiles it
+}
+# Extras: imported inside a function, so that the package works without them.
+OPTIONAL = {
+    "pygraphviz": "staticgraph",
+    "cupy":       "runtime",
+}
+# A file is data: nothing may turn bytes, or a name found in a file, into code.
+REFUSED_MODULES = {"pickle", "marshal", "shelve"}
+REFUSED_CALLS = {"eval", "exec", "__import__", "import_module", "importlib.import_module"}
+NO_CODE = "nothing turns data into code"
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One import statement's target, as `a.b.c`, and where it stands."""
+
+    file: str
+    line: int
+    module: str
+    target: str
+    inside_function: bool
+
+    def refused(self, why: str) -> str:
+        return f"{self.file}:{self.line}: {self.module} imports {self.target}: {why}"
+
+
+def covers(name: str, module: str) -> bool:
+    """Whether `module` is `name` or lies below it."""
+    return module == name or module.startswith(name + ".")
+
+
+def short(dotted: str) -> str:
+    """`staticgraph.compiler.graph` as `compiler.graph`; other names as they are."""
+    return re.sub(r"^staticgraph\.(?=(compiler|runtime)(\.|$))", "", dotted)
+
+
+def sources(root: Path) -> dict[str, Path]:
+    """Module name -> file, for every Python file of the three packages."""
+    files = {}
+    for package in PACKAGES:
+        for path in sorted((root / package).rglob("*.py")):
+            name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+            files[name] = path
+    return files
+
+
+def statements(node: ast.AST, inside_function: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Every node below `node` that can run, and whether it is inside a function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}:
+            for other in child.orelse:
+                yield other, inside_function
+                yield from statements(other, inside_function)
+            continue
+        yield child, inside_function
+        starts_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+        yield from statements(child, inside_function or starts_function)
+
+
+def imports(root: Path) -> tuple[list[Import], list[str]]:
+    """All imports of the three packages, and complaints about those that no table could allow."""
+    files = sources(root)
+    found: list[Import] = []
+    complaints: list[str] = []
+    for module, path in files.items():
+        file = str(path.relative_to(root))
+        for node, inside_function in statements(ast.parse(path.read_text(), file)):
+            match node:
+                case ast.Import(names=names):
+                    targets = [alias.name for alias in names]
+                case ast.ImportFrom(level=0, module=str(origin), names=names):
+                    inner = (f"{origin}.{alias.name}" for alias in names)
+                    targets = [name if short(name) in files else origin for name in inner]
+                case ast.ImportFrom():
+                    complaints.append(f"{file}:{node.lineno}: relative import: write the full name")
+                    continue
+                case ast.Call(func=function):
+                    if ast.unparse(function) in REFUSED_CALLS:
+                        complaints.append(f"{file}:{node.lineno}: call of {ast.unparse(function)}: {NO_CODE}")
+                    continue
+                case _:
+                    continue
+            for target in dict.fromkeys(targets):
+                if target.split(".")[0] in {"compiler", "runtime"}:
+                    complaints.append(f"{file}:{node.lineno}: import of {target}: write staticgraph.{target}")
+                else:
+                    found.append(Import(file, node.lineno, module, short(target), inside_function))
+    return found, complaints
+
+
+def layer_of(module: str) -> str | None:
+    """The entry of LAYERS that `module` belongs to."""
+    if module.startswith("compiler.") and covers("compiler", module):
+        return next((name for name in LAYERS if name != "compiler" and covers(name, module)), None)
+    return next(name for name in PACKAGES if covers(name, module))
+
+
+def wrong_layer(use: Import) -> str | None:
+    """Why an import between our own modules is refused, or None."""
+    layer, target = layer_of(use.module), layer_of(use.target)
+    if layer is None:
+        return use.refused(f"{use.module} has no line in LAYERS")
+    allowed = LAYERS[layer].split()
+    if target == layer or any(covers(name, use.target) for name in allowed):
+        return None
+    return use.refused(f"{layer} may import {', '.join(allowed) or 'no other layer'}")
+
+
+def wrong_third_party(use: Import) -> str | None:
+    """Why an import of another project's module is refused, or None."""
+    top, package = use.target.split(".")[0], use.module.split(".")[0]
+    if top in REFUSED_MODULES:
+        return use.refused(NO_CODE)
+    if top in sys.stdlib_module_names:
+        return None
+    if package in (REQUIRED | OPTIONAL).get(top, "").split():
+        if top in OPTIONAL and not use.inside_function:
+            return use.refused("an extra, import it inside the function that needs it")
+        return None
+    return use.refused(f"{package} may not depend on {top}")
+
+
+def part_of(module: str) -> str:
+    """The first level below a package: a sub-package with everything in it, or a single module."""
+    return ".".join(module.split(".")[:2])
+
+
+def cycles(uses: list[Import]) -> list[str]:
+    """Import cycles between the first-level parts of the packages."""
+    edges = {(part_of(use.module), part_of(use.target)) for use in uses}
+    graph = nx.DiGraph((a, b) for a, b in edges if a != b)
+    return [
+        "import cycle: " + " -> ".join([*cycle, cycle[0]])
+        for component in nx.strongly_connected_components(graph)
+        if len(component) > 1
+        for cycle in [[a for a, _ in nx.find_cycle(graph.subgraph(component))]]
+    ]
+
+
+def complaints(root: Path) -> list[str]:
+    """Everything that is wrong with the imports below `root`."""
+    uses, wrong = imports(root)
+    ours = [use for use in uses if use.target.split(".")[0] in PACKAGES]
+    others = [use for use in uses if use.target.split(".")[0] not in PACKAGES]
+    wrong += [complaint for use in ours if (complaint := wrong_layer(use))]
+    wrong += [complaint for use in others if (complaint := wrong_third_party(use))]
+    return wrong + cycles(ours)
+
+
+def test_imports_run_one_way():
+    found = complaints(ROOT)
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_the_table_itself_has_no_cycle():
+    edges = [(layer, part_of(name)) for layer, allowed in LAYERS.items() for name in allowed.split()]
+    graph = nx.DiGraph(edges)
+    assert nx.is_directed_acyclic_graph(graph)
+
+
+def test_every_part_of_the_compiler_has_a_layer():
+    parts = {part_of(name) for name in sources(ROOT) if name.startswith("compiler.")}
+    assert parts <= LAYERS.keys()
+
+
+GOOD = {
+    "staticgraph/api.py": "from staticgraph.runtime import session\nimport staticgraph.compiler.graph.dtypes",
+    "staticgraph/draw.py": "def draw():\n    import pygraphviz",
+    "runtime/session.py": "import llvmlite.binding\nfrom staticgraph.compiler import graph",
+    "compiler/graph/__init__.py": "",
+    "compiler/graph/dtypes.py": "import dataclasses\nimport numpy as np",
+    "compiler/graph/node.py": (
+        "from typing import TYPE_CHECKING\nfrom staticgraph.compiler.graph import dtypes\n"
+        "if TYPE_CHECKING:\n    from staticgraph.compiler.ops import sums\n"
+    ),
+    "compiler/ops/sums.py": "from staticgraph.compiler.graph import node",
+    "compiler/kernel/loops.py": "from staticgraph.compiler.graph.dtypes import DType",
+    "runtime/other.py": "import staticgraph.runtime.session",
+}
+
+# What is wrong -> the file, its text, and a part of the complaint.
+BAD = {
+    "up": ("compiler/graph/bad.py", "from staticgraph.compiler.ops import sums", "may import no other layer"),
+    "up, inside a function": (
+        "compiler/graph/bad.py",
+        "def f():\n    import staticgraph.compiler.ops.sums",
+        "may import no other layer",
+    ),
+    "up, beside type checking": (
+        "compiler/graph/bad.py",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    from staticgraph.compiler.ops import sums",
+        "may import no other layer",
+    ),
+    "up, without type checking": (
+        "compiler/graph/bad.py",
+        "if not TYPE_CHECKING:\n    from staticgraph.compiler.ops import sums",
+        "may import no other layer",
+    ),
+    "up to the runtime": ("compiler/ops/bad.py", "import staticgraph.runtime.session", "ops may import"),
+    "up to the public package": ("runtime/bad.py", "import staticgraph", "runtime may import compiler"),
+    "the package of an allowed module": (
+        "compiler/kernel/bad.py",
+        "from staticgraph.compiler import graph",
+        "may import compiler.graph.dtypes",
+    ),
+    "the neighbour of an allowed module": (
+        "compiler/codegen/bad.py",
+        "from staticgraph.compiler.graph import node",
+        "may import compiler.graph.dtypes, compiler.kernel",
+    ),
+    "no layer": ("compiler/new/bad.py", "import staticgraph.compiler.graph", "has no line in LAYERS"),
+    "short name": ("runtime/bad.py", "from compiler.graph import dtypes", "write staticgraph.compiler.graph"),
+    "short name of the runtime": ("staticgraph/bad.py", "import runtime", "write staticgraph.runtime"),
+    "relative": ("compiler/graph/bad.py", "from . import dtypes", "relative import"),
+    "third party": ("staticgraph/bad.py", "import scipy.special", "may not depend on scipy"),
+    "LLVM in the compiler": ("compiler/ops/bad.py", "import llvmlite.binding", "may not depend on llvmlite"),
+    "an extra at the top": ("runtime/bad.py", "import cupy", "inside the function"),
+    "pickle": ("runtime/bad.py", "def load():\n    from pickle import loads", "data into code"),
+    "eval": ("runtime/bad.py", "value = eval(text)", "data into code"),
+    "import by name": ("runtime/bad.py", "import importlib\nimportlib.import_module(name)", "data into code"),
+    "cycle": ("runtime/session.py", "import staticgraph.runtime.other", "import cycle"),
+}
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def test_the_checker_accepts_a_good_tree(tmp_path: Path):
+    assert complaints(write(tmp_path, GOOD)) == []
+
+
+@pytest.mark.parametrize("file, text, expected", BAD.values(), ids=BAD)
+def test_the_checker_refuses(tmp_path: Path, file: str, text: str, expected: str):
+    found = complaints(write(tmp_path, GOOD | {file: text}))
+    assert expected in "\n".join(found)
