@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler.compile import Compiled, compile
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, SCRATCH, HostCall, Ref
+from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, SCRATCH, Ref
 from staticgraph.compiler.passes.specialise import Step
 from staticgraph.runtime.devices.cpu_jit import host, load
 from staticgraph.runtime.memory import aligned_bytes, empty, from_storage, storage_dtype, to_storage
@@ -27,6 +27,7 @@ class Executable:
         program = compiled.program
         self.library = load([*compiled.kernels, compiled.entry])
         self.calls = 0
+        self.needed = tuple(compiled.step.needed)  # variables that must have a value
         self._call = _ENTRY(self.library[compiled.entry.name])
         self._table = (ctypes.c_void_p * (program.slots + 1))()
         self._address = ctypes.addressof(self._table)
@@ -36,7 +37,7 @@ class Executable:
         self._constants[:] = np.frombuffer(program.constants, np.uint8)
         for slot, block in ((ARENA, self._arena), (SCRATCH, self._scratch), (CONSTANTS, self._constants)):
             self._table[slot] = block.ctypes.data
-        self._hosts = [i for i in program.instructions if isinstance(i, HostCall)]
+        self._hosts = program.host_calls
         self._failure: BaseException | None = None
         self._host = _HOST(self._run_host)
         self._table[program.slots] = ctypes.cast(self._host, ctypes.c_void_p).value

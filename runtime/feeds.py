@@ -83,7 +83,8 @@ def _cast(tensor: Tensor, array: np.ndarray) -> np.ndarray:
         raise _refuse(tensor, array, f"is {array.dtype}, and {tensor.name} is {dtype}", "convert it first")
     if dtype.is_integer and kind in "iuf" and array.size and (array.min() < dtype.min or array.max() > dtype.max):
         raise _refuse(tensor, array, f"has values outside of what {dtype} can hold")
-    return dtype.round(array)
+    with np.errstate(over="ignore"):  # too large for the tensor's dtype: infinity, as in the graph
+        return dtype.round(array)
 
 
 def _refuse(tensor: Tensor, value: Any, why: str, hint: str | None = None) -> FeedError:

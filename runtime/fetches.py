@@ -35,7 +35,7 @@ class Fetches:
             return lambda values: make([p(values) for p in parts])
         if isinstance(item, Mapping):
             named = {k: self._parse(v) for k, v in item.items()}
-            kind = type(item) if type(item) is not dict else dict
+            kind: Any = type(item)
             return lambda values: kind((k, p(values)) for k, p in named.items())
         if hasattr(item, "fetch_parts"):
             tensors, make = item.fetch_parts()

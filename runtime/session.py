@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -110,7 +111,7 @@ class Session:
         arrays = [convert(t, v) for t, v in zip(plan.feeds, values, strict=True)]
         program = self._program(plan, arrays)
         step = program.compiled.step
-        self._check_initialized(step)
+        self._check_initialized(program.needed)
         made = self._call(program, step, plan, arrays)
         return plan.fetches.assemble(made)
 
@@ -129,7 +130,7 @@ class Session:
         old = {op: len(arrays) + i for i, op in enumerate(step.reads)}
         for op, type in zip(step.writes, compiled.results[step.fetches :], strict=True):
             in_place = old.get(op, -1) in compiled.in_place
-            results.append(store.stored(op) if in_place else store.next_buffer(op, type))
+            results.append(arguments[old[op]] if in_place else store.next_buffer(op, type))
         program(arguments, results)
         for op, buffer in zip(step.writes, results[step.fetches :], strict=True):
             store.commit(op, buffer)
@@ -167,14 +168,23 @@ class Session:
                 found.append((op, type))
         return tuple(found)
 
+    # State
+
+    @contextmanager
+    def held(self) -> Iterator[VariableStore]:
+        """Context in which no run takes place: for reading or setting several variables as of one moment."""
+        with self._lock:
+            self._check_open()
+            yield self.variables
+
     # Checks
 
     def _check_open(self) -> None:
         if self._closed:
             raise ClosedSessionError(layout("the session is closed", user_frame(), hint="open a new Session"))
 
-    def _check_initialized(self, step: Step) -> None:
-        missing = [op for op in step.needed if op not in self.variables]
+    def _check_initialized(self, needed: Sequence[Operation]) -> None:
+        missing = [op for op in needed if op not in self.variables]
         if missing:
             names = ", ".join(op.name for op in missing[:8]) + (", ..." if len(missing) > 8 else "")
             what = f"variable {names} has no value" if len(missing) == 1 else f"variables {names} have no value"

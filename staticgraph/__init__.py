@@ -42,6 +42,7 @@ from staticgraph.inputs import *
 from staticgraph.variables import *
 from staticgraph.variable_lists import *
 from staticgraph.variable_scope import *
+from staticgraph.state_ops import *
 from staticgraph import initializers
 from staticgraph.initializers import Constant as constant_initializer
 from staticgraph.initializers import GlorotNormal as glorot_normal_initializer
@@ -56,11 +57,18 @@ from staticgraph.initializers import VarianceScaling as variance_scaling_initial
 from staticgraph.initializers import Zeros as zeros_initializer
 
 # Operations
-from staticgraph import bitwise, linalg, nn
+from staticgraph import bitwise, linalg, math, nn
+from staticgraph.activations import log_sigmoid, sigmoid, tanh
 from staticgraph.array_ops import *
+from staticgraph.casts import *
+from staticgraph.creation import *
+from staticgraph.indexing import *
+from staticgraph.linalg import cholesky, cross, einsum, matmul, norm, tensordot, trace
 from staticgraph.math_ops import *
 from staticgraph.random_ops import *
 from staticgraph.reductions import *
+from staticgraph.sorting import *
+from staticgraph.space import *
 
 # Differentiation
 from staticgraph.gradients import *
@@ -70,5 +78,9 @@ from staticgraph.clip import *
 
 # Training
 from staticgraph import layers, losses, train
+
+# Running
+from staticgraph.runtime.session import InteractiveSession, Session
+from staticgraph.runtime.session import default_session as get_default_session
 
 __version__ = "0.1.0"

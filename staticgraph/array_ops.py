@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.recording import static_value
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, broadcast
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
@@ -106,7 +106,8 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
-    """The elements of `tensor` in row-major order in another shape. One size may be -1: it follows from the others.
+    """The elements of `tensor` in row-major order in another shape. One size may be -1: it follows from the
+    others.
 
     ValueError where the number of elements differs.
 
@@ -163,7 +164,8 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Each element repeated along `axis`, `repeats` times or repeats[i] times; the input is flattened by default.
+    """Each element repeated along `axis`, `repeats` times or repeats[i] times; the input is flattened by
+    default.
 
     >>> import staticgraph as sg
     >>> sg.repeat(sg.constant([[1, 2], [3, 4]]), [1, 3], axis=1).shape.as_list()
@@ -193,9 +195,14 @@ reverse_v2 = reverse
 
 
 def reverse_sequence(
-    input: Any, seq_lengths: Any, seq_axis: int | None = None, batch_axis: int | None = None, name: str | None = None,
-    seq_dim: int | None = None, batch_dim: int | None = None,
-) -> Tensor:  # fmt: skip
+    input: Any,
+    seq_lengths: Any,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+    seq_dim: int | None = None,
+    batch_dim: int | None = None,
+) -> Tensor:
     """The first seq_lengths[b] elements along `seq_axis` in opposite order, for each b along `batch_axis`."""
     seq = one_of("seq_axis", seq_axis, "seq_dim", seq_dim)
     batch = one_of("batch_axis", batch_axis, "batch_dim", batch_dim)
@@ -226,7 +233,8 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """Tensors of one shape joined along a new axis; a constant where all `values` are plain numbers or arrays.
+    """Tensors of one shape joined along a new axis; a constant where all `values` are plain numbers or
+    arrays.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [4])
@@ -236,7 +244,15 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     if axis == 0 and not _has_tensor(values):
         return convert_to_tensor(values, name=name)
     values = list(values) if isinstance(values, list | tuple) else unstack(values)
-    return ops.stack(values, axis=axis, name=name)
+    if axis != 0:
+        return ops.stack(values, axis=axis, name=name)
+    dtype = next((convert_to_tensor(v).dtype for v in values if _has_tensor(v)), None)
+    with name_scope(name, values=values) as scope:
+        parts = [
+            v if isinstance(v, Tensor) else convert_to_tensor(v, dtype, name=str(i))
+            for i, v in enumerate(values)
+        ]
+        return ops.stack(parts, axis=0, name=scope)
 
 
 def _has_tensor(values: Any) -> bool:
@@ -263,15 +279,20 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
             require(value.type.shape is not None, f"the shape of {value.name} is not known", hint="give num=")
             sizes = value.shape.as_list()
             require(-len(sizes) <= axis < len(sizes), f"axis {axis} is out of range for {value.type}")
-            require(sizes[axis] is not None, f"axis {axis} of {value.type} has an unknown size", hint="give num=")
+            require(
+                sizes[axis] is not None, f"axis {axis} of {value.type} has an unknown size", hint="give num="
+            )
             num = sizes[axis]
     if num == 0:
         return []
     return _listed(ops.unstack(value, num=num, axis=axis, name=name))
 
 
-def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split") -> list[Tensor]:
-    """`value` divided along `axis`, into a number of equal parts or into parts of given sizes (one may be -1).
+def split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
+) -> list[Tensor]:
+    """`value` divided along `axis`, into a number of equal parts or into parts of given sizes (one may be
+    -1).
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None, 6])
@@ -299,8 +320,8 @@ def pad(
 ) -> Tensor:
     """`tensor` with paddings[i] = [before, after] more elements along each axis i.
 
-    `mode` CONSTANT: copies of `constant_values`; REFLECT: the mirror image without the outermost elements, so that at
-    most n - 1 can be added; SYMMETRIC: the mirror image with them.
+    `mode` CONSTANT: copies of `constant_values`; REFLECT: the mirror image without the outermost elements, so
+    that at most n - 1 can be added; SYMMETRIC: the mirror image with them.
 
     >>> import staticgraph as sg
     >>> sg.pad(sg.placeholder(sg.float32, [None, 4]), [[0, 0], [1, 2]]).shape.as_list()

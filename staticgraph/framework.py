@@ -81,11 +81,11 @@ def get_default_session() -> Any:
 # Scopes
 
 
-class name_scope:  # noqa: N801 - TF1's name
+class name_scope:
     """Context that prefixes the names of new operations; `as` gives the prefix.
 
-    `name_scope(name, default_name, values)` is the form for functions: `name` is what the caller gave, `default_name`
-    serves where that is None, and `values` are the tensors whose graph is used.
+    `name_scope(name, default_name, values)` is the form for functions: `name` is what the caller gave,
+    `default_name` serves where that is None, and `values` are the tensors whose graph is used.
 
     >>> import staticgraph as sg
     >>> with sg.name_scope("layer") as scope:
@@ -94,7 +94,9 @@ class name_scope:  # noqa: N801 - TF1's name
     ('layer/', 'layer/x:0')
     """
 
-    def __init__(self, name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None) -> None:
+    def __init__(
+        self, name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None
+    ) -> None:
         if not (isinstance(name, str) or name is None):
             raise TypeError(f"name_scope(name): the name of a scope is a string, not {type(name).__name__}")
         if name is None and default_name is None and values is not None:
@@ -188,7 +190,9 @@ def add_to_collections(names: Any, value: Any) -> None:
 
 
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
-    """A copy of a collection of the default graph; with `scope`, what has a name that begins like this regex."""
+    """A copy of a collection of the default graph; with `scope`, what has a name that begins like this
+    regex.
+    """
     return get_default_graph().get_collection(key, scope)
 
 
@@ -223,10 +227,15 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 # Errors
 
 
-@contextmanager
-def checked(call: str) -> Iterator[None]:
+class checked:
     """Context that turns a violated `require` into the user's error about `call`, with the user's line."""
-    try:
-        yield
-    except RuleError as error:
-        raise error.kind(layout(f"{call}: {error.what}", user_frame(), (), error.hint)) from None
+
+    def __init__(self, call: str) -> None:
+        self.call = call
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, RuleError):
+            raise error.kind(layout(f"{self.call}: {error.what}", user_frame(), (), error.hint)) from None

@@ -1,7 +1,7 @@
 """`gradients`: derivatives as tensors of the graph.
 
-The graph gets one operation per call, and a compile expands it once all shapes are known. What is decided here is which
-derivatives exist, and which of them only touch some rows.
+The graph gets one operation per call, and a compile expands it once all shapes are known. What is decided
+here is which derivatives exist, and which of them only touch some rows.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.recording import static_value
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import name_scope
 from staticgraph.indexed_slices import IndexedSlices
 from staticgraph.inputs import convert_to_tensor
-from staticgraph.reachability import Uses, differentiable_inputs, path
+from staticgraph.reachability import Uses, differentiable_inputs, path, source
 
 __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians", "why_no_gradient"]
 
@@ -31,7 +31,9 @@ class UnconnectedGradients(enum.Enum):
 
 
 class AggregationMethod:
-    """TF1's choice of how derivatives along several paths are added. They are always added in one kernel here."""
+    """TF1's choice of how derivatives along several paths are added. They are always added in one kernel
+    here.
+    """
 
     ADD_N = DEFAULT = 0
     EXPERIMENTAL_TREE = 1
@@ -51,10 +53,10 @@ def gradients(
 ) -> list[Any]:
     """The derivatives of the sum of `ys` by each of `xs`, tensors or variables: a list as long as `xs`.
 
-    `grad_ys` weights the ys, one tensor per y (or None for ones). What is in `stop_gradients` counts as constant. A
-    derivative that does not exist is None, or zeros with `unconnected_gradients="zero"`; `why_no_gradient` says where
-    the way from x to y is cut. Where a variable is used by `gather` alone the derivative is an `IndexedSlices`.
-    Gradients are tensors, so gradients of gradients work.
+    `grad_ys` weights the ys, one tensor per y (or None for ones). What is in `stop_gradients` counts as
+    constant. A derivative that does not exist is None, or zeros with `unconnected_gradients="zero"`;
+    `why_no_gradient` says where the way from x to y is cut. Where a variable is used by `gather` alone the
+    derivative is an `IndexedSlices`. Gradients are tensors, so gradients of gradients work.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [3], name="x")
@@ -105,7 +107,9 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
 
 
 def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
-    """Where to take the derivative for `x`: at `x`, or at the gathers from it, of which each row comes from one row."""
+    """Where to take the derivative for `x`: at `x`, or at the gathers from it, of which each row comes from
+    one row.
+    """
     found = uses.of(x)
     if found and x not in uses.roots and x.shape.ndims and all(_gathers_rows(op, p) for op, p in found):
         return [op.outputs[0] for op, _ in found]
@@ -162,7 +166,7 @@ def why_no_gradient(ys: Any, x: Any) -> str:
                 what = f"has no gradient by its input {tensor.name}"
             return layout(f"{op.name} ({op.type}) {what}", op.where)
     names = ", ".join(y.name for y in targets)
-    return layout(f"{names} does not depend on {start.op.name}", targets[0].op.where)
+    return layout(f"{names} does not depend on {source(start).op.name}", targets[0].op.where)
 
 
 def _same(tensor: Tensor, used: Tensor) -> bool:
@@ -200,10 +204,14 @@ def _hessian(ys: Any, x: Tensor, name: str) -> Tensor:
     with name_scope(name, "hessians", [x]):
         size = x.shape.num_elements()
         if size is None:
-            raise GradientError(layout(f"hessians(): {x.name} has shape {x.shape}, not fully known", user_frame()))
+            raise GradientError(
+                layout(f"hessians(): {x.name} has shape {x.shape}, not fully known", user_frame())
+            )
         (first,) = gradients(ys, [x])
         if first is None:
             raise GradientError(layout(f"hessians(): {why_no_gradient(ys, x)}", user_frame()))
         flat = ops.reshape(convert_to_tensor(first), shape=[-1])
         rows = [gradients(flat[i], [x], unconnected_gradients="zero")[0] for i in range(size)]
-        return ops.reshape(ops.concat([ops.reshape(r, shape=[-1]) for r in rows], axis=0), shape=[*x.shape.as_list()] * 2)
+        return ops.reshape(
+            ops.concat([ops.reshape(r, shape=[-1]) for r in rows], axis=0), shape=[*x.shape.as_list()] * 2
+        )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.graph import Graph
@@ -16,8 +14,8 @@ __all__ = ["IndexedSlices"]
 class IndexedSlices(Operators):
     """A tensor of shape `dense_shape` that is zero but for `dense[indices[i]] += values[i]`.
 
-    `values` has shape [n, ...], `indices` is a vector of n integers in which rows may occur more than once. Where a
-    dense tensor is needed it is made into one.
+    `values` has shape [n, ...], `indices` is a vector of n integers in which rows may occur more than once.
+    Where a dense tensor is needed it is made into one.
 
     >>> import staticgraph as sg
     >>> w = sg.Variable(sg.zeros([1000, 8]), name="w")

@@ -6,12 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph import array_ops, random_ops
+from staticgraph import creation, random_ops
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import constant as make_constant
+from staticgraph.variable_lists import (
+    global_variables_initializer,
+    local_variables_initializer,
+    variables_initializer,
+)
 
 __all__ = [
     "Constant",
@@ -70,7 +75,7 @@ class Zeros(Initializer):
         self.dtype = as_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        return array_ops.zeros(shape, self._dtype(dtype))
+        return creation.zeros(shape, self._dtype(dtype))
 
 
 class Ones(Initializer):
@@ -80,11 +85,12 @@ class Ones(Initializer):
         self.dtype = as_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        return array_ops.ones(shape, self._dtype(dtype))
+        return creation.ones(shape, self._dtype(dtype))
 
 
 class Constant(Initializer):
-    """A given value: a number for all elements, or an array, filled up with its last element where it is too short.
+    """A given value: a number for all elements, or an array, filled up with its last element where it is too
+    short.
 
     >>> import staticgraph as sg
     >>> sg.constant_initializer([1, 2])([4], sg.int32)
@@ -104,9 +110,13 @@ class Constant(Initializer):
 
 
 class RandomUniform(Initializer):
-    """Uniform random numbers from `minval` (included) to `maxval` (excluded; 1 for floats where not given)."""
+    """Uniform random numbers from `minval` (included) to `maxval` (excluded; 1 for floats where not
+    given).
+    """
 
-    def __init__(self, minval: Any = 0, maxval: Any = None, seed: int | None = None, dtype: Any = float32) -> None:
+    def __init__(
+        self, minval: Any = 0, maxval: Any = None, seed: int | None = None, dtype: Any = float32
+    ) -> None:
         self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, as_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
@@ -116,7 +126,9 @@ class RandomUniform(Initializer):
 class RandomNormal(Initializer):
     """Normal random numbers."""
 
-    def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
+    def __init__(
+        self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = float32
+    ) -> None:
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, as_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
@@ -126,7 +138,9 @@ class RandomNormal(Initializer):
 class TruncatedNormal(Initializer):
     """Normal random numbers; those further than two standard deviations from the mean are drawn again."""
 
-    def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
+    def __init__(
+        self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = float32
+    ) -> None:
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, as_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
@@ -134,7 +148,9 @@ class TruncatedNormal(Initializer):
 
 
 class UniformUnitScaling(Initializer):
-    """Uniform random numbers that keep the scale of a layer's input: within `factor * sqrt(3 / inputs)` of zero."""
+    """Uniform random numbers that keep the scale of a layer's input: within `factor * sqrt(3 / inputs)` of
+    zero.
+    """
 
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
         self.factor, self.seed, self.dtype = factor, seed, as_dtype(dtype)
@@ -148,8 +164,9 @@ class UniformUnitScaling(Initializer):
 class VarianceScaling(Initializer):
     """Random numbers of variance `scale / n`, n being a layer's inputs, outputs, or their mean.
 
-    `mode`: "fan_in", "fan_out" or "fan_avg". `distribution`: "normal" or "truncated_normal" (cut off at two standard
-    deviations), "untruncated_normal", "uniform". ValueError for other values, or a scale that is not positive.
+    `mode`: "fan_in", "fan_out" or "fan_avg". `distribution`: "normal" or "truncated_normal" (cut off at two
+    standard deviations), "untruncated_normal", "uniform". ValueError for other values, or a scale that is not
+    positive.
     """
 
     def __init__(
@@ -162,7 +179,9 @@ class VarianceScaling(Initializer):
             raise ValueError(f"mode={mode!r} is not fan_in, fan_out or fan_avg")
         distribution = distribution.lower()
         if distribution not in ("normal", "uniform", "truncated_normal", "untruncated_normal"):
-            raise ValueError(f"distribution={distribution!r} is not normal, truncated_normal, untruncated_normal, uniform")
+            raise ValueError(
+                f"distribution={distribution!r} is not normal, truncated_normal, untruncated_normal, uniform"
+            )
         self.scale, self.mode, self.distribution = scale, mode, distribution
         self.seed, self.dtype = seed, as_dtype(dtype)
 
@@ -212,9 +231,13 @@ class Orthogonal(Initializer):
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         sizes = _sizes(shape)
         if len(sizes) < 2:
-            raise ValueError(f"an orthogonal initializer needs at least two axes, the shape {list(sizes)} has {len(sizes)}")
+            raise ValueError(
+                f"an orthogonal initializer needs at least two axes, the shape {list(sizes)} has {len(sizes)}"
+            )
         rows, columns = math.prod(sizes[:-1]), sizes[-1]
-        drawn = random_ops.random_normal((max(rows, columns), min(rows, columns)), dtype=self._dtype(dtype), seed=self.seed)
+        drawn = random_ops.random_normal(
+            (max(rows, columns), min(rows, columns)), dtype=self._dtype(dtype), seed=self.seed
+        )
         q, r = ops.qr(drawn, full_matrices=False)
         q = q * ops.sign(ops.matrix_diag_part(r))  # the sign that makes the decomposition unique
         if rows < columns:
@@ -223,7 +246,9 @@ class Orthogonal(Initializer):
 
 
 class Identity(Initializer):
-    """The identity matrix times `gain`, possibly with more rows than columns. ValueError where not two axes are asked."""
+    """The identity matrix times `gain`, possibly with more rows than columns. ValueError where not two axes
+    are asked.
+    """
 
     def __init__(self, gain: float = 1.0, dtype: Any = float32) -> None:
         self.gain, self.dtype = gain, as_dtype(dtype)
@@ -231,8 +256,10 @@ class Identity(Initializer):
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         sizes = _sizes(shape)
         if len(sizes) != 2:
-            raise ValueError(f"an identity initializer makes matrices, the shape {list(sizes)} has {len(sizes)} axes")
-        return self.gain * array_ops.eye(*sizes, dtype=self._dtype(dtype))
+            raise ValueError(
+                f"an identity initializer makes matrices, the shape {list(sizes)} has {len(sizes)} axes"
+            )
+        return self.gain * creation.eye(*sizes, dtype=self._dtype(dtype))
 
 
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
@@ -272,6 +299,7 @@ def _fans(sizes: Sequence[int]) -> tuple[float, float]:
     return float(sizes[-2] * field), float(sizes[-1] * field)
 
 
+# The names of TF1's module `initializers`; the last three initialise variables rather than make values.
 constant = Constant
 glorot_normal = GlorotNormal
 glorot_uniform = GlorotUniform
@@ -284,3 +312,6 @@ truncated_normal = TruncatedNormal
 uniform_unit_scaling = UniformUnitScaling
 variance_scaling = VarianceScaling
 zeros = Zeros
+global_variables = global_variables_initializer
+local_variables = local_variables_initializer
+variables = variables_initializer

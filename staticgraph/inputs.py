@@ -1,4 +1,6 @@
-"""Where values enter a graph: constants, placeholders, conversion; and the operations that only order others."""
+"""Where values enter a graph: constants, placeholders, conversion; and the operations that only order
+others.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor that a run may be told; otherwise it is `input`. `shape` may be less exact than that of `input`.
+    """A tensor that a run may be told; otherwise it is `input`. `shape` may be less exact than that of
+    `input`.
 
     >>> import staticgraph as sg
     >>> rate = sg.placeholder_with_default(0.5, [], name="rate")
@@ -69,8 +72,8 @@ def constant(
 ) -> Tensor:
     """A tensor with a value that is known now.
 
-    Python floats become float32 and integers int32, arrays keep their dtype, unless `dtype` says otherwise. With
-    `shape`, a value with fewer elements is filled up with its last one; `verify_shape` forbids that.
+    Python floats become float32 and integers int32, arrays keep their dtype, unless `dtype` says otherwise.
+    With `shape`, a value with fewer elements is filled up with its last one; `verify_shape` forbids that.
     TypeError where the value is not of that dtype, ValueError where it has too many elements.
 
     >>> import staticgraph as sg
@@ -111,11 +114,16 @@ def _filled(array: np.ndarray, shape: TensorShape, verify: bool) -> np.ndarray:
 
 
 def convert_to_tensor(
-    value: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None, dtype_hint: Any = None
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    preferred_dtype: Any = None,
+    dtype_hint: Any = None,
 ) -> Tensor:
     """`value` as a tensor: a tensor itself, a variable's value, a constant, or a stack of tensors in a list.
 
-    TypeError where it has another dtype than `dtype`; `preferred_dtype` is taken only where the value allows it.
+    TypeError where it has another dtype than `dtype`; `preferred_dtype` is taken only where the value allows
+    it.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [], name="x")
@@ -170,7 +178,9 @@ def _first_dtype(value: Any) -> DType | None:
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:
-    """A tensor equal to `input`, with a name of its own, made under the present scopes and control dependencies."""
+    """A tensor equal to `input`, with a name of its own, made under the present scopes and control
+    dependencies.
+    """
     return ops.identity(convert_to_tensor(input), name=name)
 
 
@@ -201,7 +211,9 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
     listed = list(_flat(inputs))
     for item in listed:
         if not _runs(item):
-            raise TypeError(f"group() takes operations and tensors, not {item!r} of type {type(item).__name__}")
+            raise TypeError(
+                f"group() takes operations and tensors, not {item!r} of type {type(item).__name__}"
+            )
     with graph_of(listed).as_default(), name_scope(name, "group_deps", listed) as scope:
         if not listed:
             return no_op(name=scope)
@@ -233,7 +245,9 @@ def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any =
         raise ValueError("tuple() must have at least one tensor that is not None")
     for item in (*given, *(control_inputs or ())):
         if not _runs(item):
-            raise TypeError(f"tuple() takes tensors and operations, not {item!r} of type {type(item).__name__}")
+            raise TypeError(
+                f"tuple() takes tensors and operations, not {item!r} of type {type(item).__name__}"
+            )
     with name_scope(name, "tuple", given):
         gate = group(given, list(control_inputs or ()))
         with control_dependencies([gate]):

@@ -62,7 +62,7 @@ def matmul(
         dtype = next((x.dtype for x in (a, b) if isinstance(x, Tensor)), None)
         a = convert_to_tensor(a, dtype=dtype, name="a")
         b = convert_to_tensor(b, dtype=a.dtype, name="b")
-        if all(x.shape.ndims is None or x.shape.ndims > 2 for x in (a, b)) or 2 < max(_ranks(a, b)):
+        if all(x.shape.ndims is None or x.shape.ndims > 2 for x in (a, b)) or max(_ranks(a, b)) > 2:
             a, b = (_conjugated(x) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
             return ops.batch_matmul(a, b, transpose_a or adjoint_a, transpose_b or adjoint_b, name=scope)
         a, b = (_conjugated(x) if t else x for x, t in ((a, adjoint_a), (b, adjoint_b)))
@@ -98,8 +98,8 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products of `a` and `b` over pairs of axes.
 
-    `axes` is a number n, for the last n axes of `a` and the first n of `b`, or two lists of axes. The other axes of `a`
-    come first in the result, then those of `b`.
+    `axes` is a number n, for the last n axes of `a` and the first n of `b`, or two lists of axes. The other
+    axes of `a` come first in the result, then those of `b`.
 
     >>> import staticgraph as sg
     >>> a, b = sg.placeholder(sg.float32, [2, 3, 4]), sg.placeholder(sg.float32, [4, 3, 5])
@@ -117,7 +117,11 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 def _pairing(rank_a: int | None, rank_b: int | None, axes: Any) -> str:
     """The equation that sums over pairs of axes."""
     if rank_a is None or rank_b is None:
-        require(False, "the rank of both operands must be known", hint="give the placeholder a shape, or use set_shape")
+        require(
+            False,
+            "the rank of both operands must be known",
+            hint="give the placeholder a shape, or use set_shape",
+        )
         return ""
     if isinstance(axes, int | np.integer):
         require(0 <= axes <= min(rank_a, rank_b), f"axes is {axes}, the ranks are {rank_a} and {rank_b}")
@@ -126,7 +130,10 @@ def _pairing(rank_a: int | None, rank_b: int | None, axes: Any) -> str:
     require(len(of_a) == len(of_b), f"axes names {len(of_a)} axes of a and {len(of_b)} of b")
     letters_a, letters_b = list(_LETTERS[:rank_a]), list(_LETTERS[rank_a : rank_a + rank_b])
     for i, j in zip(of_a.tolist(), of_b.tolist(), strict=True):
-        require(-rank_a <= i < rank_a and -rank_b <= j < rank_b, f"axes {i} and {j}: the ranks are {rank_a} and {rank_b}")
+        require(
+            -rank_a <= i < rank_a and -rank_b <= j < rank_b,
+            f"axes {i} and {j}: the ranks are {rank_a} and {rank_b}",
+        )
         letters_b[j] = letters_a[i]
     shared = set(letters_a) & set(letters_b)
     result = [letter for letter in letters_a + letters_b if letter not in shared]
@@ -136,9 +143,10 @@ def _pairing(rank_a: int | None, rank_b: int | None, axes: Any) -> str:
 def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     """Sum of products by Einstein's convention: `einsum("ij,jk->ik", a, b)` is the product of two matrices.
 
-    Each letter is an axis; letters missing after `->` are summed over. Without `->` the result has, in the order of
-    the alphabet, the letters that occur once. `...` stands for axes that broadcast. With more than two operands
-    they are combined from the left. ValueError where a letter occurs twice in one operand or in the result.
+    Each letter is an axis; letters missing after `->` are summed over. Without `->` the result has, in the
+    order of the alphabet, the letters that occur once. `...` stands for axes that broadcast. With more than
+    two operands they are combined from the left. ValueError where a letter occurs twice in one operand or in
+    the result.
 
     >>> import staticgraph as sg
     >>> q, k = sg.placeholder(sg.float32, [None, 8, 7, 16]), sg.placeholder(sg.float32, [None, 8, 9, 16])
@@ -147,10 +155,14 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     """
     name = kwargs.pop("name", None)
     if kwargs:
-        raise TypeError(f"einsum has no argument {next(iter(kwargs))}; it has equation, the operands and name")
+        raise TypeError(
+            f"einsum has no argument {next(iter(kwargs))}; it has equation, the operands and name"
+        )
     with name_scope(name, "einsum", list(inputs)):
         first = convert_to_tensor(inputs[0], name="inputs_0")
-        rest = [convert_to_tensor(x, dtype=first.dtype, name=f"inputs_{i + 1}") for i, x in enumerate(inputs[1:])]
+        rest = [
+            convert_to_tensor(x, dtype=first.dtype, name=f"inputs_{i + 1}") for i, x in enumerate(inputs[1:])
+        ]
         tensors = [first, *rest]
         with checked("einsum"):
             letters, result = _spelled_out(equation.replace(" ", ""), [x.shape.ndims for x in tensors])
@@ -170,7 +182,10 @@ def _spelled_out(equation: str, ranks: Sequence[int | None]) -> tuple[list[str],
         len(names) == len(ranks), f"{equation!r} is for {len(names)} operands, and {len(ranks)} were given"
     )
     used = "".join(names) + result
-    require(all(a in _LETTERS or a == "." for a in used), f"{equation!r} may have small letters, commas, dots and ->")
+    require(
+        all(a in _LETTERS or a == "." for a in used),
+        f"{equation!r} may have small letters, commas, dots and ->",
+    )
     longest = ""
     for i, (name, rank) in enumerate(zip(names, ranks, strict=True)):
         if "..." in name:
@@ -203,9 +218,13 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
 
 
 def norm(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    tensor: Any,
+    ord: Any = "euclidean",
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
     keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The norm of vectors (`axis` an int, or None for all elements) or of matrices (`axis` a pair).
 
     `ord` is 'euclidean' (of matrices also called 'fro'), 1, 2, np.inf, or any positive number for vectors.
@@ -219,7 +238,9 @@ def norm(
     known = ["euclidean", "fro", 1, 2, np.inf] if is_matrix else ["euclidean", 1, 2, np.inf]
     positive = not is_matrix and isinstance(ord, int | float | np.number) and ord > 0
     if ord not in known and not positive:
-        raise ValueError(f"norm: ord is {ord!r}, and must be one of {known}" + ("" if is_matrix else " or positive"))
+        raise ValueError(
+            f"norm: ord is {ord!r}, and must be one of {known}" + ("" if is_matrix else " or positive")
+        )
     with name_scope(name, "norm", [tensor]):
         x = convert_to_tensor(tensor)
         if ord in ("euclidean", "fro") or (ord == 2 and not is_matrix):
@@ -227,12 +248,20 @@ def norm(
         size = ops.abs(x)
         if is_matrix and ord == 2:
             with checked("norm"):
-                require(x.shape.ndims is not None, "the rank of the tensor must be known for the 2-norm of matrices")
-            axes = [a % x.shape.ndims for a in axis]
-            others = [d for d in range(x.shape.ndims) if d not in axes]
+                require(
+                    x.shape.ndims is not None,
+                    "the rank of the tensor must be known for the 2-norm of matrices",
+                )
+            rank = x.shape.ndims or 0
+            axes = [a % rank for a in axis]
+            others = [d for d in range(rank) if d not in axes]
             values = ops.svd(ops.transpose(x, perm=(*others, *axes)), compute_uv=False)[0]
             largest = reduce_max(values, -1)
-            return ops.expand_dims(ops.expand_dims(largest, axis=min(axes)), axis=max(axes)) if keepdims else largest
+            return (
+                ops.expand_dims(ops.expand_dims(largest, axis=min(axes)), axis=max(axes))
+                if keepdims
+                else largest
+            )
         if is_matrix:
             rows, columns = axis
             summed, over = (rows, columns) if ord == 1 else (columns, rows)
@@ -284,7 +313,7 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
         matrix = convert_to_tensor(matrix, name="matrix")
         with checked("adjoint"):
             require(matrix.shape.ndims is not None, "the rank of the matrix must be known")
-        *batch, rows, columns = range(matrix.shape.ndims)
+        *batch, rows, columns = range(matrix.shape.ndims or 0)
         return _conjugated(ops.transpose(matrix, perm=(*batch, columns, rows)))
 
 
@@ -345,7 +374,10 @@ def lstsq(
         matrix = convert_to_tensor(matrix, name="matrix")
         rhs = convert_to_tensor(rhs, dtype=matrix.dtype, name="rhs")
         with checked("lstsq"):
-            require(matrix.shape.ndims == 2 and matrix.shape.is_fully_defined(), "the shape of a matrix must be known")
+            require(
+                matrix.shape.ndims == 2 and matrix.shape.is_fully_defined(),
+                "the shape of a matrix must be known",
+            )
         rows, columns = matrix.shape.as_list()
         wide = rows < columns
         small = min(rows, columns)
@@ -365,7 +397,7 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
     """Singular values s, and unless `compute_uv` is False U and V, with U diag(s) V^H = tensor.
 
     >>> import staticgraph as sg
-    >>> s, u, v = sg.svd(sg.ones([3, 2]))
+    >>> s, u, v = sg.linalg.svd(sg.ones([3, 2]))
     >>> s.shape.as_list(), u.shape.as_list(), v.shape.as_list()
     ([2], [3, 2], [2, 2])
     """

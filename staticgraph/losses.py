@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.errors import ShapeError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import GraphKeys, add_to_collection, get_collection, name_scope
-from staticgraph.inputs import convert_to_tensor, identity, stop_gradient
+from staticgraph.inputs import convert_to_tensor, stop_gradient
 
 __all__ = [
     "Reduction",
@@ -63,8 +63,9 @@ def compute_weighted_loss(
 ) -> Tensor:  # fmt: skip
     """`losses * weights` reduced to a number, and added to a collection.
 
-    By default the sum is divided by the number of losses whose weight is not zero; 0 where there are none. `weights` is
-    a number, or has the rank of `losses` with each size equal to that of `losses` or one; ShapeError otherwise.
+    By default the sum is divided by the number of losses whose weight is not zero; 0 where there are none.
+    `weights` is a number, or has the rank of `losses` with each size equal to that of `losses` or one;
+    ShapeError otherwise.
     """
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
@@ -86,10 +87,14 @@ def _check_weights(weights: Tensor, losses: Tensor) -> None:
     if given is None or wanted is None or given == ():
         return
     same_rank = len(given) == len(wanted)
-    if not same_rank or any(m not in (1, None) and n not in (m, None) for m, n in zip(given, wanted, strict=True)):
+    if not same_rank or any(
+        m not in (1, None) and n not in (m, None) for m, n in zip(given, wanted, strict=True)
+    ):
         text = f"weights of shape {weights.shape} do not fit losses of shape {losses.shape}"
         made = [("weights", weights.op.where), ("losses", losses.op.where)]
-        raise ShapeError(layout(text, user_frame(), made, "use a number, or the same rank and sizes, or sizes of 1"))
+        raise ShapeError(
+            layout(text, user_frame(), made, "use a number, or the same rank and sizes, or sizes of 1")
+        )
 
 
 def _reduced(weighted: Tensor, losses: Tensor, weights: Tensor, reduction: str) -> Tensor:
@@ -153,7 +158,9 @@ def get_total_loss(
     return ops.add_n(found, name=name)
 
 
-def _pair(labels: Any, predictions: Any, names: tuple[str, str] = ("labels", "predictions")) -> tuple[Tensor, Tensor]:
+def _pair(
+    labels: Any, predictions: Any, names: tuple[str, str] = ("labels", "predictions")
+) -> tuple[Tensor, Tensor]:
     """Both as floating tensors, of compatible shapes: ShapeError otherwise."""
     for value, name in ((labels, names[0]), (predictions, names[1])):
         if value is None:
@@ -163,7 +170,9 @@ def _pair(labels: Any, predictions: Any, names: tuple[str, str] = ("labels", "pr
     first = first if first.dtype is second.dtype else ops.cast(first, dtype=second.dtype)
     if not first.shape.is_compatible_with(second.shape):
         text = f"{names[0]} of shape {first.shape} and {names[1]} of shape {second.shape} must have the same shape"
-        raise ShapeError(layout(text, user_frame(), [(names[0], first.op.where), (names[1], second.op.where)]))
+        raise ShapeError(
+            layout(text, user_frame(), [(names[0], first.op.where), (names[1], second.op.where)])
+        )
     return first, second
 
 
@@ -185,7 +194,9 @@ def cosine_distance(
     labels: Any, predictions: Any, axis: int | None = None, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS, dim: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of one minus the inner products along `axis` of vectors that are of unit length already."""
+    """Weighted mean of one minus the inner products along `axis` of vectors that are of unit length
+    already.
+    """
     axis = dim if axis is None else axis
     if axis is None:
         raise ValueError("cosine_distance() needs an axis")
@@ -211,7 +222,9 @@ def huber_loss(
     labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of half the squared error where the error is below `delta`, and a straight line beyond."""
+    """Weighted mean of half the squared error where the error is below `delta`, and a straight line
+    beyond.
+    """
     with name_scope(scope, "huber_loss", [predictions, labels, weights]) as scope:
         y, p = _pair(labels, predictions)
         error = ops.abs(ops.subtract(p, y))
@@ -225,7 +238,9 @@ def log_loss(
     labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of the cross entropy between labels and predicted probabilities; `epsilon` keeps off log(0)."""
+    """Weighted mean of the cross entropy between labels and predicted probabilities; `epsilon` keeps off
+    log(0).
+    """
     with name_scope(scope, "log_loss", [predictions, labels, weights]) as scope:
         y, p = _pair(labels, predictions)
         positive = ops.multiply(y, ops.log(p + epsilon))
@@ -237,7 +252,8 @@ def mean_pairwise_squared_error(
     labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:  # fmt: skip
-    """For each element of the batch, the mean over pairs i, j of `((p[i] - p[j]) - (y[i] - y[j])) ** 2`; their sum.
+    """For each element of the batch, the mean over pairs i, j of `((p[i] - p[j]) - (y[i] - y[j])) ** 2`;
+    their sum.
 
     `weights` is a number, or one per element of the batch. Elements whose weight is 0 do not count.
     """
@@ -251,7 +267,9 @@ def mean_pairwise_squared_error(
         count = _present(difference, weights, axis=within, keepdims=True)
         squares = ops.reduce_sum(ops.square(difference), axis=within, keepdims=True)
         total = ops.reduce_sum(difference, axis=within, keepdims=True)
-        pairs = ops.div_no_nan(squares, count - 1.0) - ops.div_no_nan(ops.square(total), count * (count - 1.0))
+        pairs = ops.div_no_nan(squares, count - 1.0) - ops.div_no_nan(
+            ops.square(total), count * (count - 1.0)
+        )
         weighted = ops.multiply(2.0 * pairs, weights)
         some = ops.greater(ops.reduce_sum(count), 0.0)
         summed = ops.reduce_sum(weighted)
@@ -279,10 +297,12 @@ def mean_squared_error(
 
 
 def sigmoid_cross_entropy(
-    multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
+    multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0,
+    scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of `sigmoid_cross_entropy_with_logits`; `label_smoothing` moves labels towards one half."""
+    """Weighted mean of `sigmoid_cross_entropy_with_logits`; `label_smoothing` moves labels towards one
+    half.
+    """
     with name_scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]) as scope:
         y, z = _pair(multi_class_labels, logits, ("multi_class_labels", "logits"))
         if label_smoothing > 0:
@@ -295,7 +315,8 @@ def softmax_cross_entropy(
     onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of the cross entropy between `onehot_labels` and `softmax(logits)`, both of shape [batch, classes].
+    """Weighted mean of the cross entropy between `onehot_labels` and `softmax(logits)`, both of shape [batch,
+    classes].
 
     `weights` is a number or has shape [batch]; `label_smoothing` moves labels towards `1 / classes`.
     """
@@ -313,7 +334,9 @@ def sparse_softmax_cross_entropy(
     labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of the cross entropy between classes, integers of shape [batch] or [batch, 1], and logits."""
+    """Weighted mean of the cross entropy between classes, integers of shape [batch] or [batch, 1], and
+    logits.
+    """
     with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as scope:
         z, y = convert_to_tensor(logits), convert_to_tensor(labels)
         ranks = z.shape.ndims, y.shape.ndims

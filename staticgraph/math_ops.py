@@ -1,7 +1,7 @@
 """Functions of corresponding elements, with TensorFlow 1's names.
 
-Where an op has TensorFlow's signature it is the public function itself: the assignments in the middle of this file.
-Their manual is in the docstrings of `staticgraph.compiler.ops`.
+Where an op has TensorFlow's signature it is the public function itself, and its docstring the manual: the
+assignments below.
 """
 
 from __future__ import annotations
@@ -10,16 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import (
-    as_dtype,
-    bfloat16,
-    complex64,
-    complex128,
-    float32,
-    float64,
-    int32,
-    int64,
-)
+from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.arithmetic import absolute as abs
 from staticgraph.compiler.ops.division import div, truediv
@@ -46,21 +37,17 @@ __all__ = [
     "bessel_i1",
     "bessel_i1e",
     "betainc",
-    "bitcast",
-    "cast",
     "ceil",
     "clip_by_value",
     "complex",
     "conj",
     "cos",
     "cosh",
-    "crelu",
     "digamma",
     "div",
     "div_no_nan",
     "divide",
     "divide_no_nan",
-    "elu",
     "equal",
     "erf",
     "erfc",
@@ -81,13 +68,11 @@ __all__ = [
     "is_non_decreasing",
     "is_strictly_increasing",
     "lbeta",
-    "leaky_relu",
     "less",
     "less_equal",
     "lgamma",
     "log",
     "log1p",
-    "log_sigmoid",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -107,34 +92,19 @@ __all__ = [
     "realdiv",
     "reciprocal",
     "reciprocal_no_nan",
-    "relu",
-    "relu6",
     "rint",
     "round",
     "rsqrt",
-    "saturate_cast",
     "scalar_mul",
-    "selu",
-    "sigmoid",
     "sign",
     "sin",
     "sinh",
-    "softplus",
-    "softsign",
     "sqrt",
     "square",
     "squared_difference",
     "subtract",
-    "swish",
     "tan",
     "tanh",
-    "to_bfloat16",
-    "to_complex128",
-    "to_complex64",
-    "to_double",
-    "to_float",
-    "to_int32",
-    "to_int64",
     "truediv",
     "truncatediv",
     "truncatemod",
@@ -159,7 +129,6 @@ complex = ops.complex
 cos = ops.cos
 cosh = ops.cosh
 digamma = ops.digamma
-elu = ops.elu
 equal = ops.equal
 erf = ops.erf
 erfc = ops.erfc
@@ -193,17 +162,11 @@ polygamma = ops.polygamma
 pow = ops.pow
 realdiv = ops.realdiv
 reciprocal = ops.reciprocal
-relu = ops.relu
-relu6 = ops.relu6
 rint = ops.rint
 rsqrt = ops.rsqrt
-selu = ops.selu
-sigmoid = ops.sigmoid
 sign = ops.sign
 sin = ops.sin
 sinh = ops.sinh
-softplus = ops.softplus
-softsign = ops.softsign
 sqrt = ops.sqrt
 square = ops.square
 squared_difference = ops.squared_difference
@@ -253,7 +216,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
     x = convert_to_tensor(x)
     scalar = convert_to_tensor(scalar, x.dtype, name="scalar")
     if scalar.shape.ndims not in (None, 0):
-        raise ValueError(f"scalar_mul needs a single number as its first argument, not one of shape {scalar.shape}")
+        raise ValueError(f"scalar_mul needs a single number first, not a tensor of shape {scalar.shape}")
     return ops.multiply(scalar, x, name=name)
 
 
@@ -281,7 +244,7 @@ def accumulate_n(
     else:
         total = add_n(inputs, name or "AccumulateNV2")
     if tensor_dtype is not None and total.dtype is not as_dtype(tensor_dtype):
-        raise TypeError(f"the tensors are {total.dtype.name}, and tensor_dtype is {as_dtype(tensor_dtype).name}")
+        raise TypeError(f"the tensors are {total.dtype}, and tensor_dtype is {as_dtype(tensor_dtype)}")
     if shape is not None:
         total.shape.assert_is_compatible_with(shape)
     return total
@@ -309,76 +272,6 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         return clipped
 
 
-def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """`x` as numbers of another type; itself where it has that type already.
-
-    Floating numbers become integers by cutting off what follows the point; what is out of range becomes the nearest
-    integer of the type, and NaN becomes 0. Anything but 0 is True. Complex numbers lose their imaginary part.
-
-    >>> import staticgraph as sg
-    >>> sg.cast([1.8, -1.8], sg.int32)
-    <sg.Tensor 'Cast:0' shape=(2,) dtype=int32>
-    """
-    wanted = as_dtype(dtype)
-    with name_scope(name, "Cast", [x]) as scope:
-        x = convert_to_tensor(x, name="x")
-        return x if x.dtype is wanted else ops.cast(x, dtype=wanted, name=scope)
-
-
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """`value` as numbers of another type; what is out of range becomes the smallest or largest one."""
-    wanted = as_dtype(dtype)
-    with name_scope(name, "saturate_cast", [value]) as scope:
-        value = convert_to_tensor(value, name="value")
-        source = value.dtype
-        if not (source.is_floating and wanted.is_integer):  # there, a cast saturates by itself
-            if source.min < wanted.min:
-                value = ops.maximum(value, constant(wanted.min, source, name="min"))
-            if source.max > wanted.max:
-                value = ops.minimum(value, constant(wanted.max, source, name="max"))
-        return cast(value, wanted, name=scope)
-
-
-def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
-    """The bits of `input` read as another type of the same size."""
-    return ops.bitcast(input, type=as_dtype(type), name=name)
-
-
-def to_float(x: Any, name: str = "ToFloat") -> Tensor:
-    """`cast(x, float32)`."""
-    return cast(x, float32, name)
-
-
-def to_double(x: Any, name: str = "ToDouble") -> Tensor:
-    """`cast(x, float64)`."""
-    return cast(x, float64, name)
-
-
-def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
-    """`cast(x, int32)`."""
-    return cast(x, int32, name)
-
-
-def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
-    """`cast(x, int64)`."""
-    return cast(x, int64, name)
-
-
-def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
-    """`cast(x, bfloat16)`."""
-    return cast(x, bfloat16, name)
-
-
-def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
-    """`cast(x, complex64)`."""
-    return cast(x, complex64, name)
-
-
-def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
-    """`cast(x, complex128)`."""
-    return cast(x, complex128, name)
-
-
 def real(input: Any, name: str | None = None) -> Tensor:
     """The real part; a real tensor itself."""
     x = convert_to_tensor(input, name="input")
@@ -398,7 +291,7 @@ def conj(x: Any, name: str | None = None) -> Tensor:
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """The argument of complex numbers, between -pi and pi; zeros for a real tensor, as TensorFlow 1 has it."""
+    """The argument of complex numbers, between -pi and pi; zeros for a real tensor."""
     x = convert_to_tensor(input, name="input")
     return ops.angle(x, name=name) if x.dtype.is_complex else ops.zeros_like(x, name=name)
 
@@ -420,35 +313,6 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
         for coefficient in coeffs[1:]:
             total = coefficient + total * x
         return total
-
-
-def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """x where it is positive, alpha * x elsewhere. Integers are converted to float32."""
-    with name_scope(name, "LeakyRelu", [features]) as scope:
-        features = convert_to_tensor(features, name="features")
-        if features.dtype.is_integer:
-            features = cast(features, float32)
-        return ops.leaky_relu(features, alpha=float(alpha), name=scope)
-
-
-def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
-    """`relu` of x and of -x side by side along `axis`, which becomes twice as large."""
-    with name_scope(name, "CRelu", [features]) as scope:
-        features = convert_to_tensor(features, name="features")
-        return ops.relu(ops.concat([features, -features], axis=axis, name=scope))
-
-
-def swish(features: Any) -> Tensor:
-    """x * sigmoid(x)."""
-    features = convert_to_tensor(features, name="features")
-    return features * ops.sigmoid(features)
-
-
-def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """log(sigmoid(x)), finite for every finite x."""
-    with name_scope(name, "LogSigmoid", [x]) as scope:
-        x = convert_to_tensor(x, name="x")
-        return ops.negative(ops.softplus(-x), name=scope)
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:

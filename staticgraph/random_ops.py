@@ -1,7 +1,7 @@
 """Random tensors, with TensorFlow 1's names and streams: the same seeds give the same numbers.
 
-Every run draws new numbers; a new session begins again. The seeds of an operation follow from `set_random_seed` and
-from its `seed` argument, see `get_seed`.
+Every run draws new numbers; a new session begins again. The seeds of an operation follow from
+`set_random_seed` and from its `seed` argument, see `get_seed`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,14 @@ def random_uniform(
 
 
 def _normal(
-    draw: Any, default: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str | None
+    draw: Any,
+    default: str,
+    shape: Any,
+    mean: Any,
+    stddev: Any,
+    dtype: Any,
+    seed: int | None,
+    name: str | None,
 ) -> Tensor:
     dtype = as_dtype(dtype)
     with name_scope(name, default, [shape, mean, stddev]) as scope:
@@ -165,5 +172,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         size = convert_to_tensor(size, dtype=int32, name="size")
         shape = ops.shape_of(value, out_type=int32, name="Shape")
         limit = shape - size + 1
-        offset = random_uniform(ops.shape_of(shape, out_type=int32, name="Shape"), maxval=size.dtype.max, dtype=int32, seed=seed)
+        offset = random_uniform(
+            ops.shape_of(shape, out_type=int32, name="Shape"), maxval=size.dtype.max, dtype=int32, seed=seed
+        )
         return ops.slice(value, begin=offset % limit, size=size, name="Slice")

@@ -22,9 +22,15 @@ def ancestors(roots: Iterable[Operation]) -> set[Operation]:
 
 
 def source(tensor: Tensor) -> Tensor:
-    """The variable's own tensor where `tensor` is a value read from one, else `tensor`: one name for all reads."""
+    """The variable's own tensor where `tensor` is a value read from one, else `tensor`: one name for all
+    reads.
+    """
     op = tensor.op
-    return op.inputs[0] if op.definition.effect is Effect.READ and op.definition.name == "read_variable" else tensor
+    return (
+        op.inputs[0]
+        if op.definition.effect is Effect.READ and op.definition.name == "read_variable"
+        else tensor
+    )
 
 
 def differentiable_inputs(op: Operation) -> Iterator[int]:
@@ -41,7 +47,9 @@ def differentiable_inputs(op: Operation) -> Iterator[int]:
 
 
 class Uses:
-    """The paths along which a derivative of `ys` flows: the uses of each tensor on them, by `source` tensor."""
+    """The paths along which a derivative of `ys` flows: the uses of each tensor on them, by `source`
+    tensor.
+    """
 
     def __init__(self, ys: Iterable[Tensor], stop: Iterable[Tensor] = ()) -> None:
         stopped = {source(t) for t in stop}
@@ -75,7 +83,9 @@ class Uses:
 
 
 def path(x: Tensor, ys: Iterable[Tensor]) -> list[tuple[Tensor, Operation]]:
-    """A shortest way from `x` to one of `ys`, differentiable or not: each tensor with the operation that takes it."""
+    """A shortest way from `x` to one of `ys`, differentiable or not: each tensor with the operation that
+    takes it.
+    """
     start = source(x)
     taken_by: dict[Tensor, tuple[Operation, Tensor] | None] = {source(y): None for y in ys}
     queue = list(taken_by)

@@ -69,7 +69,7 @@ def reduce_mean(
     input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
     reduction_indices: Any = None, keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of the elements along `axis`, see `reduce_sum`. The mean of integers is rounded towards zero."""
+    """The mean of the elements along `axis`, see `reduce_sum`. That of integers is rounded towards zero."""
     return _reduce(ops.reduce_mean, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -142,7 +142,9 @@ def reduce_logsumexp(
         return ops.add(summed, shift, name=scope)
 
 
-def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_variance(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """The mean of squared differences from the mean along `axis`, see `reduce_sum`."""
     with name_scope(name, "reduce_variance", [input_tensor]):
         x = convert_to_tensor(input_tensor)
@@ -150,7 +152,9 @@ def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False,
         return reduce_mean(ops.square(differences), axis, keepdims=keepdims)
 
 
-def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_std(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """The standard deviation along `axis`: the square root of `reduce_variance`."""
     with name_scope(name, "reduce_std", [input_tensor]):
         return ops.sqrt(reduce_variance(input_tensor, axis, keepdims))

@@ -1,4 +1,6 @@
-"""Variables shared by name: `get_variable` makes a variable once and finds it again inside `variable_scope`."""
+"""Variables shared by name: `get_variable` makes a variable once and finds it again inside
+`variable_scope`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ __all__ = [
 
 
 class _Reuse(enum.Enum):
-    """Whether `get_variable` may find a variable that exists, besides True (it must) and False (it must not)."""
+    """Whether `get_variable` may find a variable that exists, besides True (it must) and False (it must
+    not).
+    """
 
     AUTO_REUSE = 1
 
@@ -60,7 +64,9 @@ class _Store:
         return candidate
 
     def close(self, name: str) -> None:
-        """Let default names inside the scope `name` begin anew, so that entering it again finds the same names."""
+        """Let default names inside the scope `name` begin anew, so that entering it again finds the same
+        names.
+        """
         for key in self.opened:
             if key.startswith(f"{name}/"):
                 self.opened[key] = 0
@@ -79,8 +85,8 @@ def _store(graph: Graph | None = None) -> _Store:
 class VariableScope:
     """A prefix of variables' names, whether they are reused, and defaults for `get_variable`.
 
-    Given by `with variable_scope(name) as scope` and `get_variable_scope()`; passing it to `variable_scope` enters the
-    same scope again from anywhere.
+    Given by `with variable_scope(name) as scope` and `get_variable_scope()`; passing it to `variable_scope`
+    enters the same scope again from anywhere.
     """
 
     def __init__(
@@ -170,7 +176,12 @@ class VariableScope:
         given = options["initializer"]
         if dtype is None and (callable(given) or given is None):
             dtype = self.dtype
-        arguments = {"name": full_name, "shape": shape, "dtype": None if dtype is None else as_dtype(dtype), **options}
+        arguments = {
+            "name": full_name,
+            "shape": shape,
+            "dtype": None if dtype is None else as_dtype(dtype),
+            **options,
+        }
         with name_scope(None):  # names of variables do not depend on name scopes
             if getter is None:
                 return _find_or_make(**arguments)
@@ -226,7 +237,14 @@ def _find_or_make(
         )
     initial, made_dtype = _initial(name, wanted, dtype, initializer)
     variable = Variable(
-        initial, trainable, collections, validate_shape, caching_device, name, dtype=made_dtype, constraint=constraint
+        initial,
+        trainable,
+        collections,
+        validate_shape,
+        caching_device,
+        name,
+        dtype=made_dtype,
+        constraint=constraint,
     )
     store.variables[name] = variable
     if regularizer is not None and regularizer is not no_regularizer:
@@ -240,14 +258,18 @@ def _find_or_make(
 def _checked(found: Variable, shape: TensorShape, dtype: Any) -> Variable:
     place: Sequence[tuple[str, Provenance | None]] = [("it", found.where)]
     if not shape.is_compatible_with(found.shape):
-        raise ValueError(layout(f"variable {found.op.name} has shape {found.shape}, not {shape}", user_frame(), place))
+        raise ValueError(
+            layout(f"variable {found.op.name} has shape {found.shape}, not {shape}", user_frame(), place)
+        )
     if dtype is not None and as_dtype(dtype) is not found.dtype:
         text = f"variable {found.op.name} has dtype {found.dtype}, not {as_dtype(dtype)}"
         raise ValueError(layout(text, user_frame(), place))
     return found
 
 
-def _initial(name: str, shape: TensorShape, dtype: DType | None, initializer: Any) -> tuple[Any, DType | None]:
+def _initial(
+    name: str, shape: TensorShape, dtype: DType | None, initializer: Any
+) -> tuple[Any, DType | None]:
     """What a Variable takes as initial value, and the dtype to convert it to."""
     if initializer is None:
         assert dtype is not None
@@ -260,7 +282,9 @@ def _initial(name: str, shape: TensorShape, dtype: DType | None, initializer: An
             raise ValueError(layout(text, user_frame()))
         value = convert_to_tensor(initializer).dtype if dtype is not None else None
         if value is not None and value is not dtype:
-            raise ValueError(layout(f"variable {name}: the initializer is {value} and dtype is {dtype}", user_frame()))
+            raise ValueError(
+                layout(f"variable {name}: the initializer is {value} and dtype is {dtype}", user_frame())
+            )
         return initializer, dtype
     if inspect.isclass(initializer):
         initializer = initializer()
@@ -302,10 +326,11 @@ def get_variable(
 ) -> Variable:
     """The variable `name` of the open variable scope, made where it does not exist.
 
-    What is not given comes from the scope: dtype (float32), initializer (`glorot_uniform` for floats, zeros for
-    integers and bool), regularizer, constraint. An `initializer` is a function of shape and dtype, or a value, and
-    then no shape is given. What `regularizer(variable)` returns goes to the collection REGULARIZATION_LOSSES.
-    ValueError where the variable exists and the scope does not reuse, or the other way round, or shape or dtype differ.
+    What is not given comes from the scope: dtype (float32), initializer (`glorot_uniform` for floats, zeros
+    for integers and bool), regularizer, constraint. An `initializer` is a function of shape and dtype, or a
+    value, and then no shape is given. What `regularizer(variable)` returns goes to the collection
+    REGULARIZATION_LOSSES. ValueError where the variable exists and the scope does not reuse, or the other way
+    round, or shape or dtype differ.
 
     >>> import staticgraph as sg
     >>> def weights():
@@ -316,22 +341,23 @@ def get_variable(
     """
     return get_variable_scope().get_variable(
         name, shape, dtype, initializer=initializer, regularizer=regularizer, trainable=trainable,
-        collections=collections, caching_device=caching_device, partitioner=partitioner, validate_shape=validate_shape,
-        use_resource=use_resource, custom_getter=custom_getter, constraint=constraint,
-        synchronization=synchronization, aggregation=aggregation,
+        collections=collections, caching_device=caching_device, partitioner=partitioner,
+        validate_shape=validate_shape, use_resource=use_resource, custom_getter=custom_getter,
+        constraint=constraint, synchronization=synchronization, aggregation=aggregation,
     )  # fmt: skip
 
 
 def get_local_variable(
     name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
     trainable: bool = False, collections: Any = None, caching_device: Any = None, partitioner: Any = None,
-    validate_shape: bool = True, use_resource: bool | None = None, custom_getter: Any = None, constraint: Any = None,
-    synchronization: Any = None, aggregation: Any = None,
+    validate_shape: bool = True, use_resource: bool | None = None, custom_getter: Any = None,
+    constraint: Any = None, synchronization: Any = None, aggregation: Any = None,
 ) -> Variable:  # fmt: skip
     """`get_variable` for a variable that is neither trained nor saved."""
     return get_variable(
-        name, shape, dtype, initializer, regularizer, False, [*(collections or ()), GraphKeys.LOCAL_VARIABLES],
-        caching_device, partitioner, validate_shape, use_resource, custom_getter, constraint,
+        name, shape, dtype, initializer, regularizer, False,
+        [*(collections or ()), GraphKeys.LOCAL_VARIABLES], caching_device, partitioner, validate_shape,
+        use_resource, custom_getter, constraint,
     )  # fmt: skip
 
 
@@ -339,12 +365,13 @@ def no_regularizer(_: Any) -> None:
     """As a regularizer: none, even where the scope has one."""
 
 
-class variable_scope:  # noqa: N801 - TF1's name
+class variable_scope:
     """Context in which `get_variable` prefixes names, reuses variables, and takes defaults.
 
-    `name_or_scope` is a name inside the open scope, or a `VariableScope` to enter again; with None, `default_name` is
-    made unique. `reuse`: True finds variables only, `sg.AUTO_REUSE` finds or makes them; inner scopes inherit it. The
-    name is opened as a name scope as well, unless `auxiliary_name_scope` is False.
+    `name_or_scope` is a name inside the open scope, or a `VariableScope` to enter again; with None,
+    `default_name` is made unique. `reuse`: True finds variables only, `sg.AUTO_REUSE` finds or makes them;
+    inner scopes inherit it. The name is opened as a name scope as well, unless `auxiliary_name_scope` is
+    False.
 
     >>> import staticgraph as sg
     >>> with sg.variable_scope("net") as scope:
@@ -373,7 +400,9 @@ class variable_scope:  # noqa: N801 - TF1's name
         if name_or_scope is None and default_name is None:
             raise TypeError("variable_scope(): give a name_or_scope or a default_name")
         if name_or_scope is None and reuse is True:
-            raise ValueError("variable_scope(None, default_name, reuse=True): a new name has nothing to reuse")
+            raise ValueError(
+                "variable_scope(None, default_name, reuse=True): a new name has nothing to reuse"
+            )
         if not isinstance(name_or_scope, str | VariableScope | None):
             raise TypeError(f"variable_scope(): {name_or_scope!r} is neither a name nor a VariableScope")
         if reuse not in (None, True, False, AUTO_REUSE):
@@ -417,7 +446,11 @@ class variable_scope:  # noqa: N801 - TF1's name
         if isinstance(target, VariableScope):
             base, name, reuse = target, target.name, target.reuse if self._reuse is None else self._reuse
         else:
-            base, name, reuse = outer, f"{outer.name}/{target}" if outer.name else target, self._reuse or outer.reuse
+            base, name, reuse = (
+                outer,
+                f"{outer.name}/{target}" if outer.name else target,
+                self._reuse or outer.reuse,
+            )
             name = name if target else outer.name
         if (getter := changes.get("custom_getter")) is not None and base.custom_getter is not None:
             changes["custom_getter"] = _nested(getter, base.custom_getter)

@@ -23,12 +23,12 @@ __all__ = ["Variable"]
 class Variable(Operators):
     """A tensor that a session keeps, and that `assign` and optimizers change.
 
-    `initial_value`: a tensor, an array, or a function without arguments that makes one. The variable has no value in
-    a session before `global_variables_initializer()` (or its own `initializer`) ran there. An operation that uses a
-    variable sees the assignments of the same run that were built before that operation.
+    `initial_value`: a tensor, an array, or a function without arguments that makes one. The variable has no
+    value in a session before `global_variables_initializer()` (or its own `initializer`) ran there. An
+    operation that uses a variable sees the assignments of the same run that were built before that operation.
 
-    `dtype` converts the initial value; `validate_shape=False` leaves the shape open. ValueError without an initial
-    value, or where its shape is not fully known.
+    `dtype` converts the initial value; `validate_shape=False` leaves the shape open. ValueError without an
+    initial value, or where its shape is not fully known.
 
     >>> import staticgraph as sg
     >>> w = sg.Variable([1.0, 2.0], name="w")
@@ -81,7 +81,9 @@ class Variable(Operators):
             else:
                 initial = convert_to_tensor(initial_value, dtype, name="initial_value")
             self._initial_value: Tensor = initial
-            self._handle: Tensor = ops.variable(dtype=initial.dtype, shape=self._shape(initial, shape), name=scope)
+            self._handle: Tensor = ops.variable(
+                dtype=initial.dtype, shape=self._shape(initial, shape), name=scope
+            )
             assigned = ops.assign(self._handle, initial, validate_shape=self._validate_shape, name="Assign")
             self._initializer: Operation = assigned.op
             self._read: Tensor = ops.read_variable(self._handle, name="read")
@@ -99,7 +101,9 @@ class Variable(Operators):
                 )
             )
         with checked("Variable"):
-            return merge(initial.type.shape, as_shape(shape), "the shape of the initial value and the one asked for:")
+            return merge(
+                initial.type.shape, as_shape(shape), "the shape of the initial value and the one asked for:"
+            )
 
     # What it is
 
@@ -182,7 +186,9 @@ class Variable(Operators):
         return ops.read_variable(self._handle, name="read")
 
     def initialized_value(self) -> Tensor:
-        """The value, or the initial value where the variable has none yet: for initial values of other variables."""
+        """The value, or the initial value where the variable has none yet: for initial values of other
+        variables.
+        """
         return ops.initialized_value(self._handle, self._initial_value)
 
     def eval(self, session: Any = None) -> Any:
@@ -195,52 +201,74 @@ class Variable(Operators):
 
     # Changing it
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """An operation's output: the new value. With `read_value=False`, the operation itself."""
         made = ops.assign(self._handle, value, validate_shape=self._validate_shape, name=name)
         return made if read_value else made.op
 
-    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Add `delta`; the output is the new value."""
         made = ops.assign_add(self._handle, delta, name=name)
         return made if read_value else made.op
 
-    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Subtract `delta`; the output is the new value."""
         made = ops.assign_sub(self._handle, delta, name=name)
         return made if read_value else made.op
 
-    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+    def scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
         """Replace the rows `sparse_delta.indices` by `sparse_delta.values`."""
         return self._scatter(ops.scatter_update, sparse_delta, name)
 
-    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+    def scatter_add(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
         """Add to rows; a row that occurs twice is added to twice."""
         return self._scatter(ops.scatter_add, sparse_delta, name)
 
-    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+    def scatter_sub(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
         """Subtract from rows."""
         return self._scatter(ops.scatter_sub, sparse_delta, name)
 
-    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+    def scatter_mul(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
         """Multiply rows."""
         return self._scatter(ops.scatter_mul, sparse_delta, name)
 
-    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+    def scatter_div(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
         """Divide rows."""
         return self._scatter(ops.scatter_div, sparse_delta, name)
 
-    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+    def scatter_max(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
         """Replace elements of rows by the larger ones."""
         return self._scatter(ops.scatter_max, sparse_delta, name)
 
-    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+    def scatter_min(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
         """Replace elements of rows by the smaller ones."""
         return self._scatter(ops.scatter_min, sparse_delta, name)
 
     def _scatter(self, op: Any, delta: Any, name: str | None) -> Tensor:
         if not isinstance(delta, IndexedSlices):
-            raise TypeError(layout(f"{op.name}: sparse_delta must be IndexedSlices, not {delta!r}", user_frame()))
+            raise TypeError(
+                layout(f"{op.name}: sparse_delta must be IndexedSlices, not {delta!r}", user_frame())
+            )
         return op(self._handle, delta.indices, delta.values, name=name)
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:

@@ -63,7 +63,7 @@ class _Walk:
     def run(self, ys: Sequence[Value]) -> None:
         nodes = self._between(ys)
         for node in reversed(nodes):
-            gs = tuple(self.received.get(v) for v in node.outputs)
+            gs = tuple(None if v in self.stops else self.received.get(v) for v in node.outputs)
             if any(g is not None for g in gs):
                 with self.build.at(node.where):
                     self._propagate(node, gs)

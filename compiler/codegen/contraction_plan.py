@@ -16,8 +16,8 @@ from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 
 _BLOCK_BYTES = 2048  # of one column of a block of b
-# Of a block of b, by number of registers: each tile of rows reads it all. Tiles in 32 registers have so many rows that
-# a shared cache is fast enough; those in 16 want it in the second-level cache.
+# Of a block of b, by number of registers: each tile of rows reads it all. Tiles in 32 registers have so many
+# rows that a shared cache is fast enough; those in 16 want it in the second-level cache.
 _CACHED_BYTES = {32: 2 * 1024 * 1024, 16: 256 * 1024}
 _PACKED_BYTES = 96 * 1024  # a smaller b is read as it lies
 _REUSED = 8  # fewer tiles of rows than this do not pay for packing b

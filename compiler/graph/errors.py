@@ -94,8 +94,8 @@ class InvalidFileError(DataLossError, ValueError):
     """A file is not what it should be: truncated, edited, or of another kind."""
 
 
-class SaveError(OpError, OSError):
-    """A file could not be written; what was there before is untouched."""
+class SaveError(OpError, OSError, ValueError):
+    """Something could not be saved; the file that was there before is untouched."""
 
 
 class RuleError(Exception):

@@ -5,12 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
-from staticgraph.compiler.graph.errors import DtypeError, FinalizedError, GraphError, RuleError, layout
+from staticgraph.compiler.graph.errors import DtypeError, FinalizedError, RuleError, layout
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.naming import Names, check_op_name
 from staticgraph.compiler.graph.opdef import OpDef, recording
@@ -18,6 +16,10 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import Call, bind_call
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 class Graph:
@@ -59,7 +61,7 @@ class Graph:
                 shown = call_text(op, values)
                 made_by = [(n, t.op.where) for n, t in _tensors(op, values)]
                 raise error.kind(layout(f"{shown}: {error.what}", where, made_by, error.hint)) from None
-            except (GraphError, TypeError, ValueError):
+            except BaseException:
                 self._rollback(mark, names)
                 raise
         if len(made.outputs) == 1:
@@ -71,9 +73,13 @@ class Graph:
             self, op, name, call.inputs, call.operands, call.attrs, call.infer(), self._control_inputs(),
             self._scoped.device, where, len(self._operations),
         )  # fmt: skip
-        self._operations.append(operation)
-        self._by_name[name] = operation
+        self.adopt(operation)
         return operation
+
+    def adopt(self, operation: Operation) -> None:
+        """Append an operation made for this graph, by `record` or by `restore`; its name and its id are the next."""
+        self._operations.append(operation)
+        self._by_name[operation.name] = operation
 
     def _op_name(self, name: str) -> str:
         if name.endswith("/"):  # a scope's own name: used as it is
@@ -126,6 +132,10 @@ class Graph:
             raise KeyError(f"the graph has no operation {name!r}{hint}")
         return self._by_name[name]
 
+    def has_operation(self, name: str) -> bool:
+        """Whether there is an operation of that name."""
+        return name in self._by_name
+
     def get_tensor_by_name(self, name: str) -> Tensor:
         """The tensor `operation:index`. KeyError where there is none, ValueError where the form is another."""
         if not isinstance(name, str):
@@ -164,6 +174,8 @@ class Graph:
 
         Control dependencies are edges with `tensor=None`.
         """
+        import networkx as nx  # takes longer to import than all the rest, and few programs need it
+
         out = nx.MultiDiGraph()
         for op in self._operations:
             out.add_node(op.name, op=op)

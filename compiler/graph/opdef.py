@@ -33,6 +33,7 @@ class Effect(Enum):
     READ = "read"  # the present value of a variable
     WRITE = "write"  # a new value for the variable that is the first input; a pure function of old value and inputs
     HOST = "host"  # calls back into Python
+    MARK = "mark"  # a place in the graph that must not merge with others, whatever its value
 
 
 class Kind(Enum):
@@ -133,7 +134,9 @@ class OpDef:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        return self.doc
+        from inspect import cleandoc
+
+        return cleandoc(self.doc)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -154,6 +157,18 @@ def register(op: OpDef) -> OpDef:
     if op.primitive is not None:
         PRIMITIVE_OPS[op.primitive] = op
     return op
+
+
+class _Namespace:
+    """Every op by name, looked up when it is used: op definitions refer to each other through it."""
+
+    def __getattr__(self, name: str) -> OpDef:
+        if name in OPS:
+            return OPS[name]
+        raise AttributeError(f"there is no op {name}")
+
+
+ops = _Namespace()
 
 
 def method(name: str) -> Callable[[Any], Any]:

@@ -50,7 +50,12 @@ class Provenance:
     @property
     def text(self) -> str:
         """The source line, stripped; empty where the file is not at hand."""
-        return linecache.getline(self.file, self.line).strip()
+        return self._source.strip()
+
+    @property
+    def _source(self) -> str:
+        """The source line. A loaded file names a source, which must not make us read one of that name here."""
+        return "" if self.code is None else linecache.getline(self.file, self.line)
 
     @property
     def short(self) -> str:
@@ -60,7 +65,7 @@ class Provenance:
     def __str__(self) -> str:
         line, end, column, end_column = self.position
         out = f"  {self.short}, in {self.function}"
-        text = linecache.getline(self.file, line).rstrip("\n")
+        text = self._source.rstrip("\n")
         if text.strip():
             out += f"\n    {line} | {text}"
             if line == end and end_column > column:

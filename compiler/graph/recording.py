@@ -1,4 +1,4 @@
-"""How a call of an op becomes an operation of the user's graph: conversion of arguments, dtypes, static values."""
+"""How a call of an op becomes an operation of the user's graph: conversion of arguments, dtypes, types of results."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS, OPS, OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 
 
@@ -158,7 +159,7 @@ def check_representable(value: Any, array: np.ndarray, dtype: DType) -> None:
     """Python numbers must be of the tensor's kind; arrays are cast, as TF1 does, but not floats to integers."""
     kind, name = array.dtype.kind, dtype.name
     fits = {
-        "float": kind in "fiub" and not (kind == "b"),
+        "float": kind in "fiub" and kind != "b",
         "complex": kind in "cfiu",
         "int": kind in "iu",
         "uint": kind in "iu",
@@ -169,56 +170,3 @@ def check_representable(value: Any, array: np.ndarray, dtype: DType) -> None:
     if dtype.is_integer and array.size and kind in "iu":
         low, high = array.min(), array.max()
         require(low >= dtype.min and high <= dtype.max, f"{value!r} does not fit into {name}", kind=DtypeError)
-
-
-def static_value(tensor: Tensor, partial: bool = False) -> Any:
-    """What is known of a tensor's value while the graph is built: plain numbers and tuples, or None.
-
-    With `partial`, a vector may come back as a tuple in which None stands for entries that depend on what is fed.
-    """
-    value = _static(tensor, {})
-    if value is None:
-        shape = tensor.type.shape
-        return (None,) * shape[0] if partial and shape is not None and len(shape) == 1 and shape[0] is not None else None
-    if isinstance(value, tuple) and None in value and not partial:
-        return None
-    return plain(value)
-
-
-def _static(tensor: Tensor, memo: dict[Tensor, Any]) -> Any:
-    """An array, a tuple of ints and Nones, or None. Works through the few ops that shapes are computed with."""
-    if tensor in memo:
-        return memo[tensor]
-    memo[tensor] = None
-    op = tensor.op
-    definition = op.definition
-    if definition.name == "constant":
-        found: Any = op.attrs["value"].array
-    elif definition.static is not None or (definition.reference is not None and definition.effect.value == "pure"):
-        found = _static_op(op, tensor.value_index, memo)
-    else:
-        found = None
-    memo[tensor] = found
-    return found
-
-
-def _static_op(op: Any, index: int, memo: dict[Tensor, Any]) -> Any:
-    definition = op.definition
-    attrs = dict(op.attrs)
-    for param, operand in op.operands.items():
-        value = _static(operand, memo)
-        if value is None or (definition.static is None and isinstance(value, tuple) and None in value):
-            return None
-        attrs[param] = plain(value)
-    attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
-    values = [_static(t, memo) for t in op.inputs]
-    if definition.static is not None:
-        found = definition.static([t.type for t in op.inputs], values, **attrs)
-        return found[index] if found is not None and len(op.outputs) > 1 else found
-    if any(v is None or (isinstance(v, tuple) and None in v) for v in values) or not values:
-        return None
-    if any(np.size(v) > 1024 for v in values):
-        return None
-    with np.errstate(all="ignore"):
-        made = definition.reference(*(np.asarray(v) for v in values), **attrs)
-    return np.asarray(made[index] if isinstance(made, tuple) else made)

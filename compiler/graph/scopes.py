@@ -12,11 +12,10 @@ from staticgraph.compiler.graph.opdef import recorder_of, recording
 
 @contextmanager
 def scope(name: str, *values: Any) -> Iterator[str | None]:
-    """Context in which ops on `values` are named below `name`. Yields the name for the op that gives the result.
+    """Context in which ops on `values` are named below `name`; yields the name for the one with the result.
 
-    >>> from staticgraph.compiler import ops
     >>> with scope("mean_of_two") as name:
-    ...     y = ops.multiply(ops.constant(2.0) + 3.0, 0.5, name=name)
+    ...     y = sg.multiply(sg.constant(2.0) + 3.0, 0.5, name=name)
     >>> y.name, y.op.inputs[0].name
     ('mean_of_two:0', 'mean_of_two/add:0')
     """

@@ -92,7 +92,7 @@ def compatible(a: Shape | None, b: Shape | None) -> bool:
 
 def normalize_axis(axis: int, rank: int, name: str = "axis") -> int:
     """`axis` counted from the front; an error where it is out of range."""
-    require(-rank <= axis < max(rank, 1), f"{name} {axis} is out of range for a tensor of rank {rank}")
+    require(-rank <= axis < rank, f"{name} {axis} is out of range for a tensor of rank {rank}")
     return axis + rank if axis < 0 else axis
 
 

@@ -25,7 +25,6 @@ from itertools import permutations
 
 from staticgraph.compiler.graph.dtypes import DType, float32, float64
 from staticgraph.compiler.kernel.expr import (
-    Const,
     Expr,
     Index,
     Load,
@@ -36,6 +35,7 @@ from staticgraph.compiler.kernel.expr import (
     substitute,
     walk,
 )
+from staticgraph.compiler.kernel.index import Affine, affine
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 
 _FEW = 6  # fewer rows than this do not fill the registers
@@ -89,52 +89,16 @@ class Contraction:
         return n
 
 
-def affine(expr: Expr) -> tuple[int, dict[Index, int]] | None:
-    """`expr` as constant plus coefficients of indices; None if it is anything else.
-
-    >>> from staticgraph.compiler.kernel.scalar import cast
-    >>> i = Index("i", 4)
-    >>> affine(3 * i + 1 + i) == (1, {i: 4}), affine(i * i)
-    (True, None)
-    """
-    match expr:
-        case Const(value):
-            return int(value), {}
-        case Index():
-            return 0, {expr: 1}
-        case Scalar("neg", (x,)):
-            return _scaled(affine(x), -1)
-        case Scalar("cast", (x,), dtype) if dtype.is_integer and x.dtype.is_integer:
-            return affine(x)
-        case Scalar("add" | "sub" as op, (x, y)):
-            left, right = affine(x), _scaled(affine(y), 1 if op == "add" else -1)
-            if left is None or right is None:
-                return None
-            steps = dict(left[1])
-            for index, step in right[1].items():
-                steps[index] = steps.get(index, 0) + step
-            return left[0] + right[0], steps
-        case Scalar("mul", (Const(value), x) | (x, Const(value))):
-            return _scaled(affine(x), int(value))
-    return None
-
-
-def _scaled(form: tuple[int, dict[Index, int]] | None, by: int) -> tuple[int, dict[Index, int]] | None:
-    return form and (form[0] * by, {index: step * by for index, step in form[1].items()})
-
-
 def access(buffer: str, at: tuple[Expr, ...], buffers: Mapping[str, Buffer]) -> Access | None:
     """The flat form of `buffer[at]`; None if a position is not affine."""
-    offset, steps = 0, dict[Index, int]()
+    flat = Affine()
     for position, stride in zip(at, buffers[buffer].strides, strict=True):
         form = affine(position)
         if form is None:
             return None
-        offset += form[0] * stride
-        for index, step in form[1].items():
-            steps[index] = steps.get(index, 0) + step * stride
-    moving = {index: step for index, step in steps.items() if step and index.extent != 1}
-    return Access(buffer, buffers[buffer].dtype, offset, moving)
+        flat += form.times(stride)
+    moving = {i: step for i, step in flat.terms.items() if isinstance(i, Index) and i.extent != 1}
+    return Access(buffer, buffers[buffer].dtype, flat.constant, moving)
 
 
 def analyse(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from staticgraph.compiler.graph.builder import number
@@ -94,7 +96,7 @@ class _Puller:
             return Const(constant, value.dtype)
         return Load(self.input(value), tuple(simplify_index(e) for e in at), value.dtype)
 
-    def _reader(self, value: Value) -> object:
+    def _reader(self, value: Value) -> Callable[[Position], Expr]:
         return lambda at: self._load(value, at)
 
     def input(self, value: Value) -> str:
@@ -117,12 +119,17 @@ class _Puller:
         return name
 
 
-def updates_in_place(group: Group, old: Value) -> bool:
-    """Whether the root may overwrite `old`: each element of it is read only where the same element is written."""
+def updates_in_place(group: Group, old: Value, base: Callable[[Value], Value]) -> bool:
+    """Whether the root may overwrite `old`: each element of it is read only where the same element is written.
+
+    `base(value)`: the value whose buffer holds `value`; `old` itself where that is `old` in another shape.
+    """
     if group.root.op.element is None or old.type != group.root.outputs[0].type:
         return False
     work = build_kernel(group)
     assert isinstance(work.work, Loops)
+    if any(base(v) is old and v is not old for v in work.values):
+        return False  # read at positions that cannot be compared
     name = next((f"b{i}" for i, v in enumerate(work.values) if v is old), None)
     if name is None:
         return True

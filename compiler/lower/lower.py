@@ -89,7 +89,9 @@ class _Lowering:
 
     def _in_place(self) -> frozenset[int]:
         """The results that overwrite the variable whose new value they are."""
-        found = set()
+        found: set[int] = set()
+        if any(is_host(g.root) for g in self.groups):
+            return frozenset()  # a host call may fail, and then all variables must be as they were
         home = {g.root.outputs[0]: i for i, g in enumerate(self.groups) if len(g.root.outputs) == 1}
         last_read: dict[Value, int] = {}
         for i, group in enumerate(self.groups):
@@ -101,7 +103,7 @@ class _Lowering:
             at = home.get(value)
             if at is None or value in claimed or last_read.get(old, -1) > at:
                 continue
-            if updates_in_place(self.groups[at], old):
+            if updates_in_place(self.groups[at], old, self._base):
                 claimed.add(value)
                 found.add(result)
         return frozenset(found)

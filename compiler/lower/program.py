@@ -92,6 +92,11 @@ class Program:
     def slots(self) -> int:
         return self.first_result + len(self.results)
 
+    @property
+    def host_calls(self) -> list[HostCall]:
+        """Where the native code calls back into Python."""
+        return [i for i in self.instructions if isinstance(i, HostCall)]
+
 
 def padded(size: int) -> int:
     """`size` bytes rounded up to the alignment of buffers."""

@@ -1,4 +1,4 @@
-"""Activation functions. Their bodies are free of branches and of overflow: `exp` is only taken where it is at most 1."""
+"""Activation functions. Without branches, and without overflow: `exp` is only taken of negative numbers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, REAL
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.kinds import elementwise
@@ -77,7 +78,7 @@ def selu(features: Any) -> Any:
 
 @elementwise(
     tf="Softplus", numpy=lambda x: np.logaddexp(x, x.dtype.type(0)), dtypes=FLOATING, samples=reals(-6, 6),
-    grad=lambda g, y, x: (g * sigmoid(x),),
+    grad=lambda g, y, x: (g * ops.sigmoid(x),),
 )  # fmt: skip
 def softplus(features: Any) -> Any:
     """log(1 + exp(x)), finite for every finite x."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC, REAL, SIGNED, DType
-from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.complex_numbers import complex_abs, holomorphic
@@ -50,7 +50,7 @@ def multiply(x: Any, y: Any) -> Any:
 
 @elementwise(
     tf="MulNoNan", numpy=lambda x, y: np.where(y == 0, np.zeros_like(y), x * y), dtypes=FLOATING,
-    samples=reals(), grad=lambda g, y, a, b: (multiply_no_nan(g, b), multiply_no_nan(a, g)),
+    samples=reals(), grad=lambda g, y, a, b: (ops.multiply_no_nan(g, b), ops.multiply_no_nan(a, g)),
 )  # fmt: skip
 def multiply_no_nan(x: Any, y: Any) -> Any:
     """x * y, and 0 where y is 0 even if x is infinite or NaN."""
@@ -75,7 +75,7 @@ def _summands(*types: TensorType) -> DType:
 
 @elementwise(
     tf="AddN", numpy=lambda *inputs: reduce(np.add, inputs), result=_summands, dtypes=NUMERIC,
-    samples=[Sample(real(2, 3), real(2, 3), real(2, 3)), Sample(real(), real()), Sample(real(5)), Sample(real(0), real(0))],
+    samples=[Sample(*[real(2, 3)] * 3), Sample(real(), real()), Sample(real(5)), Sample(real(0), real(0))],
     grad=lambda g, y, *inputs: (g,) * len(inputs),
 )  # fmt: skip
 def add_n(*inputs: Any) -> Any:
@@ -93,8 +93,9 @@ def negative(x: Any) -> Any:
 
 
 @elementwise(
-    tf="Abs", numpy=np.abs, dtypes=REAL, primitive="abs", samples=reals(), grad=lambda g, y, x: (g * sign(x),)
-)
+    tf="Abs", numpy=np.abs, dtypes=REAL, primitive="abs", samples=reals(),
+    grad=lambda g, y, x: (g * ops.sign(x),),
+)  # fmt: skip
 def abs_(x: Any) -> Any:
     """The absolute value of real numbers. Its gradient at 0 is 0."""
     return scalar.abs(x)

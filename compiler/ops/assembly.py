@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import ANY, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
@@ -28,7 +27,9 @@ def _concat_type(*values: TensorType, axis: int) -> TensorType:
         return TensorType(values[0].dtype, None)
     rank = len(known[0])
     require(rank > 0, "numbers cannot be joined along an axis", hint="use stack to make a vector of them")
-    require(all(len(s) == rank for s in known), f"the ranks differ: {' and '.join(shape_text(s) for s in known)}")
+    require(
+        all(len(s) == rank for s in known), f"the ranks differ: {' and '.join(shape_text(s) for s in known)}"
+    )
     axis = normalize_axis(axis, rank)
     rest: Any = known[0][:axis] + known[0][axis + 1 :]
     for s in known:
@@ -44,7 +45,9 @@ def _concat_static(types: list[TensorType], values: list[Any], axis: int) -> Any
         return np.concatenate(values, axis)
     if any(t.rank != 1 or t.shape == (None,) for t in types):
         return None
-    parts = [(None,) * t.static_shape[0] if v is None else tuple(v) for t, v in zip(types, values, strict=True)]
+    parts = [
+        (None,) * t.static_shape[0] if v is None else tuple(v) for t, v in zip(types, values, strict=True)
+    ]
     return tuple(n for part in parts for n in part)
 
 
@@ -54,11 +57,21 @@ def _concat_grad(g: Any, y: Any, *values: Any, axis: int) -> Any:
 
 
 @assembly(
-    tf="ConcatV2", type=_concat_type, numpy=lambda *values, axis: np.concatenate(values, axis), operands=("axis",),
-    dtypes=ANY, static=_concat_static, grad=_concat_grad,
-    samples=[Sample(real(2, 3), real(2, 4), axis=1), Sample(real(2), real(3), real(1), axis=0),
-             Sample(real(2, 1, 3), real(2, 2, 3), axis=-2), Sample(real(0, 3), real(2, 3), axis=0), Sample(real(3), axis=0)],
-)  # fmt: skip
+    tf="ConcatV2",
+    type=_concat_type,
+    numpy=lambda *values, axis: np.concatenate(values, axis),
+    operands=("axis",),
+    dtypes=ANY,
+    static=_concat_static,
+    grad=_concat_grad,
+    samples=[
+        Sample(real(2, 3), real(2, 4), axis=1),
+        Sample(real(2), real(3), real(1), axis=0),
+        Sample(real(2, 1, 3), real(2, 2, 3), axis=-2),
+        Sample(real(0, 3), real(2, 3), axis=0),
+        Sample(real(3), axis=0),
+    ],
+)
 def concat(*values: View, axis: int) -> list[Piece]:
     """Tensors joined along an existing axis, in which alone their shapes may differ."""
     axis = normalize_axis(axis, values[0].rank)
@@ -118,13 +131,18 @@ def _pack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
 
 
 def embedded(
-    inner: Sequence[int], low: Sequence[int], high: Sequence[int], interior: Sequence[int],
-    element: Callable[[tuple[Expr, ...]], Expr], filler: Expr,
+    inner: Sequence[int],
+    low: Sequence[int],
+    high: Sequence[int],
+    interior: Sequence[int],
+    element: Callable[[tuple[Expr, ...]], Expr],
+    filler: Expr,
 ) -> list[Piece]:
-    """Pieces of an array with `low` fillers before, `high` after and `interior` between the elements of an inner one.
+    """Pieces of an array with `low` fillers before, `high` after and `interior` between the elements of an
+    inner one.
 
-    Disjoint boxes: along each axis the parts without elements are filled over the full extent of the later axes, and
-    only the part with elements is divided further.
+    Disjoint boxes: along each axis the parts without elements are filled over the full extent of the later
+    axes, and only the part with elements is divided further.
     """
     full = [a + n + max(n - 1, 0) * gap + b for n, a, b, gap in zip(inner, low, high, interior, strict=True)]
     pieces: list[Piece] = []
@@ -191,10 +209,15 @@ def _pad_v2(tensor: np.ndarray, constant_values: np.ndarray, paddings: Pairs) ->
 
 
 @assembly(
-    tf="PadV2", type=lambda tensor, value, paddings: _padded(tensor, paddings), numpy=_pad_v2, grad=_pad_v2_grad,
-    operands=("paddings",), partial=("paddings",), dtypes=ANY,
+    tf="PadV2",
+    type=lambda tensor, value, paddings: _padded(tensor, paddings),
+    numpy=_pad_v2,
+    grad=_pad_v2_grad,
+    operands=("paddings",),
+    partial=("paddings",),
+    dtypes=ANY,
     samples=[Sample(*s.draws, real(), **s.attrs) for s in _PADDINGS],
-)  # fmt: skip
+)
 def pad_v2(tensor: View, constant_values: View, *, paddings: Any) -> list[Piece]:
     """The tensor with paddings[i] = (before, after) copies of a number along axis i."""
     none = (0,) * tensor.rank
@@ -219,18 +242,30 @@ def _interior(x: np.ndarray, low: Any, high: Any, interior: Any) -> np.ndarray:
 
 
 def _interior_grad(g: Any, y: Any, x: Any, low: Any, high: Any, interior: Any) -> tuple[Any]:
-    ends = tuple(a + max(n - 1, 0) * (gap + 1) + min(n, 1) for n, a, gap in zip(x.shape, low, interior, strict=True))
+    ends = tuple(
+        a + max(n - 1, 0) * (gap + 1) + min(n, 1) for n, a, gap in zip(x.shape, low, interior, strict=True)
+    )
     return (ops.strided_slice(g, begin=low, end=ends, strides=tuple(gap + 1 for gap in interior)),)
 
 
 @assembly(
-    tf="InteriorPad", type=_interior_type, numpy=_interior, grad=_interior_grad, dtypes=ANY,
-    samples=[Sample(real(2, 3), low=(1, 0), high=(0, 2), interior=(0, 1)),
-             Sample(real(4), low=(2,), high=(0,), interior=(2,)), Sample(real(1, 2), low=(0, 0), high=(1, 0), interior=(3, 0)),
-             Sample(real(), low=(), high=(), interior=())],
-)  # fmt: skip
+    tf="InteriorPad",
+    type=_interior_type,
+    numpy=_interior,
+    grad=_interior_grad,
+    dtypes=ANY,
+    samples=[
+        Sample(real(2, 3), low=(1, 0), high=(0, 2), interior=(0, 1)),
+        Sample(real(4), low=(2,), high=(0,), interior=(2,)),
+        Sample(real(1, 2), low=(0, 0), high=(1, 0), interior=(3, 0)),
+        Sample(real(), low=(), high=(), interior=()),
+    ],
+)
 def interior_pad(x: View, *, low: Any, high: Any, interior: Any) -> list[Piece]:
-    """Zeros before, after and between the elements along each axis: the adjoint of a slice with steps."""
+    """Zeros around and between the elements: the adjoint of a slice with steps.
+
+    Along axis i, low[i] of them before, high[i] after, and interior[i] between any two elements.
+    """
     return embedded(x.shape, low, high, interior, x.__getitem__, Const(0, x.dtype))
 
 
@@ -239,8 +274,10 @@ def _mirror_type(tensor: TensorType, paddings: Any, mode: str) -> TensorType:
     if tensor.shape is not None and paddings is not None:
         for axis, (n, pair) in enumerate(zip(tensor.shape, paddings, strict=True)):
             most = None if n is None else n - 1 if mode == "REFLECT" else n
-            require(most is None or max(pair) <= most,
-                    f"axis {axis} of size {n} can be padded by at most {most} in mode {mode}, not {max(pair)}")  # fmt: skip
+            require(
+                most is None or max(pair) <= most,
+                f"axis {axis} of size {n} can be padded by at most {most} in mode {mode}, not {max(pair)}",
+            )
     return made
 
 
@@ -253,7 +290,9 @@ def _mirror_grad(g: Any, y: Any, tensor: Any, paddings: Pairs, mode: str) -> tup
         for start, count, place in ((0, a, edge), (a + n, b, n - edge - b)):
             if count:
                 turned = ops.reverse(_strip(g, axis, start, count), axis=(axis,))
-                around = tuple((place, n - place - count) if d == axis else (0, 0) for d in range(len(paddings)))
+                around = tuple(
+                    (place, n - place - count) if d == axis else (0, 0) for d in range(len(paddings))
+                )
                 total = total + pad(turned, paddings=around)
         g = total
     return (g,)
@@ -265,18 +304,30 @@ def _strip(g: Any, axis: int, start: int, count: int) -> Any:
 
 
 def _mirror(tensor: np.ndarray, paddings: Pairs, mode: str) -> np.ndarray:
-    return np.pad(tensor, paddings, mode=mode.lower()) if paddings else np.array(tensor)  # type: ignore[call-overload]
+    numpy_mode: Any = mode.lower()
+    return np.pad(tensor, paddings, mode=numpy_mode) if paddings else np.array(tensor)
 
 
 @movement(
-    tf="MirrorPad", type=_mirror_type, numpy=_mirror, operands=("paddings",), partial=("paddings",), dtypes=ANY,
+    tf="MirrorPad",
+    type=_mirror_type,
+    numpy=_mirror,
+    operands=("paddings",),
+    partial=("paddings",),
+    dtypes=ANY,
     grad=_mirror_grad,
-    samples=[Sample(real(3, 4), paddings=((1, 2), (0, 3)), mode="REFLECT"),
-             Sample(real(3, 4), paddings=((3, 2), (0, 4)), mode="SYMMETRIC"),
-             Sample(real(5), paddings=((4, 4),), mode="REFLECT"), Sample(real(1), paddings=((1, 1),), mode="SYMMETRIC")],
-)  # fmt: skip
+    samples=[
+        Sample(real(3, 4), paddings=((1, 2), (0, 3)), mode="REFLECT"),
+        Sample(real(3, 4), paddings=((3, 2), (0, 4)), mode="SYMMETRIC"),
+        Sample(real(5), paddings=((4, 4),), mode="REFLECT"),
+        Sample(real(1), paddings=((1, 1),), mode="SYMMETRIC"),
+    ],
+)
 def mirror_pad(at: tuple[Expr, ...], tensor: View, *, paddings: Any, mode: str) -> Expr:
-    """The tensor continued by its mirror image; in mode REFLECT the mirror lies on the outermost elements."""
+    """The tensor continued by its mirror image: `paddings` = (before, after) elements for each axis.
+
+    In `mode` REFLECT the mirror lies on the outermost elements, in SYMMETRIC behind them.
+    """
     edge = 1 if mode == "REFLECT" else 0
 
     def reflected(i: Expr, before: int, n: int) -> Expr:

@@ -42,7 +42,13 @@ def _converted(x: np.ndarray, dtype: DType) -> np.ndarray:
         return dtype.round(x)
     # Whole numbers of 64 bits are not all float64 numbers, so the two ends are put in place as integers.
     inside = np.where((x > dtype.min) & (x < dtype.max), x, 0).astype(dtype.numpy)
-    return np.where(x >= dtype.max, dtype.max, np.where(x <= dtype.min, dtype.min, inside)).astype(dtype.numpy)
+    low, high = (dtype.numpy.type(end) for end in (dtype.min, dtype.max))
+    return np.where(x >= high, high, np.where(x <= low, low, inside))
+
+
+def _cast_static(types: list[TensorType], values: list[Any], dtype: DType) -> Any:
+    """A shape of which only some sizes are known keeps them."""
+    return values[0] if isinstance(values[0], tuple) and dtype.is_integer else None
 
 
 def _cast_grad(g: Any, y: Any, x: Any, dtype: DType) -> tuple[Any]:
@@ -51,14 +57,15 @@ def _cast_grad(g: Any, y: Any, x: Any, dtype: DType) -> tuple[Any]:
 
 @elementwise(
     tf="Cast", numpy=_converted, result=_cast_type, dtypes=ANY, primitive="cast", grad=_cast_grad,
+    static=_cast_static,
     samples=reals(-3, 3, attrs=[{"dtype": d} for d in _TARGETS]),
 )  # fmt: skip
 def cast(x: Any, *, dtype: DType) -> Any:
     """x as numbers of another type.
 
-    Floating numbers become integers by cutting off what follows the point; what is out of range becomes the nearest
-    integer of the type, and NaN becomes 0. Integers lose the bits that do not fit. Anything but 0 is True. Complex
-    numbers lose their imaginary part.
+    Floating numbers become integers by cutting off what follows the point; what is out of range becomes the
+    nearest integer of the type, and NaN becomes 0. Integers lose the bits that do not fit. Anything but 0 is
+    True. Complex numbers lose their imaginary part.
     """
     return scalar.cast(x, dtype)
 
@@ -82,13 +89,16 @@ def _same_bits(input: np.ndarray, type: DType) -> np.ndarray:
     return input.view(type.numpy)
 
 
-_BITCASTS = [(float32, int32), (int32, float32), (float64, int64), (bfloat16, uint16), (float16, bfloat16), (int8, uint8)]
+_BITCASTS = (
+    [(float32, int32), (int32, float32), (float64, int64)]
+    + [(bfloat16, uint16), (float16, bfloat16), (int8, uint8)]
+)  # fmt: skip
 
 
 @elementwise(
     tf="Bitcast", numpy=_same_bits, result=_bitcast_type, dtypes=ANY - COMPLEX, primitive="bitcast",
     differentiable=False,
-    samples=[Sample(Draw(shape, 0, 100, dtype=a.name), type=b) for a, b in _BITCASTS for shape in ((2, 3), (), (0,))],
+    samples=[Sample(Draw(s, 0, 100, dtype=a.name), type=b) for a, b in _BITCASTS for s in ((2, 3), (), (0,))],
 )  # fmt: skip
 def bitcast(input: Any, *, type: DType) -> Any:
     """The bits of the input read as another type of the same size."""

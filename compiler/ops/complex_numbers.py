@@ -1,7 +1,8 @@
 """Parts of complex numbers. They are computed by NumPy: compiled code knows real numbers only.
 
-The gradient of a real loss by a complex tensor is the number whose real part says how the loss moves with the real
-part, and whose imaginary part how it moves with the imaginary part. For a holomorphic function that is `g * conj(f')`.
+The gradient of a real loss by a complex tensor is the number whose real part says how the loss moves with the
+real part, and whose imaginary part how it moves with the imaginary part. For a holomorphic function f that is
+`g * conj(f')`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import COMPLEX, complex64, complex128, float32, float64
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
 from staticgraph.compiler.ops.kinds import on_host, same_type
 from staticgraph.compiler.ops.samples import reals
@@ -26,8 +27,8 @@ def holomorphic(rule: Callable[..., Any]) -> Callable[..., Any]:
     def conjugating(g: Any, y: Any, *inputs: Any, **attrs: Any) -> Any:
         if not g.dtype.is_complex:
             return rule(g, y, *inputs, **attrs)
-        conj = ops.conj
-        return tuple(None if part is None else conj(part) for part in rule(conj(g), y, *inputs, **attrs))
+        parts = rule(ops.conj(g), y, *inputs, **attrs)
+        return tuple(None if part is None else ops.conj(part) for part in parts)
 
     return conjugating
 
@@ -65,7 +66,7 @@ def complex_(real: Any, imag: Any) -> Any:
 
 @on_host(
     tf="Conj", type=same_type, numpy=np.conj, dtypes=COMPLEX, samples=reals(),
-    grad=lambda g, y, x: (conj(g),),
+    grad=lambda g, y, x: (ops.conj(g),),
 )  # fmt: skip
 def conj(input: Any) -> Any:
     """The complex conjugate: the imaginary part with the other sign."""

@@ -1,9 +1,10 @@
 """The two contractions behind every convolution, over any number of spatial axes.
 
-Convolutions and their gradients (`convolution_layers.py`) are made of two contractions on channels-last arrays without padding. A convolution `conv_valid` sums over taps
-and channels; `conv_filter`, which is its gradient by the filter, sums over images and positions. The gradient by
-the input is again a `conv_valid`, of the cotangent spread apart by the stride with the filter turned around. Group axes
-between space and channels are carried along: a depthwise convolution has a group per channel.
+Convolutions and their gradients (`convolution_layers.py`) are made of two contractions on channels-last
+arrays without padding. A convolution `conv_valid` sums over taps and channels; `conv_filter`, which is its
+gradient by the filter, sums over images and positions. The gradient by the input is again a `conv_valid`, of
+the cotangent spread apart by the stride with the filter turned around. Group axes between space and channels
+are carried along: a depthwise convolution has a group per channel.
 
     x [batch, *space, *groups, in]     w [*taps, *groups, in, out]     y [batch, *positions, *groups, out]
 """
@@ -14,25 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
 from staticgraph.compiler.ops.kinds import View, contraction
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.windows import Window, window
+from staticgraph.compiler.ops.windows import positions
 
 Ints = tuple[int, ...]
 
 
-def _windows(x: Ints, taps: Ints, strides: Ints, dilations: Ints) -> list[Window]:
-    return [window(*axis, "VALID") for axis in zip(x[1:], taps, strides, dilations, strict=False)]
-
-
 def _valid_type(x: TensorType, w: TensorType, strides: Ints, dilations: Ints) -> TensorType:
-    shape, filter, d = x.static_shape, w.static_shape, len(strides)
-    counts = tuple(axis.count for axis in _windows(shape, filter[:d], strides, dilations))
-    return TensorType(x.dtype, (shape[0], *counts, *shape[d + 1 : -1], filter[-1]))
+    if x.shape is None or w.shape is None:
+        return TensorType(x.dtype, None)
+    per_axis = zip(x.shape[1:], w.shape, strides, dilations, strict=False)
+    counts = (positions(n, k, s, step, "VALID") for n, k, s, step in per_axis)
+    return TensorType(x.dtype, (x.shape[0], *counts, *x.shape[len(strides) + 1 : -1], w.shape[-1]))
 
 
 def _patches(x: np.ndarray, taps: Ints, strides: Ints, dilations: Ints) -> np.ndarray:
@@ -42,7 +41,8 @@ def _patches(x: np.ndarray, taps: Ints, strides: Ints, dilations: Ints) -> np.nd
     views = np.lib.stride_tricks.sliding_window_view(x, reach, tuple(range(1, d + 1)))
     by_position = tuple(slice(None, None, s) for s in strides)
     by_tap = tuple(slice(None, None, s) for s in dilations)
-    return views[(slice(None), *by_position, ..., *by_tap)]
+    key: Any = (slice(None), *by_position, ..., *by_tap)
+    return views[key]
 
 
 def _letters(d: int, groups: int) -> tuple[str, str, str]:
@@ -58,8 +58,9 @@ def _valid(x: np.ndarray, w: np.ndarray, strides: Ints, dilations: Ints) -> np.n
 
 
 def _filter_type(x: TensorType, g: TensorType, taps: Ints, strides: Ints, dilations: Ints) -> TensorType:
-    shape, d = x.static_shape, len(strides)
-    return TensorType(x.dtype, (*taps, *shape[d + 1 :], g.static_shape[-1]))
+    if x.shape is None or g.shape is None:
+        return TensorType(x.dtype, None)
+    return TensorType(x.dtype, (*taps, *x.shape[len(strides) + 1 :], g.shape[-1]))
 
 
 def _filter(x: np.ndarray, g: np.ndarray, taps: Ints, strides: Ints, dilations: Ints) -> np.ndarray:
@@ -67,11 +68,16 @@ def _filter(x: np.ndarray, g: np.ndarray, taps: Ints, strides: Ints, dilations: 
     p, t, groups = _letters(d, x.ndim - d - 2)
     patches = _patches(x.astype(np.float64), taps, strides, dilations)
     patches = patches[(slice(None), *(slice(n) for n in g.shape[1 : d + 1]))]
-    return np.einsum(f"n{p}{groups}c{t},n{p}{groups}o->{t}{groups}co", patches, g.astype(np.float64)).astype(x.dtype)
+    return np.einsum(f"n{p}{groups}c{t},n{p}{groups}o->{t}{groups}co", patches, g.astype(np.float64)).astype(
+        x.dtype
+    )
 
 
-def conv_transposed(g: Any, w: Any, space: Ints, strides: Ints, dilations: Ints, before: Ints | None = None) -> Any:
-    """The cotangent of the input of `conv_valid`, of which `before` elements in front and all beyond `space` were padding.
+def conv_transposed(
+    g: Any, w: Any, space: Ints, strides: Ints, dilations: Ints, before: Ints | None = None
+) -> Any:
+    """The cotangent of the input of `conv_valid`, of which `before` elements in front and all beyond `space`
+    were padding.
 
     Element i of the input met tap t at position p where i = stride * p + dilation * t - before.
     """
@@ -82,7 +88,9 @@ def conv_transposed(g: Any, w: Any, space: Ints, strides: Ints, dilations: Ints,
     start = tuple(r - b for r, b in zip(reach, before, strict=True))
     room = tuple(n + r for n, r in zip(space, reach, strict=True))
     g, start = _within(g, strides, start, room)
-    end = (n - f - max(0, (k - 1) * s + 1) for n, f, k, s in zip(room, start, g.shape[1:], strides, strict=False))
+    end = (
+        n - f - max(0, (k - 1) * s + 1) for n, f, k, s in zip(room, start, g.shape[1:], strides, strict=False)
+    )
     rest = (0,) * (g.rank - d - 1)
     gaps = tuple(s - 1 for s in strides)
     g = ops.interior_pad(g, low=(0, *start, *rest), high=(0, *end, *rest), interior=(0, *gaps, *rest))
@@ -130,7 +138,11 @@ def _filter_grad(
     ],
 )  # fmt: skip
 def conv_valid(at: tuple[Expr, ...], x: View, w: View, *, strides: Ints, dilations: Ints) -> Expr:
-    """Convolution without padding, channels last: y[n, p, o] = sum over t, c of x[n, s * p + d * t, c] * w[t, c, o]."""
+    """Convolution without padding, channels last.
+
+    y[n, p, o] = sum over t and c of x[n, s * p + d * t, c] * w[t, c, o], with s the `strides` and d the
+    `dilations`.
+    """
     n, *rest, o = at
     d = len(strides)
     p, groups = rest[:d], rest[d:]
@@ -151,7 +163,11 @@ def conv_valid(at: tuple[Expr, ...], x: View, w: View, *, strides: Ints, dilatio
 def conv_filter(
     at: tuple[Expr, ...], x: View, g: View, *, taps: Ints, strides: Ints, dilations: Ints
 ) -> Expr:
-    """Gradient of `conv_valid` by its filter: dw[t, c, o] = sum over n, p of x[n, s * p + d * t, c] * g[n, p, o]."""
+    """Gradient of `conv_valid` by its filter, which has `taps` positions.
+
+    dw[t, c, o] = sum over n and p of x[n, s * p + d * t, c] * g[n, p, o], with s the `strides` and d the
+    `dilations`.
+    """
     *rest, c, o = at
     d = len(strides)
     t, groups = rest[:d], rest[d:]

@@ -1,7 +1,8 @@
-"""Convolutions as TensorFlow has them: padding, data formats, depthwise filters, and the gradients as ops of their own.
+"""Convolutions as TensorFlow has them: padding, data formats, depthwise filters, and the gradients as ops of
+their own.
 
-A family of three ops is closed under differentiation: convolution, its gradient by the input and its gradient by the
-filter are each linear in two tensors, and the derivatives of each are the other two.
+A family of three ops is closed under differentiation: convolution, its gradient by the input and its gradient
+by the filter are each linear in two tensors, and the derivatives of each are the other two.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
 from staticgraph.compiler.ops.convolution import conv_filter, conv_transposed, conv_valid
 from staticgraph.compiler.ops.kinds import composite
@@ -47,6 +47,11 @@ class Layer:
         rank = len(self.strides)
         return (0, *range(2, rank), 1) if self.channels_first else tuple(range(rank))
 
+    @property
+    def from_last(self) -> Ints:
+        """The inverse of `to_last`."""
+        return tuple(int(axis) for axis in np.argsort(self.to_last))
+
     def space(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Of one value per axis those of the spatial axes."""
         return tuple(values[2:] if self.channels_first else values[1:-1])
@@ -63,13 +68,17 @@ class Layer:
         return list(self.space(pairs))
 
     def windows(self, space: Ints, taps: Ints) -> list[Window]:
-        per_axis = zip(space, taps, self.space(self.strides), self.space(self.dilations), self.extra(), strict=True)
+        per_axis = zip(
+            space, taps, self.space(self.strides), self.space(self.dilations), self.extra(), strict=True
+        )
         return [window(n, k, s, d, self.padding, extra) for n, k, s, d, extra in per_axis]
 
     def check(self, rank: int) -> None:
         """For type rules: what has to hold of the attributes alone."""
         formats = {4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}[rank]
-        require(self.data_format in formats, f"data_format {self.data_format!r} is none of {', '.join(formats)}")
+        require(
+            self.data_format in formats, f"data_format {self.data_format!r} is none of {', '.join(formats)}"
+        )
         check_padding(self.padding, _PADDINGS)
         for name in ("strides", "dilations"):
             values = getattr(self, name)
@@ -79,7 +88,10 @@ class Layer:
             require(set(one) == {1}, f"{name} {values} must be 1 along batch and channels")
         wanted = 2 * rank if self.padding == "EXPLICIT" else 0
         count = len(self.explicit_paddings)
-        require(count == wanted, f"explicit_paddings has {count} entries, {wanted} are needed with {self.padding!r}")
+        require(
+            count == wanted,
+            f"explicit_paddings has {count} entries, {wanted} are needed with {self.padding!r}",
+        )
 
 
 def _output_shape(x: Shape, w: Shape, layer: Layer, depthwise: bool) -> Shape:
@@ -91,7 +103,9 @@ def _output_shape(x: Shape, w: Shape, layer: Layer, depthwise: bool) -> Shape:
         + ("multiplier" if depthwise else "output channels"),
     )
     taps, space = w[:-2], layer.space(x)
-    per_axis = zip(space, taps, layer.space(layer.strides), layer.space(layer.dilations), layer.extra(), strict=True)
+    per_axis = zip(
+        space, taps, layer.space(layer.strides), layer.space(layer.dilations), layer.extra(), strict=True
+    )
     counts = [positions(n, k, s, d, layer.padding, extra) for n, k, s, d, extra in per_axis]
     if depthwise:
         inputs = channels if channels is not None else w[-2]
@@ -107,7 +121,9 @@ def _taps(w: Ints, layer: Layer, space: Ints) -> Any:
     windows = layer.windows(space, w[:-2])
     for tap in product(*(range(k) for k in w[:-2])):
         starts = [t * axis.dilation for t, axis in zip(tap, windows, strict=True)]
-        meets = [slice(a, a + (x.count - 1) * x.stride + 1, x.stride) for a, x in zip(starts, windows, strict=True)]
+        meets = [
+            slice(a, a + (x.count - 1) * x.stride + 1, x.stride) for a, x in zip(starts, windows, strict=True)
+        ]
         yield tap, (slice(None), *meets)
 
 
@@ -133,8 +149,10 @@ class _Reference:
         y: Any = 0.0
         for tap, meets in _taps(w.shape, layer, layer.space(x.shape)):
             seen = padded[meets]
-            y = y + ((seen[..., None] * w[tap]).reshape(*seen.shape[:-1], -1) if self.depthwise else seen @ w[tap])
-        return np.asarray(y).transpose(np.argsort(layer.to_last)).astype(x.dtype)
+            y = y + (
+                (seen[..., None] * w[tap]).reshape(*seen.shape[:-1], -1) if self.depthwise else seen @ w[tap]
+            )
+        return np.asarray(y).transpose(layer.from_last).astype(x.dtype)
 
     def by_input(self, w: np.ndarray, g: np.ndarray, input_sizes: Ints, **attrs: Any) -> np.ndarray:
         layer = Layer(**attrs)
@@ -142,8 +160,11 @@ class _Reference:
         dy = g.transpose(layer.to_last).astype(np.float64)
         for tap, meets in _taps(w.shape, layer, layer.space(input_sizes)):
             padded[meets] += (_split(dy, w.shape[-1]) * w[tap]).sum(-1) if self.depthwise else dy @ w[tap].T
-        cut = [slice(a.before, a.before + a.length) for a in layer.windows(layer.space(input_sizes), w.shape[:-2])]
-        return padded[(slice(None), *cut)].transpose(np.argsort(layer.to_last)).astype(g.dtype)
+        cut = [
+            slice(a.before, a.before + a.length)
+            for a in layer.windows(layer.space(input_sizes), w.shape[:-2])
+        ]
+        return padded[(slice(None), *cut)].transpose(layer.from_last).astype(g.dtype)
 
     def by_filter(self, x: np.ndarray, g: np.ndarray, filter_sizes: Ints, **attrs: Any) -> np.ndarray:
         layer = Layer(**attrs)
@@ -153,7 +174,9 @@ class _Reference:
         for tap, meets in _taps(filter_sizes, layer, layer.space(x.shape)):
             seen = padded[meets]
             if self.depthwise:
-                dw[tap] = (seen[..., None] * _split(dy, filter_sizes[-1])).sum(axis=tuple(range(seen.ndim - 1)))
+                dw[tap] = (seen[..., None] * _split(dy, filter_sizes[-1])).sum(
+                    axis=tuple(range(seen.ndim - 1))
+                )
             else:
                 dw[tap] = seen.reshape(-1, seen.shape[-1]).T @ dy.reshape(-1, dy.shape[-1])
         return dw.astype(x.dtype)
@@ -163,7 +186,7 @@ class _Reference:
 
 
 def _moved(x: Any, perm: Sequence[int]) -> Any:
-    return x if tuple(perm) == tuple(range(len(perm))) else ops.transpose(x, perm=tuple(int(p) for p in perm))
+    return x if tuple(perm) == tuple(range(len(perm))) else ops.transpose(x, perm=tuple(perm))
 
 
 def _grouped(x: Any, multiplier: int = 1) -> Any:
@@ -194,11 +217,11 @@ def convolve(x: Any, w: Any, layer: Layer, depthwise: bool) -> Any:
         y = _ungrouped(conv_valid(_grouped(x), _filter_per_channel(w), **steps))
     else:
         y = conv_valid(x, w, **steps)
-    return _moved(y, np.argsort(layer.to_last))
+    return _moved(y, layer.from_last)
 
 
 def convolve_back_to_input(w: Any, g: Any, input_sizes: Ints, layer: Layer, depthwise: bool) -> Any:
-    """The cotangent of a convolution's input of shape `input_sizes`, where its result has the cotangent `g`."""
+    """The cotangent of a convolution's input, of shape `input_sizes`; that of its result is `g`."""
     space = layer.space(input_sizes)
     before = tuple(a.before for a in layer.windows(space, w.shape[:-2]))
     g = _moved(g, layer.to_last)
@@ -207,11 +230,11 @@ def convolve_back_to_input(w: Any, g: Any, input_sizes: Ints, layer: Layer, dept
         x = _ungrouped(conv_transposed(_grouped(g, w.shape[-1]), _filter_per_channel(w), *steps))
     else:
         x = conv_transposed(g, w, *steps)
-    return _moved(x, np.argsort(layer.to_last))
+    return _moved(x, layer.from_last)
 
 
 def convolve_back_to_filter(x: Any, g: Any, filter_sizes: Ints, layer: Layer, depthwise: bool) -> Any:
-    """The cotangent of a convolution's filter of shape `filter_sizes`, where its result has the cotangent `g`."""
+    """The cotangent of a convolution's filter, of shape `filter_sizes`; that of its result is `g`."""
     x, g = _moved(x, layer.to_last), _moved(g, layer.to_last)
     x = _pad_space(x, layer.windows(x.shape[1:-1], filter_sizes[:-2]))
     if depthwise:
@@ -244,7 +267,9 @@ def _samples(rank: int, depthwise: bool) -> list[tuple[Ints, Ints, dict[str, Any
     ]  # fmt: skip
 
 
-def _family(rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str]) -> tuple[OpDef, OpDef, OpDef]:
+def _family(
+    rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str]
+) -> tuple[OpDef, OpDef, OpDef]:
     """The three ops of convolutions of tensors with `rank` axes."""
     data_format = {4: "NHWC", 5: "NDHWC"}[rank]
     ones = (1,) * rank
@@ -274,7 +299,7 @@ def _family(rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str])
     def samples(which: str) -> list[Sample]:
         out = []
         for x, w, attrs in _samples(rank, depthwise):
-            y = _output_shape(x, w, Layer(**(defaults | attrs)), depthwise)
+            y: Any = _output_shape(x, w, Layer(**(defaults | attrs)), depthwise)
             match which:
                 case "forward":
                     out.append(Sample(real(*x), real(*w), **attrs))
@@ -285,17 +310,25 @@ def _family(rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str])
         return out
 
     @composite(
-        name=names[0], tf=tf[0], type=forward_type, numpy=reference.forward, dtypes=FLOATING, samples=samples("forward"),
+        name=names[0],
+        tf=tf[0],
+        type=forward_type,
+        numpy=reference.forward,
+        dtypes=FLOATING,
+        samples=samples("forward"),
         grad=lambda g, y, x, w, **attrs: (
-            by_input(w, g, input_sizes=x.shape, **attrs), by_filter(x, g, filter_sizes=w.shape, **attrs)
+            by_input(w, g, input_sizes=x.shape, **attrs),
+            by_filter(x, g, filter_sizes=w.shape, **attrs),
         ),
-    )  # fmt: skip
+    )
     def forward(
         input: Any, filter: Any, *, strides: Ints, padding: str, explicit_paddings: Ints = (),
         data_format: str = data_format, dilations: Ints = ones,
     ) -> Any:  # fmt: skip
         """Cross-correlation of images [batch, *space, channels] with filters [*taps, channels, outputs]."""
-        return convolve(input, filter, Layer(strides, padding, explicit_paddings, data_format, dilations), depthwise)
+        return convolve(
+            input, filter, Layer(strides, padding, explicit_paddings, data_format, dilations), depthwise
+        )
 
     @composite(
         name=names[1], tf=tf[1], type=sized(size["by_input"]), numpy=reference.by_input, dtypes=FLOATING,
@@ -305,9 +338,16 @@ def _family(rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str])
         ),
     )  # fmt: skip
     def by_input(
-        filter: Any, out_backprop: Any, *, input_sizes: Any, strides: Ints, padding: str, explicit_paddings: Ints = (),
-        data_format: str = data_format, dilations: Ints = ones,
-    ) -> Any:  # fmt: skip
+        filter: Any,
+        out_backprop: Any,
+        *,
+        input_sizes: Any,
+        strides: Ints,
+        padding: str,
+        explicit_paddings: Ints = (),
+        data_format: str = data_format,
+        dilations: Ints = ones,
+    ) -> Any:
         """The gradient of a convolution by its input, which has shape `input_sizes`."""
         layer = Layer(strides, padding, explicit_paddings, data_format, dilations)
         return convolve_back_to_input(filter, out_backprop, input_sizes, layer, depthwise)
@@ -320,9 +360,16 @@ def _family(rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str])
         ),
     )  # fmt: skip
     def by_filter(
-        input: Any, out_backprop: Any, *, filter_sizes: Any, strides: Ints, padding: str, explicit_paddings: Ints = (),
-        data_format: str = data_format, dilations: Ints = ones,
-    ) -> Any:  # fmt: skip
+        input: Any,
+        out_backprop: Any,
+        *,
+        filter_sizes: Any,
+        strides: Ints,
+        padding: str,
+        explicit_paddings: Ints = (),
+        data_format: str = data_format,
+        dilations: Ints = ones,
+    ) -> Any:
         """The gradient of a convolution by its filter, which has shape `filter_sizes`."""
         layer = Layer(strides, padding, explicit_paddings, data_format, dilations)
         return convolve_back_to_filter(input, out_backprop, filter_sizes, layer, depthwise)
@@ -341,7 +388,12 @@ conv3d, conv3d_backprop_input, conv3d_backprop_filter = _family(
     ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
 )  # fmt: skip
 depthwise_conv2d, depthwise_conv2d_backprop_input, depthwise_conv2d_backprop_filter = _family(
-    4, True,
-    ("depthwise_conv2d_native", "depthwise_conv2d_native_backprop_input", "depthwise_conv2d_native_backprop_filter"),
+    4,
+    True,
+    (
+        "depthwise_conv2d_native",
+        "depthwise_conv2d_native_backprop_input",
+        "depthwise_conv2d_native_backprop_filter",
+    ),
     ("DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"),
-)  # fmt: skip
+)

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import ANY, FLOATING, DType, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
@@ -19,16 +18,28 @@ from staticgraph.compiler.ops.samples import Sample, real
 
 
 def _fill_type(value: TensorType, dims: Any) -> TensorType:
-    require(compatible(value.shape, ()), f"the value must be a number, not of shape {shape_text(value.shape)}")
+    require(
+        compatible(value.shape, ()), f"the value must be a number, not of shape {shape_text(value.shape)}"
+    )
     require(dims is None or all(n is None or n >= 0 for n in dims), f"dims {dims} have a negative size")
     return TensorType(value.dtype, None if dims is None else tuple(dims))
 
 
 @movement(
-    tf="Fill", type=_fill_type, numpy=lambda value, dims: np.full(dims, value, np.asarray(value).dtype),
-    operands=("dims",), partial=("dims",), dtypes=ANY, grad=lambda g, y, value, dims: (ops.reduce_sum(g),),
-    samples=[Sample(real(), dims=(2, 3)), Sample(real(), dims=()), Sample(real(), dims=(0,)), Sample(real(), dims=(7,))],
-)  # fmt: skip
+    tf="Fill",
+    type=_fill_type,
+    numpy=lambda value, dims: np.full(dims, value, np.asarray(value).dtype),
+    operands=("dims",),
+    partial=("dims",),
+    dtypes=ANY,
+    grad=lambda g, y, value, dims: (ops.reduce_sum(g),),
+    samples=[
+        Sample(real(), dims=(2, 3)),
+        Sample(real(), dims=()),
+        Sample(real(), dims=(0,)),
+        Sample(real(), dims=(7,)),
+    ],
+)
 def fill(at: tuple[Expr, ...], value: View, *, dims: Any) -> Expr:
     """A tensor of shape `dims` with `value` everywhere."""
     return value[()]
@@ -75,11 +86,19 @@ def _range(start: Any, limit: Any, delta: Any, dtype: DType) -> np.ndarray:
 
 
 @source(
-    tf="Range", type=_range_type, numpy=_range, operands=("start", "limit", "delta"), partial=("start", "limit", "delta"),
-    samples=[Sample(start=0, limit=5, delta=1, dtype=int32), Sample(start=10, limit=0, delta=-3, dtype=int64),
-             Sample(start=0.5, limit=3.0, delta=0.25, dtype=float32), Sample(start=2, limit=2, delta=1, dtype=int32)],
+    tf="Range",
+    type=_range_type,
+    numpy=_range,
+    operands=("start", "limit", "delta"),
+    partial=("start", "limit", "delta"),
+    samples=[
+        Sample(start=0, limit=5, delta=1, dtype=int32),
+        Sample(start=10, limit=0, delta=-3, dtype=int64),
+        Sample(start=0.5, limit=3.0, delta=0.25, dtype=float32),
+        Sample(start=2, limit=2, delta=1, dtype=int32),
+    ],
     name="range",
-)  # fmt: skip
+)
 def range_(at: tuple[Expr, ...], *, start: Any, limit: Any, delta: Any, dtype: DType) -> Expr:
     """start, start + delta, start + 2 * delta, ... up to `limit` exclusively."""
     return scalar.cast(at[0], dtype) * Const(delta, dtype) + Const(start, dtype)
@@ -103,9 +122,14 @@ def _lin_space(start: np.ndarray, stop: np.ndarray, num: int) -> np.ndarray:
 
 
 @composite(
-    tf="LinSpace", type=_lin_space_type, numpy=_lin_space, operands=("num",), partial=("num",), dtypes=FLOATING,
+    tf="LinSpace",
+    type=_lin_space_type,
+    numpy=_lin_space,
+    operands=("num",),
+    partial=("num",),
+    dtypes=FLOATING,
     samples=[Sample(real(), real(), num=5), Sample(real(), real(), num=1), Sample(real(), real(), num=2)],
-)  # fmt: skip
+)
 def lin_space(start: Any, stop: Any, *, num: int) -> Any:
     """`num` numbers at equal distances, from `start` to `stop` inclusively; only `start` where num is 1."""
     return start + positions(start, num, start.dtype) * ((stop - start) / float(max(num - 1, 1)))

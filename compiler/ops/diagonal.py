@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import ANY, bool_, int64
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
@@ -25,9 +25,13 @@ def _diag_type(diagonal: TensorType) -> TensorType:
 
 
 @movement(
-    tf="Diag", type=_diag_type, dtypes=ANY, grad=lambda g, y, diagonal: (diag_part(g),),
-    numpy=lambda d: np.diag(d.reshape(-1)).reshape(d.shape * 2), samples=[Sample(real(3)), Sample(real(2, 3)), Sample(real(0))],
-)  # fmt: skip
+    tf="Diag",
+    type=_diag_type,
+    dtypes=ANY,
+    grad=lambda g, y, diagonal: (ops.diag_part(g),),
+    numpy=lambda d: np.diag(d.reshape(-1)).reshape(d.shape * 2),
+    samples=[Sample(real(3)), Sample(real(2, 3)), Sample(real(0))],
+)
 def diag(at: tuple[Expr, ...], diagonal: View) -> Expr:
     """Zeros of twice the rank with y[i..., i...] = diagonal[i...]."""
     rows, columns = at[: diagonal.rank], at[diagonal.rank :]
@@ -39,8 +43,12 @@ def _diag_part_type(input: TensorType) -> TensorType:
     if input.shape is None:
         return input
     half = len(input.shape) // 2
-    require(input.shape and len(input.shape) % 2 == 0, f"the rank must be even and not 0, not {len(input.shape)}")
-    return TensorType(input.dtype, merge(input.shape[:half], input.shape[half:], "both halves of the shape must agree:"))
+    require(
+        input.shape and len(input.shape) % 2 == 0, f"the rank must be even and not 0, not {len(input.shape)}"
+    )
+    return TensorType(
+        input.dtype, merge(input.shape[:half], input.shape[half:], "both halves of the shape must agree:")
+    )
 
 
 def _diag_part(x: np.ndarray) -> np.ndarray:
@@ -50,7 +58,8 @@ def _diag_part(x: np.ndarray) -> np.ndarray:
 
 
 @movement(
-    tf="DiagPart", type=_diag_part_type, dtypes=ANY, grad=lambda g, y, input: (diag(g),), numpy=_diag_part,
+    tf="DiagPart", type=_diag_part_type, dtypes=ANY, numpy=_diag_part,
+    grad=lambda g, y, input: (ops.diag(g),),
     samples=[Sample(real(3, 3)), Sample(real(2, 3, 2, 3)), Sample(real(1, 1))],
 )  # fmt: skip
 def diag_part(at: tuple[Expr, ...], input: View) -> Expr:
@@ -59,7 +68,9 @@ def diag_part(at: tuple[Expr, ...], input: View) -> Expr:
 
 
 def _matrix(x: TensorType, what: str = "the input") -> None:
-    require(x.rank is None or x.rank >= 2, f"{what} must have at least two axes, and is {shape_text(x.shape)}")
+    require(
+        x.rank is None or x.rank >= 2, f"{what} must have at least two axes, and is {shape_text(x.shape)}"
+    )
 
 
 def _shorter(shape: Sequence[int | None]) -> int | None:
@@ -69,11 +80,14 @@ def _shorter(shape: Sequence[int | None]) -> int | None:
 
 def _matrix_diag_type(diagonal: TensorType) -> TensorType:
     require(diagonal.rank != 0, "the diagonal must have at least one axis")
-    return TensorType(diagonal.dtype, None if diagonal.shape is None else (*diagonal.shape, diagonal.shape[-1]))
+    return TensorType(
+        diagonal.dtype, None if diagonal.shape is None else (*diagonal.shape, diagonal.shape[-1])
+    )
 
 
 @movement(
-    tf="MatrixDiag", type=_matrix_diag_type, dtypes=ANY, grad=lambda g, y, diagonal: (matrix_diag_part(g),),
+    tf="MatrixDiag", type=_matrix_diag_type, dtypes=ANY,
+    grad=lambda g, y, diagonal: (ops.matrix_diag_part(g),),
     numpy=lambda d: np.where(np.eye(d.shape[-1], dtype=bool), d[..., None], np.zeros((), d.dtype)),
     samples=[Sample(real(3)), Sample(real(2, 4)), Sample(real(2, 0))],
 )  # fmt: skip
@@ -84,7 +98,9 @@ def matrix_diag(at: tuple[Expr, ...], diagonal: View) -> Expr:
 
 def _matrix_diag_part_type(input: TensorType) -> TensorType:
     _matrix(input)
-    return TensorType(input.dtype, None if input.shape is None else (*input.shape[:-2], _shorter(input.shape)))
+    return TensorType(
+        input.dtype, None if input.shape is None else (*input.shape[:-2], _shorter(input.shape))
+    )
 
 
 def _matrix_diag_part_grad(g: Any, y: Any, input: Any) -> tuple[Any]:
@@ -150,13 +166,26 @@ def _band(input: np.ndarray, num_lower: int, num_upper: int) -> np.ndarray:
 
 
 @movement(
-    tf="MatrixBandPart", type=_band_type, numpy=_band, operands=("num_lower", "num_upper"), dtypes=ANY,
-    grad=lambda g, y, input, num_lower, num_upper: (matrix_band_part(g, num_lower=num_lower, num_upper=num_upper),),
-    samples=[Sample(real(4, 4), num_lower=1, num_upper=0), Sample(real(2, 3, 5), num_lower=-1, num_upper=1),
-             Sample(real(3, 2), num_lower=0, num_upper=-1), Sample(real(2, 2), num_lower=-1, num_upper=-1)],
-)  # fmt: skip
+    tf="MatrixBandPart",
+    type=_band_type,
+    numpy=_band,
+    operands=("num_lower", "num_upper"),
+    dtypes=ANY,
+    grad=lambda g, y, input, num_lower, num_upper: (
+        ops.matrix_band_part(g, num_lower=num_lower, num_upper=num_upper),
+    ),
+    samples=[
+        Sample(real(4, 4), num_lower=1, num_upper=0),
+        Sample(real(2, 3, 5), num_lower=-1, num_upper=1),
+        Sample(real(3, 2), num_lower=0, num_upper=-1),
+        Sample(real(2, 2), num_lower=-1, num_upper=-1),
+    ],
+)
 def matrix_band_part(at: tuple[Expr, ...], input: View, *, num_lower: int, num_upper: int) -> Expr:
-    """The matrices with zeros below `num_lower` subdiagonals and above `num_upper` superdiagonals; -1 keeps all."""
+    """The matrices with zeros outside a band around the diagonal.
+
+    The band has `num_lower` subdiagonals and `num_upper` superdiagonals; -1 keeps all of them.
+    """
     both: Callable[[Any, Any], Any] = lambda a, b: a & b  # noqa: E731
     inside = reduce(both, _in_band(at[-2], at[-1], num_lower, num_upper), Const(True, bool_))
     return scalar.select(inside, input[at], Const(0, input.dtype))

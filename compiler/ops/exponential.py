@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC
-from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.casting import cast
 from staticgraph.compiler.ops.comparison import not_equal
@@ -112,7 +112,8 @@ def _nonzero(x: Any) -> Any:
 
 @elementwise(
     tf="Xlogy", numpy=lambda x, y: np.where(x == 0, np.zeros_like(x), x * np.log(y)), dtypes=FLOATING,
-    samples=reals(-2, 2, (0.2, 4)), grad=lambda g, out, x, y: (g * xlogy(_nonzero(x), y), g * xdivy(x, y)),
+    samples=reals(-2, 2, (0.2, 4)),
+    grad=lambda g, out, x, y: (g * ops.xlogy(_nonzero(x), y), g * ops.xdivy(x, y)),
 )  # fmt: skip
 def xlogy(x: Any, y: Any) -> Any:
     """x * log(y), and 0 where x is 0 whatever y is."""
@@ -122,7 +123,7 @@ def xlogy(x: Any, y: Any) -> Any:
 @elementwise(
     tf="Xdivy", numpy=lambda x, y: np.where(x == 0, np.zeros_like(x), x / y), dtypes=FLOATING,
     samples=reals(-2, 2, (0.2, 4)),
-    grad=lambda g, out, x, y: (g * xdivy(_nonzero(x), y), g * xdivy(-x, y * y)),
+    grad=lambda g, out, x, y: (g * ops.xdivy(_nonzero(x), y), g * ops.xdivy(-x, y * y)),
 )  # fmt: skip
 def xdivy(x: Any, y: Any) -> Any:
     """x / y, and 0 where x is 0 whatever y is."""

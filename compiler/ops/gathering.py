@@ -1,7 +1,7 @@
 """Ops that read elements at positions given by other tensors.
 
-Indices are data, so a compiled program cannot raise on a bad one: an index out of range gives zeros, as on TF1's GPU,
-and never reads outside the tensor.
+Indices are data, so a compiled program cannot raise on a bad one: an index out of range gives zeros, as on
+TF1's GPU, and never reads outside the tensor.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import ANY, bool_, int64, uint8
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, merge, normalize_axis, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
@@ -32,7 +32,9 @@ def checked(index: Expr, n: int) -> tuple[Expr, Expr]:
 
 def batch_rank(batch_dims: int, rank: int) -> int:
     """`batch_dims` counted from the front."""
-    require(-rank <= batch_dims <= rank, f"batch_dims {batch_dims} is out of range for indices of rank {rank}")
+    require(
+        -rank <= batch_dims <= rank, f"batch_dims {batch_dims} is out of range for indices of rank {rank}"
+    )
     return batch_dims % rank if batch_dims < 0 else batch_dims
 
 
@@ -63,7 +65,9 @@ def _gather(params: np.ndarray, indices: np.ndarray, axis: int = 0, batch_dims: 
     return np.where(inside, found, np.zeros((), params.dtype)).reshape(shape)
 
 
-def _gather_grad(g: Any, y: Any, params: Any, indices: Any, axis: int = 0, batch_dims: int = 0) -> tuple[Any, None]:
+def _gather_grad(
+    g: Any, y: Any, params: Any, indices: Any, axis: int = 0, batch_dims: int = 0
+) -> tuple[Any, None]:
     return ops.gather_grad(g, indices, shape=params.shape, axis=axis, batch_dims=batch_dims), None
 
 
@@ -80,16 +84,30 @@ def _gather_static(types: list[TensorType], values: list[Any], axis: int = 0, ba
 
 
 @movement(
-    tf="GatherV2", type=lambda params, indices, axis=0, batch_dims=0: gathered(params, indices, axis, batch_dims),
-    numpy=_gather, grad=_gather_grad, static=_gather_static, operands=("axis",), vars={"indices": "I"},
-    dtypes={"T": ANY, "I": INDEX}, differentiable=(0,),
-    samples=[Sample(real(4, 3), indices(2, 2, below=4)), Sample(real(3, 4), indices(5, below=4), axis=1),
-             Sample(real(2, 5), indices(2, 3, below=5, dtype="int64"), axis=1, batch_dims=1),
-             Sample(real(2, 3, 4), indices(2, below=3), axis=-2, batch_dims=1), Sample(real(3), indices(below=3)),
-             Sample(real(3, 2), indices(4, below=7)), Sample(real(3, 2), indices(0, below=3))],
-)  # fmt: skip
+    tf="GatherV2",
+    type=lambda params, indices, axis=0, batch_dims=0: gathered(params, indices, axis, batch_dims),
+    numpy=_gather,
+    grad=_gather_grad,
+    static=_gather_static,
+    operands=("axis",),
+    vars={"indices": "I"},
+    dtypes={"T": ANY, "I": INDEX},
+    differentiable=(0,),
+    samples=[
+        Sample(real(4, 3), indices(2, 2, below=4)),
+        Sample(real(3, 4), indices(5, below=4), axis=1),
+        Sample(real(2, 5), indices(2, 3, below=5, dtype="int64"), axis=1, batch_dims=1),
+        Sample(real(2, 3, 4), indices(2, below=3), axis=-2, batch_dims=1),
+        Sample(real(3), indices(below=3)),
+        Sample(real(3, 2), indices(4, below=7)),
+        Sample(real(3, 2), indices(0, below=3)),
+    ],
+)
 def gather(at: tuple[Expr, ...], params: View, indices: View, *, axis: int = 0, batch_dims: int = 0) -> Expr:
-    """Slices of `params` along `axis`, picked by `indices`. The first `batch_dims` axes of both run in parallel."""
+    """Slices of `params` along `axis`, picked by `indices`.
+
+    The first `batch_dims` axes of both run in parallel.
+    """
     batch, axis = batch_rank(batch_dims, indices.rank), normalize_axis(axis, params.rank)
     if 0 in params.shape:
         return Const(0, params.dtype)
@@ -119,18 +137,21 @@ def _gather_nd_type(params: TensorType, indices: TensorType) -> TensorType:
 def _gather_nd(params: np.ndarray, indices: np.ndarray) -> np.ndarray:
     depth = indices.shape[-1]
     sizes = np.array(params.shape[:depth], np.int64)
-    inside = ((indices >= 0) & (indices < sizes)).all(-1)
+    inside = np.asarray((indices >= 0) & (indices < sizes)).all(-1)
     shape = indices.shape[:-1] + params.shape[depth:]
     if 0 in params.shape:
         return np.zeros(shape, params.dtype)
-    safe = np.where(inside[..., None], indices, 0)
+    safe = np.where(np.expand_dims(inside, -1), indices, 0)
     found = params[tuple(np.moveaxis(safe, -1, 0))] if depth else np.broadcast_to(params, shape)
-    return np.where(inside.reshape(inside.shape + (1,) * (params.ndim - depth)), found, np.zeros((), params.dtype))
+    return np.where(
+        inside.reshape(inside.shape + (1,) * (params.ndim - depth)), found, np.zeros((), params.dtype)
+    )
 
 
 def coordinates(at: Sequence[Expr], indices: View, sizes: Sequence[int]) -> tuple[tuple[Expr, ...], Expr]:
     """The coordinates that `indices` hold at `at`, moved into the tensor, and whether they all were in it."""
-    places, good = [], Const(True, bool_)
+    places: list[Expr] = []
+    good: Expr = Const(True, bool_)
     for d in range(indices.shape[-1]):
         place, inside = checked(indices[(*at, Const(d, int64))], sizes[d])
         places.append(place)
@@ -139,13 +160,21 @@ def coordinates(at: Sequence[Expr], indices: View, sizes: Sequence[int]) -> tupl
 
 
 @movement(
-    tf="GatherNd", type=_gather_nd_type, numpy=_gather_nd, vars={"indices": "I"}, dtypes={"T": ANY, "I": INDEX},
+    tf="GatherNd",
+    type=_gather_nd_type,
+    numpy=_gather_nd,
+    vars={"indices": "I"},
+    dtypes={"T": ANY, "I": INDEX},
     differentiable=(0,),
     grad=lambda g, y, params, indices: (ops.scatter_nd(indices, g, shape=params.shape), None),
-    samples=[Sample(real(3, 4), indices(5, 2, below=3)), Sample(real(3, 4), indices(2, 2, 1, below=3, dtype="int64")),
-             Sample(real(4), indices(1, below=4)), Sample(real(3, 4), indices(6, 2, below=6)),
-             Sample(real(2), indices(3, 0, below=1))],
-)  # fmt: skip
+    samples=[
+        Sample(real(3, 4), indices(5, 2, below=3)),
+        Sample(real(3, 4), indices(2, 2, 1, below=3, dtype="int64")),
+        Sample(real(4), indices(1, below=4)),
+        Sample(real(3, 4), indices(6, 2, below=6)),
+        Sample(real(2), indices(3, 0, below=1)),
+    ],
+)
 def gather_nd(at: tuple[Expr, ...], params: View, indices: View) -> Expr:
     """Elements or slices of `params` at coordinates that the last axis of `indices` holds."""
     if 0 in params.shape:
@@ -158,8 +187,10 @@ def gather_nd(at: tuple[Expr, ...], params: View, indices: View) -> Expr:
 def _one_hot_type(
     indices: TensorType, on_value: TensorType, off_value: TensorType, depth: Any, axis: int = -1
 ) -> TensorType:
-    require(compatible(on_value.shape, ()) and compatible(off_value.shape, ()),
-            f"on_value {shape_text(on_value.shape)} and off_value {shape_text(off_value.shape)} must be numbers")  # fmt: skip
+    require(
+        compatible(on_value.shape, ()) and compatible(off_value.shape, ()),
+        f"on_value {shape_text(on_value.shape)} and off_value {shape_text(off_value.shape)} must be numbers",
+    )
     if indices.shape is None:
         return TensorType(on_value.dtype, None)
     require(depth is None or depth >= 0, f"depth {depth} must not be negative")
@@ -174,18 +205,26 @@ def _one_hot(indices: np.ndarray, on_value: Any, off_value: Any, depth: int, axi
 
 
 @movement(
-    tf="OneHot", type=_one_hot_type, numpy=_one_hot, operands=("depth",), partial=("depth",), vars={"indices": "I"},
-    dtypes={"T": ANY, "I": INDEX | {uint8}}, differentiable=False,
-    samples=[Sample(indices(4, below=3), real(), real(), depth=3), Sample(indices(2, 3, below=5), real(), real(), depth=4, axis=0),
-             Sample(indices(2, 3, below=5, dtype="int64"), real(), real(), depth=4, axis=1),
-             Sample(indices(below=2), real(), real(), depth=2), Sample(indices(2, below=2), real(), real(), depth=0)],
-)  # fmt: skip
+    tf="OneHot",
+    type=_one_hot_type,
+    numpy=_one_hot,
+    operands=("depth",),
+    partial=("depth",),
+    vars={"indices": "I"},
+    dtypes={"T": ANY, "I": INDEX | {uint8}},
+    differentiable=False,
+    samples=[
+        Sample(indices(4, below=3), real(), real(), depth=3),
+        Sample(indices(2, 3, below=5), real(), real(), depth=4, axis=0),
+        Sample(indices(2, 3, below=5, dtype="int64"), real(), real(), depth=4, axis=1),
+        Sample(indices(below=2), real(), real(), depth=2),
+        Sample(indices(2, below=2), real(), real(), depth=0),
+    ],
+)
 def one_hot(
     at: tuple[Expr, ...], indices: View, on_value: View, off_value: View, *, depth: int, axis: int = -1
 ) -> Expr:
-    """`on_value` where the place along the new axis is the index, `off_value` elsewhere, also for bad indices."""
+    """A new `axis` of size `depth`: `on_value` at the index, `off_value` elsewhere."""
     axis = normalize_axis(axis, len(at))
     hit = scalar.cast(indices[at[:axis] + at[axis + 1 :]], int64)
     return scalar.select(scalar.eq(hit, at[axis]), on_value[()], off_value[()])
-
-

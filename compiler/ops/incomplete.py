@@ -1,4 +1,4 @@
-"""Rare special functions, computed in Python one number at a time by textbook series and continued fractions."""
+"""Rare special functions, computed in Python number by number: textbook series and continued fractions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, float64
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
 from staticgraph.compiler.ops.exponential import exp, log, log1p
 from staticgraph.compiler.ops.kinds import on_host
@@ -41,10 +41,10 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 
 def _zeta(x: float, q: float) -> float:
     """The terms up to q + n >= 12, then the formula of Euler and Maclaurin for the rest."""
-    if x <= 1 or math.isnan(x + q):
-        return math.inf if x == 1 else math.nan
-    if q <= 0 and (q == math.floor(q) or x != math.floor(x)):
-        return math.inf if q == math.floor(q) else math.nan
+    if x <= 1 or not math.isfinite(x + q):
+        return math.inf if x == 1 else 0.0 if q == math.inf else math.nan
+    if q <= 0 and (q % 1 == 0 or x % 1 != 0):
+        return math.inf if q % 1 == 0 else math.nan
     total, w = 0.0, q
     while w < 12:
         total += float(np.float64(w) ** -x)
@@ -58,13 +58,14 @@ def _zeta(x: float, q: float) -> float:
 
 
 def _polygamma(a: float, x: float) -> float:
-    if a < 0 or a != math.floor(a):
+    if a < 0 or a % 1 != 0 or math.isnan(x) or math.isinf(a) or x == -math.inf:
         return math.nan
+    if x == math.inf:
+        return 0.0 if a else math.inf
     if a > 0:
         return (-1) ** (int(a) + 1) * math.exp(math.lgamma(a + 1)) * _zeta(a + 1, x)
     if x <= 0:
-        pole = x == math.floor(x)
-        return math.nan if pole else _polygamma(0, 1 - x) - math.pi / math.tan(math.pi * x)
+        return math.nan if x % 1 == 0 else _polygamma(0, 1 - x) - math.pi / math.tan(math.pi * x)
     steps = max(0, math.ceil(30 - x))
     w = x + steps
     series = 1 / (12 * w**2) - 1 / (120 * w**4) + 1 / (252 * w**6)
@@ -73,7 +74,7 @@ def _polygamma(a: float, x: float) -> float:
 
 @on_host(
     tf="Zeta", type=_broadcast_type, numpy=each(_zeta), dtypes=_DTYPES, samples=reals(2, 4, (0.5, 4)),
-    differentiable=(1,), grad=lambda g, y, x, q: (None, -g * x * zeta(x + 1.0, q)),
+    differentiable=(1,), grad=lambda g, y, x, q: (None, -g * x * ops.zeta(x + 1.0, q)),
 )  # fmt: skip
 def zeta(x: Any, q: Any) -> Any:
     """The Hurwitz zeta function: the sum of (q + n) ** -x for n = 0, 1, 2... There is no gradient by x."""
@@ -81,8 +82,12 @@ def zeta(x: Any, q: Any) -> Any:
 
 @on_host(
     tf="Polygamma", type=_broadcast_type, numpy=each(_polygamma), dtypes=_DTYPES, differentiable=(1,),
-    samples=[Sample(real(3, low=2, high=2), real(2, 3, low=0.3, high=4)), Sample(real(low=1, high=1), real(0))],
-    grad=lambda g, y, a, x: (None, g * polygamma(a + 1.0, x)),
+    samples=[
+        Sample(real(3, low=2, high=2), real(2, 3, low=0.3, high=4)),
+        Sample(real(low=0, high=0), real(4, low=0.3, high=4)),
+        Sample(real(low=1, high=1), real(0)),
+    ],
+    grad=lambda g, y, a, x: (None, g * ops.polygamma(a + 1.0, x)),
 )  # fmt: skip
 def polygamma(a: Any, x: Any) -> Any:
     """The derivative of order `a`, a whole number, of digamma. There is no gradient by `a`."""
@@ -163,7 +168,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
     grad=_igamma_grad,
 )  # fmt: skip
 def igamma(a: Any, x: Any) -> Any:
-    """The lower incomplete gamma function: the integral of t ** (a - 1) * exp(-t) from 0 to x, over gamma(a)."""
+    """The incomplete gamma function: the integral of t ** (a - 1) * exp(-t) from 0 to x, over gamma(a)."""
 
 
 @on_host(
@@ -178,7 +183,7 @@ def igammac(a: Any, x: Any) -> Any:
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of betainc, by Lentz's method. It converges fast where x < (a + 1) / (a + b + 2)."""
+    """The continued fraction of betainc, by Lentz's method. It is fast for x < (a + 1) / (a + b + 2)."""
     c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1) or _TINY)
     h = d
     for n in range(1, 10000):
@@ -215,14 +220,14 @@ def _betainc_grad(g: Any, y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
     differentiable=(2,), samples=reals(0.5, 4, (0.5, 4), (0.1, 0.9)),
 )  # fmt: skip
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The regularised incomplete beta function, the share of the beta integral below x. No gradient by a and b."""
+    """The regularised incomplete beta function: the share of the integral below x. Gradient by x only."""
 
 
 # Modified Bessel functions.
 
 
 def _bessel_scaled(order: int) -> Callable[[float], float]:
-    """exp(-|x|) * I(order, x): the power series, whose terms are all positive, or for large x the asymptotic one."""
+    """exp(-|x|) * I(order, x): the power series, of positive terms, or for large x the asymptotic one."""
 
     def function(x: float) -> float:
         z = abs(x)
@@ -253,7 +258,7 @@ def _i1e_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 
 @on_host(
     tf="BesselI0e", type=_broadcast_type, numpy=each(_bessel_scaled(0)), dtypes=_DTYPES,
-    samples=reals(-40, 40), grad=lambda g, y, x: (g * (bessel_i1e(x) - ops.sign(x) * y),),
+    samples=reals(-40, 40), grad=lambda g, y, x: (g * (ops.bessel_i1e(x) - ops.sign(x) * y),),
 )  # fmt: skip
 def bessel_i0e(x: Any) -> Any:
     """exp(-|x|) * I0(x), where I0 is the modified Bessel function of order 0."""

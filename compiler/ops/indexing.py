@@ -1,4 +1,4 @@
-"""Python's indexing of tensors: `x[1:, ..., None, i]` as one strided slice, and a pick per index that moves."""
+"""Python's indexing of tensors: one strided slice, and a pick for each index that moves."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import ANY, DType, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.graph.opdef import METHODS, method
-from staticgraph.compiler.graph.recording import as_tensor, static_value
+from staticgraph.compiler.graph.opdef import METHODS, method, ops
+from staticgraph.compiler.graph.recording import as_tensor
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.shapes import Dimension, TensorType, normalize_axis
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import composite
@@ -42,10 +42,15 @@ def _pick(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
              Sample(real(5), Draw((), -5, 4, dtype="int32"), axis=-1)],
 )  # fmt: skip
 def pick(x: Any, index: Any, *, axis: int) -> Any:
-    """The slice of `x` at one index along `axis`, which may count from the end; zeros where it is out of range."""
+    """The slice of `x` at one index along `axis`, which may count from the end.
+
+    Where the index is out of range, it is zeros.
+    """
     n = x.shape[axis]
     outside = ops.select(ops.less(index, -n), n, index + n)
-    return ops.gather(x, ops.select(ops.less(index, 0), outside, index), axis=normalize_axis(axis, len(x.shape)))
+    return ops.gather(
+        x, ops.select(ops.less(index, 0), outside, index), axis=normalize_axis(axis, len(x.shape))
+    )
 
 
 @dataclass(slots=True)
@@ -79,9 +84,11 @@ class _Specification:
         )
 
     def pick_axes(self) -> list[tuple[int, Any]]:
-        """(axis of what is left, index), in an order in which each pick leaves the axes of the later ones in place.
+        """(axis of what is left, index), in an order in which each pick leaves the axes of the later ones in
+        place.
 
-        Axes behind an ellipsis are counted from the end, and picked from left to right; others from right to left.
+        Axes behind an ellipsis are counted from the end, and picked from left to right; others from right to
+        left.
         """
         count = len(self.begin)
         ellipsis = next((i for i in range(count) if self.has("ellipsis_mask", i)), count)
@@ -105,7 +112,12 @@ def _specification(key: Any) -> _Specification:
             spec.picks[i] = index
             spec.add(0, 0, 1, "begin_mask", "end_mask")
         else:
-            spec.add(index, METHODS["add"](index, 1) if isinstance(index, Tensor) else _after(index), 1, "shrink_axis_mask")
+            spec.add(
+                index,
+                METHODS["add"](index, 1) if isinstance(index, Tensor) else _after(index),
+                1,
+                "shrink_axis_mask",
+            )
     return spec
 
 
@@ -125,20 +137,24 @@ def _index(part: Any, default: int) -> Any:
 
 
 def _after(index: Any) -> int:
-    return int(index.constant if isinstance(index, Value) else index) + 1
+    return _plain(index) + 1
 
 
 def _moves(index: Any) -> bool:
     """Whether an index is only known while the graph runs (or, in the user's graph, may be)."""
-    return static_value(index) is None if isinstance(index, Tensor) else isinstance(index, Value) and index.constant is None
+    return (
+        static_value(index) is None
+        if isinstance(index, Tensor)
+        else isinstance(index, Value) and index.constant is None
+    )
 
 
 @method("getitem")
 def getitem(x: Any, key: Any) -> Any:
     """`x[key]`, with Python's meaning of each part of `key`; parts may be integer tensors of rank 0.
 
-    An index that depends on what is fed or on variables picks an element along its axis while the graph runs; out of
-    range it gives zeros. An end of a slice must be known when the graph is compiled.
+    An index that depends on what is fed or on variables picks an element along its axis while the graph runs;
+    out of range it gives zeros. An end of a slice must be known when the graph is compiled.
     """
     x = x.to_tensor() if hasattr(x, "to_tensor") else x
     spec = _specification(key)
@@ -154,7 +170,7 @@ def getitem(x: Any, key: Any) -> Any:
 
 
 def _plain(entry: Any) -> Any:
-    return int(entry.constant) if isinstance(entry, Value) else entry
+    return entry if not isinstance(entry, Value) or entry.constant is None else entry.constant.item()
 
 
 def _recorded(x: Tensor, spec: _Specification) -> Tensor:

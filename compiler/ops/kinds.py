@@ -19,7 +19,6 @@ composite      `(*values)`: other ops, applied where all shapes are known
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +30,8 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, register
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
+
+_VARARGS = 0x04  # of code.co_flags: the function takes *args
 
 Dtypes = frozenset[DType] | Mapping[str, frozenset[DType]]
 
@@ -81,18 +82,23 @@ class Piece:
 def _params(
     function: Callable[..., Any], skip: int, operands: Mapping[str, str], vars: Mapping[str, str], partial: Sequence[str]
 ) -> tuple[Param, ...]:
-    params = []
-    for p in list(inspect.signature(function).parameters.values())[skip:]:
-        default = REQUIRED if p.default is inspect.Parameter.empty else p.default
-        var = vars.get(p.name, "T")
-        if p.kind is p.VAR_POSITIONAL:
-            params.append(Param(p.name, Role.TENSORS, REQUIRED, var))
-        elif p.kind is p.POSITIONAL_OR_KEYWORD:
-            params.append(Param(p.name, Role.TENSOR, default, var))
-        elif p.name in operands:
-            params.append(Param(p.name, Role.OPERAND, default, "O", operands[p.name], p.name in partial))
+    # Read off the code object: `inspect.signature` would take most of the time of importing all ops.
+    code, defaults, by_name = function.__code__, function.__defaults__ or (), function.__kwdefaults__ or {}
+    positional = code.co_varnames[: code.co_argcount]
+    keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    has_default = dict(zip(reversed(positional), reversed(defaults), strict=False))
+    params = [
+        Param(p, Role.TENSOR, has_default.get(p, REQUIRED), vars.get(p, "T")) for p in positional[skip:]
+    ]
+    if code.co_flags & _VARARGS:
+        listed = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+        params.append(Param(listed, Role.TENSORS, REQUIRED, vars.get(listed, "T")))
+    for p in keywords:
+        default = by_name.get(p, REQUIRED)
+        if p in operands:
+            params.append(Param(p, Role.OPERAND, default, "O", operands[p], p in partial))
         else:
-            params.append(Param(p.name, Role.ATTR, default))
+            params.append(Param(p, Role.ATTR, default))
     return tuple(params)
 
 
@@ -114,7 +120,7 @@ def _declare(
     **fields: Any,
 ) -> OpDef:
     named = operands if isinstance(operands, Mapping) else {o: o for o in operands}
-    doc = inspect.getdoc(function)
+    doc = function.__doc__
     name = name or function.__name__.rstrip("_")
     assert doc, f"op {name} needs a docstring"
     return register(
@@ -221,15 +227,14 @@ def reduction(
     return declare
 
 
-def _indexed(kind: Kind, skip: int) -> Callable[..., Any]:
+def _indexed(kind: Kind, skip: int) -> Callable[..., Callable[[Callable[..., Any]], OpDef]]:
     def decorator(
         *, type: Callable[..., Any], numpy: Callable[..., Any], samples: Any, tf: str | None = None, **fields: Any
     ) -> Callable[[Callable[..., Any]], OpDef]:
         def declare(body: Callable[..., Any]) -> OpDef:
             role = {Kind.ASSEMBLY: "pieces", Kind.ROUTINE: "statements", Kind.COMPOSITE: "expand"}.get(kind, "element")
-            return _declare(
-                kind, body, tf=tf, skip=skip, type=type, reference=numpy, samples=samples, **{role: body}, **fields
-            )
+            fields[role] = body
+            return _declare(kind, body, tf=tf, skip=skip, type=type, reference=numpy, samples=samples, **fields)
 
         return declare
 

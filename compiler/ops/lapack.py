@@ -1,4 +1,6 @@
-"""Decompositions, inverses and solutions of square systems. NumPy, and LAPACK below it, computes them on the host."""
+"""Decompositions, inverses and solutions of square systems. NumPy, and LAPACK below it, computes them on the
+host.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import complex64, complex128, float32, float64
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
 from staticgraph.compiler.ops.kinds import on_host
+from staticgraph.compiler.ops.linalg import conjugate
 from staticgraph.compiler.ops.samples import Sample, real
 
 _REAL = frozenset({float32, float64})
@@ -48,8 +51,7 @@ def _wide(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def adjoint(x: Any) -> Any:
     """The conjugate transposes of matrices."""
-    turned = ops.transpose(x, perm=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
-    return ops.conj(turned) if x.dtype.is_complex else turned
+    return conjugate(ops.transpose(x, perm=(*range(x.rank - 2), x.rank - 1, x.rank - 2)))
 
 
 def _product(a: Any, b: Any, adj_a: bool = False, adj_b: bool = False) -> Any:
@@ -74,7 +76,7 @@ def _inverse_grad(g: Any, y: Any, x: Any, adjoint: bool) -> tuple[Any]:
     numpy=_wide(lambda x, adjoint: _adjoint(np.linalg.inv(x)) if adjoint else np.linalg.inv(x)),
 )  # fmt: skip
 def matrix_inverse(input: Any, *, adjoint: bool = False) -> Any:
-    """Inverses of square matrices, or the adjoints of the inverses."""
+    """Inverses of square matrices; with `adjoint`, their adjoints."""
 
 
 def _per_matrix(x: Any, numbers: Any) -> Any:
@@ -88,9 +90,13 @@ def _determinant_type(input: TensorType) -> TensorType:
 
 
 @on_host(
-    tf="MatrixDeterminant", type=_determinant_type, numpy=_wide(np.linalg.det), dtypes=_FIELDS, samples=_SQUARE,
-    grad=lambda g, y, x: (_per_matrix(x, g * y) * matrix_inverse(x, adjoint=True),),
-)  # fmt: skip
+    tf="MatrixDeterminant",
+    type=_determinant_type,
+    numpy=_wide(np.linalg.det),
+    dtypes=_FIELDS,
+    samples=_SQUARE,
+    grad=lambda g, y, x: (_per_matrix(x, g * conjugate(y)) * matrix_inverse(x, adjoint=True),),
+)
 def matrix_determinant(input: Any) -> Any:
     """Determinants of square matrices."""
 
@@ -109,7 +115,7 @@ def log_matrix_determinant(input: Any) -> Any:
 
 
 def _cholesky_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
-    """Symmetric cotangent L^-H (P + P^H) L^-1 / 2, P being the lower half of L^H g with half its diagonal (Murray, 2016)."""
+    """(M + M^H) / 2 with M = L^-H P L^-1, P the lower half of L^H g, its diagonal halved (Murray, 2016)."""
     n = x.shape[-1]
     lower = np.tril(np.ones((n, n), y.dtype.numpy)) - 0.5 * np.eye(n, dtype=y.dtype.numpy)
     half = _product(y, g, adj_a=True) * lower.astype(y.dtype.numpy)
@@ -123,7 +129,10 @@ def _cholesky_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     grad=_cholesky_grad,
 )  # fmt: skip
 def cholesky(input: Any) -> Any:
-    """Lower triangular matrices L with L L^H = input, for positive definite matrices. Only the lower half is read."""
+    """Lower triangular matrices L with L L^H = input, for positive definite matrices.
+
+    Only the lower half is read.
+    """
 
 
 def _solution_type(matrix: TensorType, rhs: TensorType, **_: Any) -> TensorType:
@@ -180,11 +189,18 @@ def _triangular_grad(g: Any, y: Any, matrix: Any, rhs: Any, lower: bool, adjoint
 
 
 @on_host(
-    tf="MatrixTriangularSolve", type=_solution_type, numpy=_triangular_solve, dtypes=_FIELDS, samples=_SYSTEMS,
+    tf="MatrixTriangularSolve",
+    type=_solution_type,
+    numpy=_triangular_solve,
+    dtypes=_FIELDS,
+    samples=_SYSTEMS,
     grad=_triangular_grad,
-)  # fmt: skip
+)
 def matrix_triangular_solve(matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False) -> Any:
-    """X with matrix X = rhs, where only one triangle of the matrix counts."""
+    """X with matrix X = rhs, where only the `lower` triangle of the matrix counts, or else the upper one.
+
+    With `adjoint` the adjoint of the triangle counts.
+    """
 
 
 def _least(a: int | None, b: int | None) -> int | None:
@@ -197,7 +213,9 @@ def _qr_type(input: TensorType, full_matrices: bool) -> tuple[TensorType, Tensor
         return input, input
     rows, columns = shape[-2:]
     inner = rows if full_matrices else _least(rows, columns)
-    return TensorType(input.dtype, (*shape[:-1], inner)), TensorType(input.dtype, (*shape[:-2], inner, columns))
+    return TensorType(input.dtype, (*shape[:-1], inner)), TensorType(
+        input.dtype, (*shape[:-2], inner, columns)
+    )
 
 
 @on_host(
@@ -206,7 +224,10 @@ def _qr_type(input: TensorType, full_matrices: bool) -> tuple[TensorType, Tensor
     samples=[Sample(real(3, 2)), Sample(real(2, 2, 3), full_matrices=True)],
 )  # fmt: skip
 def qr(input: Any, *, full_matrices: bool = False) -> Any:
-    """Matrices Q with orthonormal columns and upper triangular R with Q R = input. Has no gradient."""
+    """Matrices Q with orthonormal columns and upper triangular R with Q R = input. Has no gradient.
+
+    With `full_matrices` Q is square, else it has as many columns as there can be.
+    """
 
 
 def _svd_type(input: TensorType, compute_uv: bool, full_matrices: bool) -> tuple[TensorType, ...]:
@@ -234,11 +255,22 @@ def _svd(x: np.ndarray, compute_uv: bool, full_matrices: bool) -> tuple[np.ndarr
 
 
 @on_host(
-    tf="Svd", type=_svd_type, numpy=_svd, dtypes=_FIELDS, differentiable=False,
-    samples=[Sample(real(3, 2)), Sample(real(2, 2, 3), full_matrices=True), Sample(real(2, 3), compute_uv=False)],
-)  # fmt: skip
+    tf="Svd",
+    type=_svd_type,
+    numpy=_svd,
+    dtypes=_FIELDS,
+    differentiable=False,
+    samples=[
+        Sample(real(3, 2)),
+        Sample(real(2, 2, 3), full_matrices=True),
+        Sample(real(2, 3), compute_uv=False),
+    ],
+)
 def svd(input: Any, *, compute_uv: bool = True, full_matrices: bool = False) -> Any:
-    """Singular values s, and U and V with U diag(s) V^H = input. Has no gradient."""
+    """Singular values s, and U and V with U diag(s) V^H = input. Has no gradient.
+
+    With `full_matrices` U and V are square. Without `compute_uv` they are empty.
+    """
 
 
 def _eig_type(input: TensorType, compute_v: bool) -> tuple[TensorType, TensorType]:
@@ -262,4 +294,7 @@ def _eig(x: np.ndarray, compute_v: bool) -> tuple[np.ndarray, np.ndarray]:
     samples=[Sample(real(3, 3)), Sample(real(2, 2, 2), compute_v=False)],
 )  # fmt: skip
 def self_adjoint_eig(input: Any, *, compute_v: bool = True) -> Any:
-    """Eigenvalues in rising order, and eigenvectors as columns, of self-adjoint matrices. Has no gradient."""
+    """Eigenvalues in rising order, and eigenvectors as columns, of self-adjoint matrices. Has no gradient.
+
+    Without `compute_v` the second result is empty.
+    """

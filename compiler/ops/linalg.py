@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC, int32, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
-from staticgraph.compiler.ops.kinds import View, composite, contraction 
+from staticgraph.compiler.ops.kinds import View, composite, contraction
 from staticgraph.compiler.ops.samples import Sample, real
 
 PRODUCTS = FLOATING | COMPLEX | {int32, int64}
@@ -75,7 +74,7 @@ def _row_by_column(at: tuple[Expr, ...], a: View, b: View, swap_a: bool, swap_b:
 
 
 def _matmul_grad(g: Any, y: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> tuple[Any, Any]:
-    a, b = _conjugate(a), _conjugate(b)
+    a, b = conjugate(a), conjugate(b)
     by_a = matmul(b, g, transpose_b, True) if transpose_a else matmul(g, b, False, not transpose_b)
     by_b = matmul(g, a, True, transpose_a) if transpose_b else matmul(a, g, not transpose_a, False)
     return by_a, by_b
@@ -87,7 +86,8 @@ def _batch_grad(g: Any, y: Any, a: Any, b: Any, adj_x: bool, adj_y: bool) -> tup
     return _summed_to(by_a, a.shape), _summed_to(by_b, b.shape)
 
 
-def _conjugate(x: Any) -> Any:
+def conjugate(x: Any) -> Any:
+    """The complex conjugate; `x` itself where it is real."""
     return ops.conj(x) if x.dtype.is_complex else x
 
 
@@ -112,7 +112,10 @@ def _summed_to(x: Any, shape: tuple[int, ...]) -> Any:
 def matmul(
     at: tuple[Expr, ...], a: View, b: View, *, transpose_a: bool = False, transpose_b: bool = False
 ) -> Expr:
-    """Product of two matrices, either of them transposed first if so asked."""
+    """Product of two matrices.
+
+    `transpose_a` and `transpose_b`: that operand is transposed first.
+    """
     return _row_by_column(at, a, b, transpose_a, transpose_b)
 
 
@@ -127,7 +130,10 @@ def matmul(
     ],
 )  # fmt: skip
 def batch_matmul(at: tuple[Expr, ...], x: View, y: View, *, adj_x: bool = False, adj_y: bool = False) -> Expr:
-    """Products of matrices in the last two axes; leading axes broadcast. `adj_`: the adjoint of that operand."""
+    """Products of matrices in the last two axes; leading axes broadcast.
+
+    `adj_x` and `adj_y`: that operand is replaced by its adjoint first.
+    """
     return _row_by_column(at, x, y, adj_x, adj_y)
 
 
@@ -135,7 +141,11 @@ def batch_matmul(at: tuple[Expr, ...], x: View, y: View, *, adj_x: bool = False,
 def _matrix_product(a: Any, b: Any) -> Any:
     """`a @ b` with NumPy's meaning for matrices and batches of them."""
     ranks = [getattr(x.type, "rank", None) if hasattr(x, "type") else np.ndim(x) for x in (a, b)]
-    return matmul(a, b, name="matmul") if ranks in ([2, 2], [2, None], [None, 2]) else batch_matmul(a, b, name="matmul")
+    return (
+        matmul(a, b, name="matmul")
+        if ranks in ([2, 2], [2, None], [None, 2])
+        else batch_matmul(a, b, name="matmul")
+    )
 
 
 def _bias_type(value: TensorType, bias: TensorType, data_format: str) -> TensorType:
@@ -150,7 +160,9 @@ def _bias_type(value: TensorType, bias: TensorType, data_format: str) -> TensorT
         channels is None or size is None or channels == size,
         f"bias has {size} elements and axis {axis} of value has size {channels}",
     )
-    return TensorType(value.dtype, tuple(size if d == axis and n is None else n for d, n in enumerate(value.shape)))
+    return TensorType(
+        value.dtype, tuple(size if d == axis and n is None else n for d, n in enumerate(value.shape))
+    )
 
 
 def _channel_axis(rank: int, data_format: str) -> int:
@@ -167,14 +179,19 @@ def _bias_grad(g: Any, y: Any, value: Any, bias: Any, data_format: str) -> tuple
 
 
 @composite(
-    tf="BiasAdd", type=_bias_type, dtypes=NUMERIC, grad=_bias_grad,
-    numpy=lambda value, bias, data_format: value + bias.reshape(_along_channels(bias, value.ndim, data_format)),
+    tf="BiasAdd",
+    type=_bias_type,
+    dtypes=NUMERIC,
+    grad=_bias_grad,
+    numpy=lambda value, bias, data_format: (
+        value + bias.reshape(_along_channels(bias, value.ndim, data_format))
+    ),
     samples=[
         Sample(real(3, 4), real(4)),
         Sample(real(2, 3, 2, 5), real(5)),
         Sample(real(2, 3, 2, 5), real(3), data_format="NCHW"),
     ],
-)  # fmt: skip
+)
 def bias_add(value: Any, bias: Any, *, data_format: str = "NHWC") -> Any:
     """`value` plus one number per channel; channels are the last axis, or the second for 'NCHW'."""
     if data_format == "NCHW":
@@ -184,15 +201,22 @@ def bias_add(value: Any, bias: Any, *, data_format: str = "NHWC") -> Any:
 
 def _cross_type(a: TensorType, b: TensorType) -> TensorType:
     shape = broadcast(a.shape, b.shape)
-    require(shape is None or (shape and shape[-1] in (3, None)), f"the last axis has to have size 3: {shape_text(shape)}")
+    require(
+        shape is None or (shape and shape[-1] in (3, None)),
+        f"the last axis has to have size 3: {shape_text(shape)}",
+    )
     return TensorType(a.dtype, shape)
+
+
+def _cross_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    return ops.cross(conjugate(b), g), ops.cross(g, conjugate(a))
 
 
 @composite(
     tf="Cross", type=_cross_type, dtypes=NUMERIC,
     numpy=lambda a, b: np.cross(a, b).astype(a.dtype),
     samples=[Sample(real(3), real(3)), Sample(real(2, 4, 3), real(2, 4, 3))],
-    grad=lambda g, y, a, b: (ops.cross(b, g), ops.cross(g, a)),
+    grad=_cross_grad,
 )  # fmt: skip
 def cross(a: Any, b: Any) -> Any:
     """Cross products of the vectors in the last axis, which has size 3."""

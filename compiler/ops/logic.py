@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import ANY, BOOLEAN
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import OpDef, method
+from staticgraph.compiler.graph.opdef import OpDef, method, ops
 from staticgraph.compiler.graph.scopes import scope
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.kernel import scalar
@@ -36,7 +35,7 @@ def logical_not(x: Any) -> Any:
     return ~x
 
 
-def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Any:
+def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
     """Whether exactly one of x and y is true.
 
     >>> sg.logical_xor([True, False], [True, True]).name
@@ -49,7 +48,7 @@ def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Any:
 @elementwise(
     tf="SelectV2", numpy=lambda condition, x, y: np.where(condition, x, y), vars={"condition": "bool"},
     dtypes=ANY, primitive="select", differentiable=(1, 2), samples=reals(),
-    grad=lambda g, out, condition, x, y: (None, select(condition, g, 0), select(condition, 0, g)),
+    grad=lambda g, out, condition, x, y: (None, ops.select(condition, g, 0), ops.select(condition, 0, g)),
 )  # fmt: skip
 def select(condition: Any, x: Any, y: Any) -> Any:
     """x where `condition` holds and y elsewhere, element by element. All three broadcast."""
@@ -78,18 +77,26 @@ def _select_rows_grad(g: Any, out: Any, condition: Any, x: Any, y: Any) -> tuple
     return None, select(condition, g, 0), select(condition, 0, g)
 
 
+_ROW_SAMPLES = [
+    Sample(truth(3, 4), real(3, 4), real(3, 4)),
+    Sample(truth(3), real(3, 4, 2), real(3, 4, 2)),
+    Sample(truth(), real(2, 3), real(2, 3)),
+    Sample(truth(5), real(5), real(5)),
+    Sample(truth(0), real(0, 2), real(0, 2)),
+]
+
+
 @composite(
     tf="Select", type=_select_rows_type, vars={"condition": "bool"}, dtypes=ANY, differentiable=(1, 2),
     numpy=lambda condition, x, y: np.where(condition.reshape(_per_row(condition, x)), x, y),
-    grad=_select_rows_grad,
-    samples=[ Sample(truth(3, 4), real(3, 4), real(3, 4)), Sample(truth(3), real(3, 4, 2), real(3, 4, 2)), Sample(truth(), real(2, 3), real(2, 3)), Sample(truth(5), real(5), real(5)), Sample(truth(0), real(0, 2), real(0, 2)), ],
+    grad=_select_rows_grad, samples=_ROW_SAMPLES,
 )  # fmt: skip
 def select_rows(condition: Any, x: Any, y: Any) -> Any:
     """x where `condition` holds and y elsewhere.
 
-    x and y have one shape. The condition has it too, or is a vector that chooses among rows, or a single truth value.
+    x and y have one shape. The condition has it too, or is a vector that chooses among rows, or a single one.
     """
-    return select(ops.reshape(condition, shape=_per_row(condition, x)), x, y)
+    return ops.select(ops.reshape(condition, shape=_per_row(condition, x)), x, y)
 
 
 def _is_bool(x: Any, y: Any) -> bool:

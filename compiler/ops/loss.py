@@ -1,4 +1,4 @@
-"""Cross entropies of logits. Each op gives the loss and, computed in passing, its derivative by the logits."""
+"""Cross entropies of logits. Each op gives the loss and, in passing, its derivative by the logits."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, int32, int64
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast, merge
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.kinds import composite
@@ -70,19 +70,23 @@ def _like(g: Any, x: Any) -> Any:
 
 
 @composite(
-    tf="SoftmaxCrossEntropyWithLogits", type=_dense_type, numpy=_numpy_dense, dtypes=FLOATING, grad=_dense_grad,
+    tf="SoftmaxCrossEntropyWithLogits",
+    type=_dense_type,
+    numpy=_numpy_dense,
+    dtypes=FLOATING,
+    grad=_dense_grad,
     samples=[
         Sample(real(3, 4), real(3, 4, low=0.25, high=0.25)),
         Sample(real(2, 3, 5), real(2, 3, 5, low=0.2, high=0.2)),
         Sample(real(4, 2), real(1, 2, low=0.5, high=0.5)),
         Sample(real(1, 5, low=-80, high=80), real(1, 5, low=0.2, high=0.2)),
     ],
-)  # fmt: skip
+)
 def softmax_cross_entropy(features: Any, labels: Any) -> Any:
     """-sum(labels * log_softmax(features)) over the last axis, and softmax(features) - labels.
 
-    The second result is the derivative of the first only where the labels of each row sum to 1. As in TensorFlow it
-    serves as the gradient whatever they sum to.
+    The second result is the derivative of the first only where the labels of each row sum to 1. As in
+    TensorFlow it serves as the gradient whatever they sum to.
     """
     shifted = below_max(features, -1)
     e = ops.exp(shifted)
@@ -128,7 +132,10 @@ def _sparse_grad(g: Any, y: Any, features: Any, labels: Any) -> tuple[Any, None]
     ],
 )  # fmt: skip
 def sparse_softmax_cross_entropy(features: Any, labels: Any) -> Any:
-    """-log_softmax(features)[label], and softmax(features) - one_hot(label). NaN for a label that is no class."""
+    """-log_softmax(features)[label], and softmax(features) - one_hot(label).
+
+    NaN for a label that is no class.
+    """
     classes = features.shape[-1]
     label = _column(labels)
     chosen = ops.equal(label, np.arange(classes, dtype=labels.dtype.numpy))

@@ -1,4 +1,6 @@
-"""Ops that only move elements: each element of the result is one element of the input, at a computed position."""
+"""Ops that only move elements: each element of the result is one element of the input, at a computed
+position.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import ANY, int32, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import method
-from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes, normalize_axis, shape_text
+from staticgraph.compiler.graph.opdef import method, ops
+from staticgraph.compiler.graph.shapes import (
+    Shape,
+    TensorType,
+    broadcast,
+    normalize_axes,
+    normalize_axis,
+    shape_text,
+)
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import View, movement, on_host, same_type
@@ -53,7 +61,10 @@ def reshaped(tensor: Shape | None, shape: Shape | None) -> Shape | None:
         require(size == rest, f"{shape_text(tensor)} has {size} elements, and {list(shape)} has {rest}")
         return shape
     fits = size % rest == 0 if rest else size == 0
-    require(fits, f"{shape_text(tensor)} has {size} elements, which is not a multiple of {rest} as {list(shape)} needs")
+    require(
+        fits,
+        f"{shape_text(tensor)} has {size} elements, which is not a multiple of {rest} as {list(shape)} needs",
+    )
     left = size // rest if rest else 0
     return tuple(left if d in free else n for d, n in enumerate(shape))
 
@@ -69,14 +80,24 @@ def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> A
 
 
 @movement(
-    tf="Reshape", type=lambda tensor, shape: TensorType(tensor.dtype, reshaped(tensor.shape, shape)),
-    numpy=lambda tensor, shape: np.reshape(tensor, shape), operands=("shape",), partial=("shape",), dtypes=ANY,
-    static=_reshape_static, grad=lambda g, y, tensor, shape: (reshape(g, shape=tensor.shape),),
-    samples=[Sample(real(2, 6), shape=(3, 4)), Sample(real(2, 3, 4), shape=(-1, 8)), Sample(real(), shape=(1, 1)),
-             Sample(real(0, 3), shape=(3, 0)), Sample(real(1, 1), shape=())],
-)  # fmt: skip
+    tf="Reshape",
+    type=lambda tensor, shape: TensorType(tensor.dtype, reshaped(tensor.shape, shape)),
+    numpy=lambda tensor, shape: np.reshape(tensor, shape),
+    operands=("shape",),
+    partial=("shape",),
+    dtypes=ANY,
+    static=_reshape_static,
+    grad=lambda g, y, tensor, shape: (ops.reshape(g, shape=tensor.shape),),
+    samples=[
+        Sample(real(2, 6), shape=(3, 4)),
+        Sample(real(2, 3, 4), shape=(-1, 8)),
+        Sample(real(), shape=(1, 1)),
+        Sample(real(0, 3), shape=(3, 0)),
+        Sample(real(1, 1), shape=()),
+    ],
+)
 def reshape(at: tuple[Expr, ...], tensor: View, *, shape: Any) -> Expr:
-    """The same elements in row-major order, in another shape. One size may be -1: it follows from the others."""
+    """The same elements in row-major order, in another shape. One size may be -1: it is what is left."""
     result = reshaped(tensor.shape, shape)
     assert result is not None
     sizes = tuple(n for n in result if n is not None)
@@ -84,26 +105,41 @@ def reshape(at: tuple[Expr, ...], tensor: View, *, shape: Any) -> Expr:
 
 
 def _permutation(perm: Any, rank: int) -> tuple[int, ...]:
-    return tuple(reversed(range(rank))) if perm is None else tuple(normalize_axis(p, rank, "perm") for p in perm)
+    return (
+        tuple(reversed(range(rank))) if perm is None else tuple(normalize_axis(p, rank, "perm") for p in perm)
+    )
 
 
 def _transposed(a: TensorType, perm: Any = None) -> TensorType:
     if a.shape is None:
         return TensorType(a.dtype, None if perm is None else (None,) * len(perm))
-    require(perm is None or len(perm) == len(a.shape), f"perm {perm} does not fit a tensor of rank {len(a.shape)}")
+    require(
+        perm is None or len(perm) == len(a.shape), f"perm {perm} does not fit a tensor of rank {len(a.shape)}"
+    )
     order = _permutation(perm, len(a.shape))
-    require(sorted(order) == list(range(len(order))), f"perm {list(perm or ())} is not a permutation of the axes")
+    require(
+        sorted(order) == list(range(len(order))), f"perm {list(perm or ())} is not a permutation of the axes"
+    )
     return TensorType(a.dtype, tuple(a.shape[p] for p in order))
 
 
 @movement(
-    tf="Transpose", type=_transposed, numpy=lambda a, perm=None: np.transpose(a, perm), operands=("perm",), dtypes=ANY,
+    tf="Transpose",
+    type=_transposed,
+    numpy=lambda a, perm=None: np.transpose(a, perm),
+    operands=("perm",),
+    dtypes=ANY,
     grad=lambda g, y, a, perm=None: (
-        transpose(g, perm=tuple(int(p) for p in np.argsort(_permutation(perm, len(a.shape))))),
+        ops.transpose(g, perm=tuple(int(p) for p in np.argsort(_permutation(perm, len(a.shape))))),
     ),
-    samples=[Sample(real(2, 3)), Sample(real(2, 3, 4), perm=(1, 2, 0)), Sample(real(2, 3, 4), perm=(0, 2, 1)),
-             Sample(real()), Sample(real(0, 3), perm=(1, 0))],
-)  # fmt: skip
+    samples=[
+        Sample(real(2, 3)),
+        Sample(real(2, 3, 4), perm=(1, 2, 0)),
+        Sample(real(2, 3, 4), perm=(0, 2, 1)),
+        Sample(real()),
+        Sample(real(0, 3), perm=(1, 0)),
+    ],
+)
 def transpose(at: tuple[Expr, ...], a: View, *, perm: Any = None) -> Expr:
     """Axis i of the result is axis perm[i] of `a`; without `perm` the axes are reversed."""
     order = _permutation(perm, a.rank)
@@ -113,8 +149,11 @@ def transpose(at: tuple[Expr, ...], a: View, *, perm: Any = None) -> Expr:
 def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
     if shape is None or input.shape is None:
         return TensorType(input.dtype, shape)
+    require(all(n is None or n >= 0 for n in shape), f"shape {list(shape)} has a negative size")
     wide = broadcast(input.shape, shape)
-    fits = wide is not None and all(w is None or n is None or w == n for w, n in zip(wide, shape, strict=False))
+    fits = wide is not None and all(
+        w is None or n is None or w == n for w, n in zip(wide, shape, strict=False)
+    )
     require(fits and len(wide or ()) == len(shape),
             f"{shape_text(input.shape)} cannot be broadcast to {list(shape)}: "
             "sizes are aligned at the last axis, and must be equal or 1 in the input")  # fmt: skip
@@ -147,11 +186,20 @@ def _expand_static(types: list[TensorType], values: list[Any], axis: Any) -> Any
 
 
 @movement(
-    tf="ExpandDims", type=_expanded, numpy=lambda input, axis: np.expand_dims(input, int(np.reshape(axis, ()))),
-    operands={"axis": "dim"}, dtypes=ANY, static=_expand_static,
-    grad=lambda g, y, input, axis: (reshape(g, shape=input.shape),),
-    samples=[Sample(real(2, 3), axis=0), Sample(real(2, 3), axis=-1), Sample(real(2, 3), axis=1), Sample(real(), axis=0)],
-)  # fmt: skip
+    tf="ExpandDims",
+    type=_expanded,
+    numpy=lambda input, axis: np.expand_dims(input, int(np.reshape(axis, ()))),
+    operands={"axis": "dim"},
+    dtypes=ANY,
+    static=_expand_static,
+    grad=lambda g, y, input, axis: (ops.reshape(g, shape=input.shape),),
+    samples=[
+        Sample(real(2, 3), axis=0),
+        Sample(real(2, 3), axis=-1),
+        Sample(real(2, 3), axis=1),
+        Sample(real(), axis=0),
+    ],
+)
 def expand_dims(at: tuple[Expr, ...], input: View, *, axis: Any) -> Expr:
     """The input with a new axis of size one at `axis`."""
     axis = normalize_axis(int(np.reshape(axis, ())), len(at))
@@ -169,16 +217,27 @@ def _squeezed(input: TensorType, axis: Any = None) -> TensorType:
         return TensorType(input.dtype, None)
     gone = _squeezed_axes(input.shape, axis)
     for d in gone:
-        require(input.shape[d] in (1, None), f"axis {d} has size {input.shape[d]}: only axes of size 1 can be removed")
+        require(
+            input.shape[d] in (1, None),
+            f"axis {d} has size {input.shape[d]}: only axes of size 1 can be removed",
+        )
     return TensorType(input.dtype, tuple(n for d, n in enumerate(input.shape) if d not in gone))
 
 
 @movement(
-    tf="Squeeze", type=_squeezed, numpy=lambda input, axis=None: np.squeeze(input, _squeezed_axes(input.shape, axis)),
-    dtypes=ANY, grad=lambda g, y, input, axis=None: (reshape(g, shape=input.shape),),
-    samples=[Sample(real(1, 3, 1)), Sample(real(1, 3, 1), axis=(0,)), Sample(real(2, 1, 3), axis=(-2,)),
-             Sample(real(2, 3)), Sample(real(1, 1))],
-)  # fmt: skip
+    tf="Squeeze",
+    type=_squeezed,
+    numpy=lambda input, axis=None: np.squeeze(input, _squeezed_axes(input.shape, axis)),
+    dtypes=ANY,
+    grad=lambda g, y, input, axis=None: (ops.reshape(g, shape=input.shape),),
+    samples=[
+        Sample(real(1, 3, 1)),
+        Sample(real(1, 3, 1), axis=(0,)),
+        Sample(real(2, 1, 3), axis=(-2,)),
+        Sample(real(2, 3)),
+        Sample(real(1, 1)),
+    ],
+)
 def squeeze(at: tuple[Expr, ...], input: View, *, axis: Any = None) -> Expr:
     """The input without the axes of size one in `axis`, or without all of them."""
     gone, kept = _squeezed_axes(input.shape, axis), iter(at)
@@ -189,7 +248,10 @@ def _tiled(input: TensorType, multiples: Any) -> TensorType:
     if input.shape is None or multiples is None:
         rank = len(multiples) if multiples is not None else input.rank
         return TensorType(input.dtype, None if rank is None else (None,) * rank)
-    require(len(multiples) == len(input.shape), f"{len(multiples)} multiples for a tensor of rank {len(input.shape)}")
+    require(
+        len(multiples) == len(input.shape),
+        f"{len(multiples)} multiples for a tensor of rank {len(input.shape)}",
+    )
     require(all(m is None or m >= 0 for m in multiples), f"multiples {list(multiples)} must not be negative")
     sizes = zip(input.shape, multiples, strict=True)
     return TensorType(input.dtype, tuple(None if n is None or m is None else n * m for n, m in sizes))
@@ -201,11 +263,21 @@ def _tile_grad(g: Any, y: Any, input: Any, multiples: Any) -> tuple[Any]:
 
 
 @movement(
-    tf="Tile", type=_tiled, numpy=lambda input, multiples: np.tile(input, multiples), operands=("multiples",),
-    partial=("multiples",), dtypes=ANY, grad=_tile_grad,
-    samples=[Sample(real(2, 3), multiples=(2, 1)), Sample(real(3), multiples=(4,)),
-             Sample(real(2, 1, 3), multiples=(1, 3, 2)), Sample(real(2), multiples=(0,)), Sample(real(), multiples=())],
-)  # fmt: skip
+    tf="Tile",
+    type=_tiled,
+    numpy=lambda input, multiples: np.tile(input, multiples),
+    operands=("multiples",),
+    partial=("multiples",),
+    dtypes=ANY,
+    grad=_tile_grad,
+    samples=[
+        Sample(real(2, 3), multiples=(2, 1)),
+        Sample(real(3), multiples=(4,)),
+        Sample(real(2, 1, 3), multiples=(1, 3, 2)),
+        Sample(real(2), multiples=(0,)),
+        Sample(real(), multiples=()),
+    ],
+)
 def tile(at: tuple[Expr, ...], input: View, *, multiples: Any) -> Expr:
     """The input repeated multiples[i] times along axis i."""
     return input[tuple(i % n if n else i for i, n in zip(at, input.shape, strict=True))]
@@ -224,15 +296,25 @@ def _reverse_type(tensor: TensorType, axis: Any) -> TensorType:
 
 
 @movement(
-    tf="ReverseV2", type=_reverse_type, numpy=lambda tensor, axis: np.flip(tensor, axis), operands=("axis",), dtypes=ANY,
-    grad=lambda g, y, tensor, axis: (reverse(g, axis=axis),),
-    samples=[Sample(real(2, 3), axis=(0,)), Sample(real(2, 3, 4), axis=(-1, 0)), Sample(real(5), axis=(0,)),
-             Sample(real(2, 2), axis=())],
-)  # fmt: skip
+    tf="ReverseV2",
+    type=_reverse_type,
+    numpy=lambda tensor, axis: np.flip(tensor, axis),
+    operands=("axis",),
+    dtypes=ANY,
+    grad=lambda g, y, tensor, axis: (ops.reverse(g, axis=axis),),
+    samples=[
+        Sample(real(2, 3), axis=(0,)),
+        Sample(real(2, 3, 4), axis=(-1, 0)),
+        Sample(real(5), axis=(0,)),
+        Sample(real(2, 2), axis=()),
+    ],
+)
 def reverse(at: tuple[Expr, ...], tensor: View, *, axis: Any) -> Expr:
     """The elements in opposite order along each axis in `axis`."""
     axes = _reversed_axes(axis, tensor.rank)
-    return tensor[tuple(n - 1 - i if d in axes else i for d, (i, n) in enumerate(zip(at, tensor.shape, strict=True)))]
+    return tensor[
+        tuple(n - 1 - i if d in axes else i for d, (i, n) in enumerate(zip(at, tensor.shape, strict=True)))
+    ]
 
 
 def _shifts(shift: Any, axis: Any, rank: int) -> dict[int, int]:
@@ -255,7 +337,7 @@ def _roll_type(input: TensorType, shift: Any, axis: Any) -> TensorType:
 @movement(
     tf="Roll", type=_roll_type, numpy=lambda input, shift, axis: np.roll(input, shift, axis),
     operands=("shift", "axis"), dtypes=ANY,
-    grad=lambda g, y, input, shift, axis: (roll(g, shift=np.negative(shift), axis=axis),),
+    grad=lambda g, y, input, shift, axis: (ops.roll(g, shift=np.negative(shift), axis=axis),),
     samples=[Sample(real(5), shift=2, axis=0), Sample(real(3, 4), shift=(1, -2), axis=(0, 1)),
              Sample(real(3, 4), shift=(3, 3), axis=(1, 1)), Sample(real(0, 2), shift=1, axis=0)],
 )  # fmt: skip
@@ -266,9 +348,14 @@ def roll(at: tuple[Expr, ...], input: View, *, shift: Any, axis: Any) -> Expr:
     return input[tuple((i + (-shifts[d] % n)) % n if shifts.get(d) and n else i for d, (i, n) in sizes)]
 
 
-def _reverse_sequence(input: np.ndarray, seq_lengths: np.ndarray, seq_dim: int, batch_dim: int = 0) -> np.ndarray:
+def _reverse_sequence(
+    input: np.ndarray, seq_lengths: np.ndarray, seq_dim: int, batch_dim: int = 0
+) -> np.ndarray:
     out = np.array(input)
-    rows, source = np.moveaxis(out, (batch_dim, seq_dim), (0, 1)), np.moveaxis(input, (batch_dim, seq_dim), (0, 1))
+    rows, source = (
+        np.moveaxis(out, (batch_dim, seq_dim), (0, 1)),
+        np.moveaxis(input, (batch_dim, seq_dim), (0, 1)),
+    )
     for row, length in enumerate(seq_lengths):
         rows[row, :length] = source[row, :length][::-1]
     return out
@@ -278,7 +365,7 @@ def _reverse_sequence(input: np.ndarray, seq_lengths: np.ndarray, seq_dim: int, 
     tf="ReverseSequence", type=same_type, numpy=_reverse_sequence, vars={"seq_lengths": "I"},
     dtypes={"T": ANY, "I": INDEX}, differentiable=(0,),
     grad=lambda g, y, x, lengths, seq_dim, batch_dim=0: (
-        reverse_sequence(g, lengths, seq_dim=seq_dim, batch_dim=batch_dim), None,
+        ops.reverse_sequence(g, lengths, seq_dim=seq_dim, batch_dim=batch_dim), None,
     ),
     samples=[Sample(real(2, 5), Draw((2,), 1, 5, dtype="int32"), seq_dim=1),
              Sample(real(3, 4, 2), Draw((4,), 0, 3, dtype="int64"), seq_dim=0, batch_dim=1),
@@ -310,10 +397,18 @@ def _broadcast_args(s0: np.ndarray, s1: np.ndarray) -> np.ndarray:
 
 
 @on_host(
-    tf="BroadcastArgs", type=_broadcast_args_type, numpy=_broadcast_args, static=_broadcast_args_static,
-    dtypes={"T": INDEX}, differentiable=False,
-    samples=[Sample(Draw((2,), 2, 2), Draw((3,), 1, 1)), Sample(Draw((2,), 3, 3), Draw((1,), 3, 3)), Sample(Draw((0,)), Draw((2,), 1, 4))],
-)  # fmt: skip
+    tf="BroadcastArgs",
+    type=_broadcast_args_type,
+    numpy=_broadcast_args,
+    static=_broadcast_args_static,
+    dtypes={"T": INDEX},
+    differentiable=False,
+    samples=[
+        Sample(Draw((2,), 2, 2), Draw((3,), 1, 1)),
+        Sample(Draw((2,), 3, 3), Draw((1,), 3, 3)),
+        Sample(Draw((0,)), Draw((2,), 1, 4)),
+    ],
+)
 def broadcast_args(s0: Any, s1: Any) -> Any:
     """The shape that broadcasting tensors of shapes `s0` and `s1` gives."""
 

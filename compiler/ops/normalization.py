@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, float32, int64
 from staticgraph.compiler.graph.errors import DtypeError, require
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce
@@ -46,6 +46,14 @@ def _numpy_log_softmax(x: np.ndarray, axis: int) -> np.ndarray:
     return (shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))).astype(x.dtype)
 
 
+def _softmax_grad(g: Any, y: Any, x: Any, axis: int) -> tuple[Any]:
+    return (y * (g - ops.reduce_sum(g * y, axis=axis, keepdims=True)),)
+
+
+def _log_softmax_grad(g: Any, y: Any, x: Any, axis: int) -> tuple[Any]:
+    return (g - ops.exp(y) * ops.reduce_sum(g, axis=axis, keepdims=True),)
+
+
 def below_max(x: Any, axis: int) -> Any:
     """`x` minus its maximum along `axis`, so that exp cannot overflow."""
     return x - ops.reduce_max(x, axis=axis, keepdims=True)
@@ -53,7 +61,7 @@ def below_max(x: Any, axis: int) -> Any:
 
 @composite(
     tf="Softmax", type=_softmax_type, numpy=_numpy_softmax, dtypes=FLOATING, samples=_SOFTMAX_SAMPLES,
-    grad=lambda g, y, x, axis: (y * (g - ops.reduce_sum(g * y, axis=axis, keepdims=True)),),
+    grad=_softmax_grad,
 )  # fmt: skip
 def softmax(logits: Any, *, axis: int = -1) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis`."""
@@ -63,7 +71,7 @@ def softmax(logits: Any, *, axis: int = -1) -> Any:
 
 @composite(
     tf="LogSoftmax", type=_softmax_type, numpy=_numpy_log_softmax, dtypes=FLOATING, samples=_SOFTMAX_SAMPLES,
-    grad=lambda g, y, x, axis: (g - ops.exp(y) * ops.reduce_sum(g, axis=axis, keepdims=True),),
+    grad=_log_softmax_grad,
 )  # fmt: skip
 def log_softmax(logits: Any, *, axis: int = -1) -> Any:
     """logits - log(sum(exp(logits))) along `axis`."""
@@ -80,7 +88,7 @@ def _numpy_band_sum(x: np.ndarray, radius: int) -> np.ndarray:
 @windowed(
     type=lambda x, radius: x, numpy=_numpy_band_sum, dtypes=FLOATING,
     samples=[Sample(real(2, 7), radius=2), Sample(real(3), radius=5), Sample(real(2, 2, 4), radius=0)],
-    grad=lambda g, y, x, radius: (band_sum(g, radius=radius),),
+    grad=lambda g, y, x, radius: (ops.band_sum(g, radius=radius),),
 )  # fmt: skip
 def band_sum(at: tuple[Expr, ...], x: View, *, radius: int) -> Expr:
     """For each element the sum of those in the last axis that are at most `radius` away."""
@@ -89,7 +97,9 @@ def band_sum(at: tuple[Expr, ...], x: View, *, radius: int) -> Expr:
     place = channel + Index("r", 2 * radius + 1) - radius
     inside = scalar.ge(place, 0) & scalar.lt(place, n)
     near = scalar.minimum(scalar.maximum(place, 0), Const(n - 1, int64))
-    return Reduce((Index("r", 2 * radius + 1),), "add", scalar.select(inside, x[(*outer, near)], Const(0, x.dtype)))
+    return Reduce(
+        (Index("r", 2 * radius + 1),), "add", scalar.select(inside, x[(*outer, near)], Const(0, x.dtype))
+    )
 
 
 def _numpy_lrn(x: np.ndarray, depth_radius: int, bias: float, alpha: float, beta: float) -> np.ndarray:
@@ -120,7 +130,7 @@ def _lrn_type(input: TensorType, **_: Any) -> TensorType:
 def local_response_normalization(
     input: Any, *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5
 ) -> Any:
-    """input / (bias + alpha * s) ** beta, s being the sum of squares of channels at most `depth_radius` away."""
+    """input / (bias + alpha * s) ** beta, s summing the squares of channels at most `depth_radius` away."""
     return input * (band_sum(input * input, radius=depth_radius) * alpha + bias) ** (-beta)
 
 
@@ -238,8 +248,8 @@ def fused_batch_norm(
 ) -> Any:  # fmt: skip
     """Images normalised per channel, and the mean and the variance.
 
-    (x - mean) / sqrt(variance + epsilon) * scale + offset. In training the moments are those of the batch, and
-    `mean` and `variance` are not looked at; the variance that is returned then is the unbiased one.
+    (x - mean) / sqrt(variance + epsilon) * scale + offset. Where `is_training`, the moments are those of the
+    batch, `mean` and `variance` are not looked at, and the variance that is returned is the unbiased one.
     """
     over = _Channels(x, data_format)
     wide = ops.cast(x, dtype=scale.dtype)

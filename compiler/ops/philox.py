@@ -1,8 +1,9 @@
 """Philox4x32-10, the counter-based random generator of TensorFlow, and how its bits become numbers.
 
-A block of four 32-bit words is a function of a 64-bit key and a 128-bit counter (Salmon et al., 2011). As in TensorFlow,
-the key is `seed`, the upper half of the counter `seed2`, and the lower half runs. So any element can be computed
-by itself, in any order, on any device. Each formula stands here twice: over scalars of a kernel and over NumPy arrays.
+A block of four 32-bit words is a function of a 64-bit key and a 128-bit counter (Salmon et al., 2011). As in
+TensorFlow, the key is `seed`, the upper half of the counter `seed2`, and the lower half runs. So any element
+can be computed by itself, in any order, on any device. Each formula stands here twice: over scalars of a
+kernel and over NumPy arrays.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64, uint16, uint32, uint64
+from staticgraph.compiler.graph.dtypes import (
+    DType,
+    bfloat16,
+    float16,
+    float32,
+    float64,
+    uint16,
+    uint32,
+    uint64,
+)
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 
@@ -39,9 +49,7 @@ def words(counter: Expr, seed: int, seed2: int) -> list[Expr]:
         Const(seed2 >> 32 & _LOW, uint32),
     ]
     for _ in range(ROUNDS):
-        first, third = (
-            scalar.cast(block[i], uint64) * m for i, m in zip((0, 2), MULTIPLIERS, strict=True)
-        )
+        first, third = (scalar.cast(block[i], uint64) * m for i, m in zip((0, 2), MULTIPLIERS, strict=True))
         block = [
             scalar.cast(third >> 32, uint32) ^ block[1] ^ key[0],
             scalar.cast(third, uint32),
@@ -53,7 +61,7 @@ def words(counter: Expr, seed: int, seed2: int) -> list[Expr]:
 
 
 def uniform(block: list[Expr], dtype: DType) -> list[Expr]:
-    """The numbers in [0, 1) that the words of a block give: their bits become the mantissa of a number in [1, 2)."""
+    """The numbers in [0, 1) that a block gives: its bits are the mantissas of numbers in [1, 2), less 1."""
     if dtype is float64:
         return [
             scalar.bitcast(
@@ -76,7 +84,10 @@ def normal(block: list[Expr], dtype: DType) -> list[Expr]:
     for u, v in zip(numbers[::2], numbers[1::2], strict=True):
         radius = scalar.sqrt(scalar.log(scalar.maximum(u, TINY)) * -2.0)
         angle = scalar.cast(scalar.cast(v, float64) * (2 * math.pi), wide)
-        out += [scalar.cast(scalar.sin(angle) * radius, dtype), scalar.cast(scalar.cos(angle) * radius, dtype)]
+        out += [
+            scalar.cast(scalar.sin(angle) * radius, dtype),
+            scalar.cast(scalar.cos(angle) * radius, dtype),
+        ]
     return out
 
 

@@ -1,8 +1,9 @@
 """Pooling: the largest element, or the mean, of each window that slides over the input.
 
-`ksize` and `strides` have an entry per axis, in whatever order the data format has them, so that one formula serves all
-formats and ranks. Padding is never stored: an index that falls outside is moved to the nearest element and the
-element ignored. Gradients are in gather form: an element of the input asks all windows that cover it.
+`ksize` and `strides` have an entry per axis, in whatever order the data format has them, so that one formula
+serves all formats and ranks. Padding is never stored: an index that falls outside is moved to the nearest
+element and the element ignored. Gradients are in gather form: an element of the input asks all windows that
+cover it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import FLOATING, REAL, int32, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce
@@ -75,8 +76,10 @@ def _look_in(at: Sequence[Expr], windows: list[Window]) -> tuple[tuple[Index, ..
     return tuple(taps), places, inside
 
 
-def _look_back(at: Sequence[Expr], windows: list[Window]) -> tuple[tuple[Index, ...], list[Any], list[Any], Any]:
-    """For the element at `at`: how many windows back to go, those windows, its taps in them, and whether they cover it."""
+def _look_back(
+    at: Sequence[Expr], windows: list[Window]
+) -> tuple[tuple[Index, ...], list[Any], list[Any], Any]:
+    """For the element at `at`: steps back, the windows there, its taps in them, whether they cover it."""
     steps, places, taps, covers = [], [], [], TRUE
     for axis, (index, w) in enumerate(zip(at, windows, strict=True)):
         shifted: Any = index + w.before if w.before else index
@@ -128,7 +131,10 @@ def _numpy_taps(shape: Sequence[int], ksize: Ints, strides: Ints, padding: str) 
     """For each tap: its number, and per axis the place it looks at from each position."""
     windows = _windows(shape, ksize, strides, padding)
     for number, taps in enumerate(product(*(range(k) for k in ksize))):
-        yield number, [np.arange(w.count) * w.stride + t - w.before for w, t in zip(windows, taps, strict=True)]
+        yield (
+            number,
+            [np.arange(w.count) * w.stride + t - w.before for w, t in zip(windows, taps, strict=True)],
+        )
 
 
 def _at_tap(x: np.ndarray, places: list[np.ndarray], outside: Any) -> np.ndarray:
@@ -220,8 +226,10 @@ _first_over, _over = _first_sample((2, 5, 6, 1), (1, 3, 2, 1), (1, 2, 1, 1), "VA
         Sample(real(1, 5, 4, 1), real(1, 3, 2, 1), ksize=(1, 3, 2, 1), strides=(1, 2, 2, 1), padding="SAME"),
     ],
 )  # fmt: skip
-def max_pool_first(at: tuple[Expr, ...], x: View, y: View, *, ksize: Ints, strides: Ints, padding: str) -> Expr:
-    """The tap of each window that sees its largest element `y`, the first if there are several; none for NaN."""
+def max_pool_first(
+    at: tuple[Expr, ...], x: View, y: View, *, ksize: Ints, strides: Ints, padding: str
+) -> Expr:
+    """The tap of each window that sees its largest element `y`, the first if several do; none for NaN."""
     windows = _windows(x.shape, ksize, strides, padding)
     taps, places, inside = _look_in(at, windows)
     by_axis = iter(taps)
@@ -234,7 +242,7 @@ def max_pool_first(at: tuple[Expr, ...], x: View, y: View, *, ksize: Ints, strid
 @windowed(
     type=lambda first, g, shape, **_: TensorType(g.dtype, shape), numpy=_numpy_unpool, dtypes=REAL,
     vars={"first": "int32"}, differentiable=(1,),
-    grad=lambda h, y, first, g, shape, **attrs: (None, max_pool_pick(first, h, **attrs)),
+    grad=lambda h, y, first, g, shape, **attrs: (None, ops.max_pool_pick(first, h, **attrs)),
     samples=[
         Sample(_first_valid, real(1, 2, 3, 2), shape=(1, 4, 6, 2), **_valid),
         Sample(_first_over, real(2, 2, 5, 1), shape=(2, 5, 6, 1), **_over),
@@ -259,7 +267,9 @@ def max_unpool(
         Sample(_first_over, real(2, 5, 6, 1), **_over),
     ],
 )  # fmt: skip
-def max_pool_pick(at: tuple[Expr, ...], first: View, x: View, *, ksize: Ints, strides: Ints, padding: str) -> Expr:
+def max_pool_pick(
+    at: tuple[Expr, ...], first: View, x: View, *, ksize: Ints, strides: Ints, padding: str
+) -> Expr:
     """The element of each window of `x` that tap `first` sees."""
     windows = _windows(x.shape, ksize, strides, padding)
     taps, places, inside = _look_in(at, windows)
@@ -278,9 +288,19 @@ def max_pool_pick(at: tuple[Expr, ...], first: View, x: View, *, ksize: Ints, st
     ],
 )  # fmt: skip
 def max_pool_number(
-    at: tuple[Expr, ...], first: View, *, shape: Ints, ksize: Ints, strides: Ints, padding: str, include_batch: bool
+    at: tuple[Expr, ...],
+    first: View,
+    *,
+    shape: Ints,
+    ksize: Ints,
+    strides: Ints,
+    padding: str,
+    include_batch: bool,
 ) -> Expr:
-    """The number, in row-major order, of the element that tap `first` of each window sees."""
+    """The number, in row-major order, of the element that tap `first` of each window sees.
+
+    Elements are counted within their image, or with `include_batch` within the batch.
+    """
     windows = _windows(shape, ksize, strides, padding)
     tap: Any = scalar.cast(first[at], int64)
     number: Any = Const(0, int64)
@@ -311,19 +331,36 @@ def _samples(draw: Callable[..., Draw], rank: int) -> list[Sample]:
     return [
         Sample(draw(2, 4, 6, 3), ksize=(1, 2, 2, 1), strides=(1, 2, 2, 1), padding="VALID"),
         Sample(draw(1, 7, 5, 2), ksize=(1, 3, 3, 1), strides=(1, 2, 2, 1), padding="SAME"),
-        Sample(draw(1, 2, 5, 6), ksize=(1, 1, 3, 2), strides=(1, 1, 1, 3), padding="SAME", data_format="NCHW"),
+        Sample(
+            draw(1, 2, 5, 6), ksize=(1, 1, 3, 2), strides=(1, 1, 1, 3), padding="SAME", data_format="NCHW"
+        ),
         Sample(draw(1, 6, 5, 1), ksize=(1, 2, 1, 1), strides=(1, 3, 2, 1), padding="VALID"),
     ]
 
 
 def _max_pool(rank: int, name: str, tf: str, default: str) -> OpDef:
     @windowed(
-        name=name, tf=tf, type=_pooled_type, numpy=_numpy_max, dtypes=REAL, samples=_samples(distinct, rank), grad=_max_grad
+        name=name,
+        tf=tf,
+        type=_pooled_type,
+        numpy=_numpy_max,
+        dtypes=REAL,
+        samples=_samples(distinct, rank),
+        grad=_max_grad,
     )
     def pool(
-        at: tuple[Expr, ...], input: View, *, ksize: Ints, strides: Ints, padding: str, data_format: str = default
+        at: tuple[Expr, ...],
+        input: View,
+        *,
+        ksize: Ints,
+        strides: Ints,
+        padding: str,
+        data_format: str = default,
     ) -> Expr:
-        """The largest element of each window; padding does not count. The first of equal ones gets the gradient."""
+        """The largest element of each window; padding does not count.
+
+        The first of equal ones gets the gradient.
+        """
         taps, places, _ = _look_in(at, _windows(input.shape, ksize, strides, padding))
         return _combined(taps, "maximum", input[tuple(places)])
 
@@ -339,7 +376,13 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
         grad=lambda g, y, x, **attrs: (back(g, orig_input_shape=x.shape, **attrs),),
     )  # fmt: skip
     def pool(
-        at: tuple[Expr, ...], value: View, *, ksize: Ints, strides: Ints, padding: str, data_format: str = default
+        at: tuple[Expr, ...],
+        value: View,
+        *,
+        ksize: Ints,
+        strides: Ints,
+        padding: str,
+        data_format: str = default,
     ) -> Expr:
         """The mean of each window; padding does not count."""
         windows = _windows(value.shape, ksize, strides, padding)
@@ -348,22 +391,38 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
         return _divided(total, _inside_count(at, windows))
 
     @windowed(
-        name=f"{name}_grad", tf=f"{tf}Grad", type=back_type, numpy=_numpy_mean_grad, dtypes=FLOATING,
-        operands=("orig_input_shape",), partial=("orig_input_shape",),
+        name=f"{name}_grad",
+        tf=f"{tf}Grad",
+        type=back_type,
+        numpy=_numpy_mean_grad,
+        dtypes=FLOATING,
+        operands=("orig_input_shape",),
+        partial=("orig_input_shape",),
         samples=[
             Sample(
-                real(*(w.count for w in _windows(s.draws[0].shape, s.attrs["ksize"], s.attrs["strides"], s.attrs["padding"]))),
-                orig_input_shape=s.draws[0].shape, **s.attrs,
+                real(
+                    *(
+                        w.count
+                        for w in _windows(
+                            s.draws[0].shape, s.attrs["ksize"], s.attrs["strides"], s.attrs["padding"]
+                        )
+                    )
+                ),
+                orig_input_shape=s.draws[0].shape,
+                **s.attrs,
             )
             for s in _samples(real, rank)
         ],
         grad=lambda h, y, g, orig_input_shape, **attrs: (pool(h, **attrs),),
-    )  # fmt: skip
+    )
     def back(
         at: tuple[Expr, ...], grad: View, *, orig_input_shape: Any, ksize: Ints, strides: Ints, padding: str,
         data_format: str = default,
     ) -> Expr:  # fmt: skip
-        """Gradient of average pooling: each element of `grad` is shared among the elements of its window."""
+        """Gradient of average pooling by its input, which has shape `orig_input_shape`.
+
+        Each element of `grad` is shared among the elements of its window.
+        """
         windows = _windows(orig_input_shape, ksize, strides, padding)
         steps, places, _, covers = _look_back(at, windows)
         share = _divided(grad[tuple(places)], _inside_count(places, windows))
@@ -398,18 +457,29 @@ def _argmax_grad(g: Any, y: Any, x: Any, include_batch_in_index: bool, **attrs: 
 
 
 @composite(
-    tf="MaxPoolWithArgmax", type=_argmax_type, numpy=_numpy_argmax, dtypes=REAL, grad=_argmax_grad,
+    tf="MaxPoolWithArgmax",
+    type=_argmax_type,
+    numpy=_numpy_argmax,
+    dtypes=REAL,
+    grad=_argmax_grad,
     samples=[
         Sample(distinct(2, 4, 6, 3), ksize=(1, 2, 2, 1), strides=(1, 2, 2, 1), padding="VALID"),
         Sample(
-            distinct(2, 5, 5, 2), ksize=(1, 3, 2, 1), strides=(1, 2, 1, 1), padding="SAME", include_batch_in_index=True
+            distinct(2, 5, 5, 2),
+            ksize=(1, 3, 2, 1),
+            strides=(1, 2, 1, 1),
+            padding="SAME",
+            include_batch_in_index=True,
         ),
     ],
-)  # fmt: skip
+)
 def max_pool_with_argmax(
     input: Any, *, ksize: Ints, strides: Ints, padding: str, include_batch_in_index: bool = False
 ) -> Any:
-    """Max pooling of NHWC images, and the number of each maximum among the elements of its image (or of the batch)."""
+    """Max pooling of NHWC images, and the number of each maximum among the elements of its image.
+
+    With `include_batch_in_index` it is the number among the elements of the batch.
+    """
     attrs = {"ksize": ksize, "strides": strides, "padding": padding}
     y = max_pool(input, **attrs)
     first = max_pool_first(input, y, **attrs)

@@ -1,8 +1,8 @@
 """Random ops: pure functions of their seeds and of a counter, with TensorFlow 1's streams.
 
-The session keeps a counter per operation. It is the first argument of each function here, a scalar of dtype uint64,
-and grows by `philox_advance` with every run. Operations whose two seeds are 0 are meant to differ from process to process:
-their counter starts anywhere.
+The session keeps a counter per operation. It is the first argument of each function here, a scalar of dtype
+uint64, and grows by `philox_advance` with every run. Operations whose two seeds are 0 are meant to differ
+from process to process: their counter starts anywhere.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64, int32, int64, uint32, uint64
 from staticgraph.compiler.graph.errors import DtypeError, require
-from staticgraph.compiler.graph.opdef import Kind, OpDef
+from staticgraph.compiler.graph.opdef import Kind, OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
@@ -55,20 +54,18 @@ def _block_of(number: Expr, counter: Expr, per_block: int, seed: int, seed2: int
 
 
 def _blocks(counter: np.ndarray, count: int, per_block: int, seed: int, seed2: int) -> np.ndarray:
-    return philox.numpy_words(np.uint64(counter) + np.arange(-(-count // per_block), dtype=np.uint64), seed, seed2)
+    return philox.numpy_words(
+        np.uint64(counter) + np.arange(-(-count // per_block), dtype=np.uint64), seed, seed2
+    )
 
 
-def _numpy_uniform(
-    counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType
-) -> np.ndarray:
+def _numpy_uniform(counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType) -> np.ndarray:
     n = math.prod(shape)
     blocks = _blocks(counter, n, philox.per_block(dtype), seed, seed2)
     return philox.numpy_uniform(blocks, dtype).reshape(-1)[:n].reshape(shape)
 
 
-def _numpy_normal(
-    counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType
-) -> np.ndarray:
+def _numpy_normal(counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType) -> np.ndarray:
     n = math.prod(shape)
     blocks = _blocks(counter, n, philox.per_block(dtype), seed, seed2)
     return philox.numpy_normal(blocks, dtype).reshape(-1)[:n].reshape(shape)
@@ -78,7 +75,9 @@ def _float_samples() -> list[Sample]:
     shapes: list[tuple[int, ...]] = [(3, 5), (), (2, 0), (4,)]
     return [
         Sample(COUNTER, shape=shape, dtype=dtype, seed=seed, seed2=7)
-        for shape, dtype, seed in zip(shapes, (float32, float64, float32, float64), (1, 87654321, 1 << 33, 5), strict=True)
+        for shape, dtype, seed in zip(
+            shapes, (float32, float64, float32, float64), (1, 87654321, 1 << 33, 5), strict=True
+        )
     ]
 
 
@@ -106,9 +105,7 @@ def random_standard_normal(
     return philox.pick(philox.normal(words, dtype), lane)
 
 
-def _numpy_truncated(
-    counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType
-) -> np.ndarray:
+def _numpy_truncated(counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType) -> np.ndarray:
     n, size = math.prod(shape), philox.per_block(dtype)
     out = []
     for group in range(-(-n // size)):
@@ -167,8 +164,8 @@ def _numpy_integer(
     blocks = _blocks(counter, n, 2 if wide else 4, seed, seed2)
     unsigned = np.uint64 if wide else np.uint32
     bits = blocks.view(np.uint64) if wide else blocks
-    low, high = np.asarray(minval).astype(unsigned), np.asarray(maxval).astype(unsigned)
-    return (low + bits.reshape(-1)[:n] % np.maximum(high - low, 1)).astype(minval.dtype).reshape(shape)
+    span = unsigned(max(int(maxval) - int(minval), 1))
+    return (minval.astype(unsigned) + bits.reshape(-1)[:n] % span).astype(minval.dtype).reshape(shape)
 
 
 @drawn(
@@ -180,14 +177,23 @@ def _numpy_integer(
     ],
 )  # fmt: skip
 def random_uniform_int(
-    at: tuple[Expr, ...], counter: View, minval: View, maxval: View, *, shape: Any, seed: int = 0, seed2: int = 0
+    at: tuple[Expr, ...],
+    counter: View,
+    minval: View,
+    maxval: View,
+    *,
+    shape: Any,
+    seed: int = 0,
+    seed2: int = 0,
 ) -> Expr:
     """Integers of uniform distribution from `minval` up to but not including `maxval`."""
     wide = minval.dtype is int64
     words, lane = _block_of(raveled(at, shape), counter[()], 2 if wide else 4, seed, seed2)
     unsigned = uint64 if wide else uint32
     if wide:
-        words = [scalar.cast(low, uint64) | scalar.cast(high, uint64) << 32 for low, high in (words[:2], words[2:])]
+        words = [
+            scalar.cast(low, uint64) | scalar.cast(high, uint64) << 32 for low, high in (words[:2], words[2:])
+        ]
     low, high = (scalar.cast(v[()], unsigned) for v in (minval, maxval))
     return scalar.cast(low + philox.pick(words, lane) % (high - low), minval.dtype)
 
@@ -195,7 +201,11 @@ def random_uniform_int(
 def _multinomial_type(*types: TensorType, num_samples: Any, output_dtype: DType, **_: Any) -> TensorType:
     logits = types[-1]
     require(logits.rank in (None, 2), f"logits has rank {logits.rank}, 2 is needed")
-    require(output_dtype in (int32, int64), f"output_dtype is {output_dtype}, and must be int32 or int64", kind=DtypeError)
+    require(
+        output_dtype in (int32, int64),
+        f"output_dtype is {output_dtype}, and must be int32 or int64",
+        kind=DtypeError,
+    )
     rows = None if logits.shape is None else logits.shape[0]
     return TensorType(output_dtype, (rows, num_samples))
 
@@ -208,24 +218,30 @@ def _numpy_multinomial(
     cdf = np.cumsum(np.where(usable, np.exp(wide - top), 0), axis=1)
     rows = len(logits)
     blocks = _blocks(counter, rows * num_samples, 2, seed, seed2)
-    numbers = philox.numpy_uniform(blocks, float64).reshape(-1)[: rows * num_samples].reshape(rows, num_samples)
+    numbers = (
+        philox.numpy_uniform(blocks, float64).reshape(-1)[: rows * num_samples].reshape(rows, num_samples)
+    )
     out = [np.searchsorted(c, u * c[-1], side="right") for c, u in zip(cdf, numbers, strict=True)]
     return np.array(out, output_dtype.numpy).reshape(rows, num_samples)
 
 
 @drawn(
-    Kind.ROUTINE, tf="Multinomial", type=_multinomial_type, numpy=_numpy_multinomial, operands=("num_samples",),
+    Kind.ROUTINE,
+    tf="Multinomial",
+    type=_multinomial_type,
+    numpy=_numpy_multinomial,
+    operands=("num_samples",),
     dtypes=FLOATING,
     samples=[
         Sample(COUNTER, real(2, 5), num_samples=7, seed=1, seed2=2),
         Sample(COUNTER, real(1, 3), num_samples=2, seed=9, output_dtype=int32),
     ],
-)  # fmt: skip
+)
 def multinomial(
     outs: tuple[Out, ...], counter: View, logits: View, *, num_samples: Any, seed: int = 0, seed2: int = 0,
     output_dtype: DType = int64,
 ) -> tuple[Stmt, ...]:  # fmt: skip
-    """Numbers of classes, drawn with the probabilities softmax(logits): `num_samples` per row."""
+    """`num_samples` classes per row, drawn with probabilities softmax(logits), as `output_dtype`."""
     (out,), (rows, classes) = outs, logits.shape
     row, sample = Index("row", rows), Index("sample", num_samples)
     over = {name: Index(name, classes) for name in ("peak", "sum", "scan")}
@@ -236,7 +252,9 @@ def multinomial(
         return scalar.lt(scalar.abs(logits[row, j]), math.inf)
 
     def weight(j: Index) -> Expr:
-        return scalar.select(usable(j), scalar.exp(scalar.cast(logits[row, j], float64) - best), Const(0, float64))
+        return scalar.select(
+            usable(j), scalar.exp(scalar.cast(logits[row, j], float64) - best), Const(0, float64)
+        )
 
     highest = scalar.maximum(best, scalar.cast(logits[row, over["peak"]], float64))
     words, lane = _block_of(row * num_samples + sample, counter[()], 2, seed, seed2)
@@ -257,7 +275,10 @@ def multinomial(
                         Let(chosen, Const(0, int64)),
                         Loop(
                             over["scan"],
-                            (Update(running, running + weight(over["scan"])), Update(chosen, chosen + passed)),
+                            (
+                                Update(running, running + weight(over["scan"])),
+                                Update(chosen, chosen + passed),
+                            ),
                         ),
                         Store(out.buffer, (row, sample), scalar.cast(chosen, output_dtype)),
                     ),

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import BOOLEAN, FLOATING, NUMERIC, REAL, bool_
-from staticgraph.compiler.graph.opdef import method
+from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.kinds import composite, reduced_shape, reduction
@@ -30,7 +29,7 @@ def _samples(draw: Callable[..., Any]) -> list[Sample]:
 
 
 def accumulated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A NumPy reduction done in the dtype of its input for integers, and in float64 or complex128 otherwise."""
+    """A NumPy reduction done in the dtype of its input for integers, in double precision otherwise."""
 
     def reduce(x: np.ndarray, **where: Any) -> np.ndarray:
         wide = {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, x.dtype)
@@ -59,10 +58,14 @@ def _prod_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[Any]
     axes = normalize_axes(axis, x.rank)
     order = [d for d in range(x.rank) if d not in axes] + list(axes)
     moved = ops.transpose(x, perm=order)
-    rows = ops.reshape(moved, shape=(x.size // max(1, count_along(x.shape, axis)), count_along(x.shape, axis)))
-    others = ops.cumprod(rows, axis=1, exclusive=True) * ops.cumprod(rows, axis=1, exclusive=True, reverse=True)
+    rows = ops.reshape(
+        moved, shape=(x.size // max(1, count_along(x.shape, axis)), count_along(x.shape, axis))
+    )
+    others = ops.cumprod(rows, axis=1, exclusive=True) * ops.cumprod(
+        rows, axis=1, exclusive=True, reverse=True
+    )
     others = ops.transpose(ops.reshape(others, shape=moved.shape), perm=np.argsort(order).tolist())
-    return (spread(g, x, axis) * others,)
+    return (spread(g, x, axis) * (ops.conj(others) if x.dtype.is_complex else others),)
 
 
 def _extremum_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[Any]:
@@ -82,7 +85,12 @@ def reduce_sum(total: Any, x: Any) -> Any:
 
 
 @reduction(
-    tf="Prod", numpy=accumulated(np.prod), combine="mul", dtypes=NUMERIC, samples=_samples(real), grad=_prod_grad
+    tf="Prod",
+    numpy=accumulated(np.prod),
+    combine="mul",
+    dtypes=NUMERIC,
+    samples=_samples(real),
+    grad=_prod_grad,
 )
 def reduce_prod(product: Any, x: Any) -> Any:
     """Product of the elements along `axis`; 1 where there are none."""
@@ -109,7 +117,10 @@ def _highest(x: np.ndarray) -> Any:
     grad=_extremum_grad,
 )  # fmt: skip
 def reduce_max(best: Any, x: Any) -> Any:
-    """Largest element along `axis`; -inf, or the least integer, where there are none. Equal ones share the gradient."""
+    """Largest element along `axis`; -inf, or the least integer, where there are none.
+
+    Equal ones share the gradient.
+    """
     return scalar.maximum(best, x)
 
 
@@ -118,7 +129,10 @@ def reduce_max(best: Any, x: Any) -> Any:
     grad=_extremum_grad,
 )  # fmt: skip
 def reduce_min(best: Any, x: Any) -> Any:
-    """Smallest element along `axis`; inf, or the greatest integer, where there are none. Equal ones share the gradient."""
+    """Smallest element along `axis`; inf, or the greatest integer, where there are none.
+
+    Equal ones share the gradient.
+    """
     return scalar.minimum(best, x)
 
 
@@ -145,7 +159,9 @@ def _reduced_type(input_tensor: TensorType, axis: Axis, keepdims: bool) -> Tenso
 def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
     axes, count = normalize_axes(axis, x.ndim), count_along(x.shape, axis)
     if x.dtype.kind in "fc":
-        total = np.sum(x, axis=axes, keepdims=keepdims, dtype=np.complex128 if x.dtype.kind == "c" else np.float64)
+        total = np.sum(
+            x, axis=axes, keepdims=keepdims, dtype=np.complex128 if x.dtype.kind == "c" else np.float64
+        )
         return np.asarray(total / np.float64(count)).astype(x.dtype)
     total = np.asarray(np.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype))
     return scalar.truncdiv(total, np.full(total.shape, count, x.dtype)).astype(x.dtype)
@@ -157,7 +173,10 @@ def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
     grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis) / max(1, count_along(x.shape, axis)),),
 )  # fmt: skip
 def reduce_mean(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Mean of the elements along `axis`: NaN where there are none. Of integers, the quotient without its fraction."""
+    """Mean of the elements along `axis`: NaN where there are none.
+
+    Of integers, the quotient without its fraction.
+    """
     total = ops.reduce_sum(input_tensor, axis=axis, keepdims=keepdims)
     count = count_along(input_tensor.shape, axis)
     return scalar.truncdiv(total, count) if total.dtype.is_integer else total / count
@@ -170,10 +189,14 @@ def _norm(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
 
 
 @composite(
-    tf="EuclideanNorm", type=_reduced_type, numpy=_norm, dtypes=FLOATING, operands={"axis": "reduction_indices"},
+    tf="EuclideanNorm",
+    type=_reduced_type,
+    numpy=_norm,
+    dtypes=FLOATING,
+    operands={"axis": "reduction_indices"},
     samples=_samples(lambda *shape: real(*shape, low=0.5, high=2.0)),
     grad=lambda g, y, x, axis, keepdims: (x * kept(g / y, x, axis),),
-)  # fmt: skip
+)
 def euclidean_norm(input: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Square root of the sum of squares along `axis`."""
     return ops.sqrt(ops.reduce_sum(input * input, axis=axis, keepdims=keepdims))
@@ -200,8 +223,12 @@ def _as_method(op: Any, truth_only: bool = False) -> Callable[..., Any]:
 
 
 for _name, _op in (
-    ("sum", reduce_sum), ("prod", reduce_prod), ("max", reduce_max), ("min", reduce_min), ("mean", reduce_mean)
-):  # fmt: skip
+    ("sum", reduce_sum),
+    ("prod", reduce_prod),
+    ("max", reduce_max),
+    ("min", reduce_min),
+    ("mean", reduce_mean),
+):
     method(_name)(_as_method(_op))
 for _name, _op in (("any", reduce_any), ("all", reduce_all)):
     method(_name)(_as_method(_op, truth_only=True))

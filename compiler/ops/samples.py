@@ -86,8 +86,8 @@ class Range:
     def samples(self, fixed: tuple[str, ...]) -> list[Sample]:
         """Samples over equal, broadcast, scalar and empty shapes; `fixed` holds each input's fixed dtype or ''."""
         n = len(fixed)
-        same = [(3, 4), (17,), (), (2, 0)]
-        mixed = [[(2, 3, 4), (4,), (3, 1)], [(5, 1), (1, 3), (5, 3)], [(), (3,), (2, 1)]] if n > 1 else [[(2, 3, 5)]]
+        same: list[tuple[int, ...]] = [(3, 4), (17,), (), (2, 0)]
+        mixed: list[list[tuple[int, ...]]] = [[(2, 3, 4), (4,), (3, 1)], [(5, 1), (1, 3), (5, 3)], [(), (3,), (2, 1)]] if n > 1 else [[(2, 3, 5)]]
         shapes = [[s] * n for s in same] + [[m[i % len(m)] for i in range(n)] for m in mixed]
         bounds = [self.bounds[min(i, len(self.bounds) - 1)] for i in range(n)]
         return [

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index
@@ -26,9 +26,15 @@ def _type(x: TensorType, axis: int = 0, exclusive: bool = False, reverse: bool =
 
 
 def scan_statements(
-    out: Out, x: View, axis: int, exclusive: bool, reverse: bool, start: float, combine: Callable[[Expr, Expr], Expr]
+    out: Out,
+    x: View,
+    axis: int,
+    exclusive: bool,
+    reverse: bool,
+    start: float,
+    combine: Callable[[Expr, Expr], Expr],
 ) -> tuple[Stmt, ...]:
-    """The first element along `axis`, then each from the one before it, for all other positions side by side."""
+    """The first element along `axis`, then each from the one before it, for all positions side by side."""
     axis = normalize_axis(axis, x.rank)
     n = x.shape[axis]
     if n == 0:
@@ -44,7 +50,10 @@ def scan_statements(
     head = Const(start, x.dtype) if exclusive else x[first]
     rest = combine(out[before], x[before if exclusive else here])
     inner = at[axis + 1 :]
-    body = (*nested(inner, (Store(out.buffer, first, head),)), Loop(step, nested(inner, (Store(out.buffer, here, rest),))))
+    body = (
+        *nested(inner, (Store(out.buffer, first, head),)),
+        Loop(step, nested(inner, (Store(out.buffer, here, rest),))),
+    )
     return nested(at[:axis], body)
 
 
@@ -53,7 +62,9 @@ def _numpy_scan(accumulate: Callable[..., Any], start: float) -> Callable[..., n
         x = np.flip(x, axis) if reverse else x
         if exclusive:
             head = np.full_like(np.take(x, np.arange(min(1, x.shape[axis])), axis), start)
-            x = np.concatenate([head, np.take(x, np.arange(x.shape[axis] - 1), axis)] if x.shape[axis] else [x], axis)
+            x = np.concatenate(
+                [head, np.take(x, np.arange(x.shape[axis] - 1), axis)] if x.shape[axis] else [x], axis
+            )
         total = accumulate(x, axis=axis, dtype=x.dtype)
         return np.flip(total, axis) if reverse else total
 
@@ -61,31 +72,44 @@ def _numpy_scan(accumulate: Callable[..., Any], start: float) -> Callable[..., n
 
 
 _SAMPLES = [
-    Sample(real(5, low=0.5)), Sample(real(2, 3, 4, low=0.5), axis=1, exclusive=True),
-    Sample(real(3, 4, low=0.5), axis=-1, reverse=True), Sample(real(3, 2, low=0.5), exclusive=True, reverse=True),
-    Sample(real(0, 2)), Sample(real(1, 2, low=0.5), exclusive=True),
-]  # fmt: skip
+    Sample(real(5, low=0.5)),
+    Sample(real(2, 3, 4, low=0.5), axis=1, exclusive=True),
+    Sample(real(3, 4, low=0.5), axis=-1, reverse=True),
+    Sample(real(3, 2, low=0.5), exclusive=True, reverse=True),
+    Sample(real(0, 2)),
+    Sample(real(1, 2, low=0.5), exclusive=True),
+]
 
 
-def _cumsum_grad(g: Any, y: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> tuple[Any]:
+def _cumsum_grad(
+    g: Any, y: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False
+) -> tuple[Any]:
     return (cumsum(g, axis=axis, exclusive=exclusive, reverse=not reverse),)
 
 
 @routine(
-    tf="Cumsum", type=_type, numpy=_numpy_scan(np.cumsum, 0), operands=("axis",), dtypes=NUMERIC, grad=_cumsum_grad,
+    tf="Cumsum",
+    type=_type,
+    numpy=_numpy_scan(np.cumsum, 0),
+    operands=("axis",),
+    dtypes=NUMERIC,
+    grad=_cumsum_grad,
     samples=_SAMPLES,
-)  # fmt: skip
+)
 def cumsum(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
 ) -> tuple[Stmt, ...]:
     """Sums of the elements up to each one, along `axis`.
 
-    `exclusive`: without the element itself, so that the first sum is 0. `reverse`: from the last element backwards.
+    `exclusive`: without the element itself, so that the first sum is 0. `reverse`: from the last element
+    backwards.
     """
     return scan_statements(outs[0], x, axis, exclusive, reverse, 0, lambda total, value: total + value)
 
 
-def _cumprod_grad(g: Any, y: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> tuple[Any]:
+def _cumprod_grad(
+    g: Any, y: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False
+) -> tuple[Any]:
     """TF1's formula; it divides by the elements, so that it is NaN where one of them is 0."""
     return (cumsum(g * y, axis=axis, exclusive=exclusive, reverse=not reverse) / x,)
 
@@ -104,11 +128,17 @@ def cumprod(
 def _logaddexp(a: Any, b: Any) -> Any:
     high, low = scalar.maximum(a, b), scalar.minimum(a, b)
     # Of two equal infinities the difference is NaN, and the result is the infinity itself.
-    return scalar.select(scalar.eq(high, low), high + Const(np.log(2), a.dtype), high + scalar.log1p(scalar.exp(low - high)))
+    return scalar.select(
+        scalar.eq(high, low), high + Const(np.log(2), a.dtype), high + scalar.log1p(scalar.exp(low - high))
+    )
 
 
-def _cumulative_logsumexp(x: np.ndarray, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> np.ndarray:
-    accumulate = _numpy_scan(lambda x, axis, dtype: np.logaddexp.accumulate(x, axis, dtype), float(np.finfo(x.dtype).min))
+def _cumulative_logsumexp(
+    x: np.ndarray, axis: int = 0, exclusive: bool = False, reverse: bool = False
+) -> np.ndarray:
+    accumulate = _numpy_scan(
+        lambda x, axis, dtype: np.logaddexp.accumulate(x, axis, dtype), float(np.finfo(x.dtype).min)
+    )
     return accumulate(x, axis, exclusive, reverse)
 
 
@@ -121,12 +151,20 @@ def _cumulative_logsumexp_grad(
 
 
 @routine(
-    tf="CumulativeLogsumexp", type=_type, numpy=_cumulative_logsumexp, operands=("axis",), dtypes=FLOATING,
-    grad=_cumulative_logsumexp_grad, samples=[Sample(real(5)), Sample(real(2, 3, 2), axis=1), Sample(real(3, 4), axis=-1, reverse=True)],
-)  # fmt: skip
+    tf="CumulativeLogsumexp",
+    type=_type,
+    numpy=_cumulative_logsumexp,
+    operands=("axis",),
+    dtypes=FLOATING,
+    grad=_cumulative_logsumexp_grad,
+    samples=[Sample(real(5)), Sample(real(2, 3, 2), axis=1), Sample(real(3, 4), axis=-1, reverse=True)],
+)
 def cumulative_logsumexp(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
 ) -> tuple[Stmt, ...]:
-    """The logarithm of the sum of the exponentials of the elements up to each one, along `axis`; an empty sum is the lowest finite number."""
+    """The logarithm of the sum of the exponentials of the elements up to each one, along `axis`.
+
+    `exclusive` and `reverse` as for `cumsum`; an empty sum is the lowest finite number.
+    """
     start = float(x.dtype.min)
     return scan_statements(outs[0], x, axis, exclusive, reverse, start, _logaddexp)

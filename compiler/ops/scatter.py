@@ -1,6 +1,7 @@
 """Ops that write elements at positions given by other tensors.
 
-An index out of range writes nothing. Where several updates name one position they are added up, or the last one stays.
+An index out of range writes nothing. Where several updates name one position they are added up, or the last
+one stays.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, int64
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, normalize_axis, shape_text
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.scalar import cast
@@ -46,7 +47,9 @@ def each(out: Out, element: Callable[[tuple[Expr, ...]], Expr], prefix: str = "i
     return nested(at, (Store(out.buffer, at, element(at)),))
 
 
-def _gather_grad(updates: np.ndarray, which: np.ndarray, shape: Any, axis: int, batch_dims: int = 0) -> np.ndarray:
+def _gather_grad(
+    updates: np.ndarray, which: np.ndarray, shape: Any, axis: int, batch_dims: int = 0
+) -> np.ndarray:
     batch, axis = batch_rank(batch_dims, which.ndim), normalize_axis(axis, len(shape))
     n, lead, outer = shape[axis], math.prod(shape[:batch]), math.prod(shape[batch:axis])
     out = np.zeros((lead, n, outer, math.prod(shape[axis + 1 :])), updates.dtype)
@@ -58,26 +61,42 @@ def _gather_grad(updates: np.ndarray, which: np.ndarray, shape: Any, axis: int, 
     return out.transpose(0, 2, 1, 3).reshape(shape)
 
 
-def _gather_grad_type(updates: TensorType, indices: TensorType, shape: Any, axis: int, batch_dims: int = 0) -> TensorType:
-    merge(gathered(TensorType(updates.dtype, shape), indices, axis, batch_dims).shape, updates.shape, "updates must be")
+def _gather_grad_type(
+    updates: TensorType, indices: TensorType, shape: Any, axis: int, batch_dims: int = 0
+) -> TensorType:
+    merge(
+        gathered(TensorType(updates.dtype, shape), indices, axis, batch_dims).shape,
+        updates.shape,
+        "updates must be",
+    )
     return TensorType(updates.dtype, tuple(shape))
 
 
 @routine(
-    tf="GatherGrad", type=_gather_grad_type, numpy=_gather_grad, vars={"indices": "I"}, dtypes={"T": NUMERIC, "I": INDEX},
+    tf="GatherGrad",
+    type=_gather_grad_type,
+    numpy=_gather_grad,
+    vars={"indices": "I"},
+    dtypes={"T": NUMERIC, "I": INDEX},
     differentiable=(0,),
     grad=lambda g, y, updates, indices, shape, axis, batch_dims=0: (
-        ops.gather(g, indices, axis=axis, batch_dims=batch_dims), None,
+        ops.gather(g, indices, axis=axis, batch_dims=batch_dims),
+        None,
     ),
-    samples=[Sample(real(5, 3), indices(5, below=4), shape=(4, 3), axis=0),
-             Sample(real(2, 3), indices(2, 3, below=4), shape=(2, 4), axis=1, batch_dims=1),
-             Sample(real(3, 2, 2, 2), indices(2, 2, below=3), shape=(3, 3, 2), axis=1),
-             Sample(real(0, 2), indices(0, below=3), shape=(3, 2), axis=0)],
-)  # fmt: skip
+    samples=[
+        Sample(real(5, 3), indices(5, below=4), shape=(4, 3), axis=0),
+        Sample(real(2, 3), indices(2, 3, below=4), shape=(2, 4), axis=1, batch_dims=1),
+        Sample(real(3, 2, 2, 2), indices(2, 2, below=3), shape=(3, 3, 2), axis=1),
+        Sample(real(0, 2), indices(0, below=3), shape=(3, 2), axis=0),
+    ],
+)
 def gather_grad(
     outs: tuple[Out, ...], updates: View, indices: View, *, shape: Any, axis: int, batch_dims: int = 0
 ) -> tuple[Stmt, ...]:
-    """The adjoint of `gather`: zeros of `shape`, and each update added where gather would have read it."""
+    """The adjoint of `gather` by `axis` and `batch_dims`: updates are added where it would have read them.
+
+    The sums begin with zeros of `shape`.
+    """
     (out,) = outs
     batch, axis = batch_rank(batch_dims, indices.rank), normalize_axis(axis, len(shape))
     at = counters(updates.shape, "u")
@@ -107,7 +126,11 @@ def _check_updates(tensor: TensorType, indices: TensorType, updates: TensorType)
 def _scattered(tensor: np.ndarray, indices: np.ndarray, updates: np.ndarray, at: Any) -> np.ndarray:
     out = np.array(tensor)
     depth = indices.shape[-1]
-    flat = indices.reshape(-1, depth) if indices.size or depth else np.zeros((math.prod(indices.shape[:-1]), depth), int)
+    flat = (
+        indices.reshape(-1, depth)
+        if indices.size or depth
+        else np.zeros((math.prod(indices.shape[:-1]), depth), int)
+    )
     rows = updates.reshape(len(flat), *tensor.shape[depth:])
     for place, row in zip(flat, rows, strict=True):
         if all(0 <= i < n for i, n in zip(place, tensor.shape, strict=False)):
@@ -131,18 +154,30 @@ def _scatter_statements(
 
 
 @routine(
-    tf="ScatterNd", type=_scatter_nd_type, operands=("shape",), partial=("shape",), vars={"indices": "I"},
-    dtypes={"T": _ACCUMULATED, "I": INDEX}, differentiable=(1,),
-    numpy=lambda indices, updates, shape: _scattered(np.zeros(shape, updates.dtype), indices, updates, np.add),
+    tf="ScatterNd",
+    type=_scatter_nd_type,
+    operands=("shape",),
+    partial=("shape",),
+    vars={"indices": "I"},
+    dtypes={"T": _ACCUMULATED, "I": INDEX},
+    differentiable=(1,),
+    numpy=lambda indices, updates, shape: _scattered(
+        np.zeros(shape, updates.dtype), indices, updates, np.add
+    ),
     grad=lambda g, y, indices, updates, shape: (None, ops.gather_nd(g, indices)),
-    samples=[Sample(indices(4, 1, below=3), real(4, 2), shape=(3, 2)), Sample(indices(5, 2, below=3), real(5), shape=(3, 4)),
-             Sample(indices(2, 2, 1, below=6, dtype="int64"), real(2, 2), shape=(4,)),
-             Sample(indices(0, 1, below=3), real(0, 2), shape=(3, 2))],
-)  # fmt: skip
+    samples=[
+        Sample(indices(4, 1, below=3), real(4, 2), shape=(3, 2)),
+        Sample(indices(5, 2, below=3), real(5), shape=(3, 4)),
+        Sample(indices(2, 2, 1, below=6, dtype="int64"), real(2, 2), shape=(4,)),
+        Sample(indices(0, 1, below=3), real(0, 2), shape=(3, 2)),
+    ],
+)
 def scatter_nd(outs: tuple[Out, ...], indices: View, updates: View, *, shape: Any) -> tuple[Stmt, ...]:
-    """Zeros of `shape`, to which the updates are added at coordinates that the last axis of `indices` holds."""
+    """Zeros of `shape`, and the updates added at coordinates that the last axis of `indices` holds."""
     (out,) = outs
-    return _scatter_statements(out, lambda at: Const(0, out.dtype), indices, updates, lambda old, new: old + new)
+    return _scatter_statements(
+        out, lambda at: Const(0, out.dtype), indices, updates, lambda old, new: old + new
+    )
 
 
 def _tensor_scatter_type(tensor: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
@@ -151,35 +186,48 @@ def _tensor_scatter_type(tensor: TensorType, indices: TensorType, updates: Tenso
 
 
 _SAMPLES = [
-    Sample(real(4, 2), indices(3, 1, below=4), real(3, 2)), Sample(real(3, 4), indices(5, 2, below=3), real(5)),
-    Sample(real(4), indices(2, 2, 1, below=6, dtype="int64"), real(2, 2)), Sample(real(3), indices(0, 1, below=3), real(0)),
-]  # fmt: skip
+    Sample(real(4, 2), indices(3, 1, below=4), real(3, 2)),
+    Sample(real(3, 4), indices(5, 2, below=3), real(5)),
+    Sample(real(4), indices(2, 2, 1, below=6, dtype="int64"), real(2, 2)),
+    Sample(real(3), indices(0, 1, below=3), real(0)),
+]
 
 
 @routine(
-    tf="TensorScatterAdd", type=_tensor_scatter_type, vars={"indices": "I"}, dtypes={"T": _ACCUMULATED, "I": INDEX},
-    numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, np.add), samples=_SAMPLES,
-    differentiable=(0, 2), grad=lambda g, y, tensor, indices, updates: (g, None, ops.gather_nd(g, indices)),
-)  # fmt: skip
+    tf="TensorScatterAdd",
+    type=_tensor_scatter_type,
+    vars={"indices": "I"},
+    dtypes={"T": _ACCUMULATED, "I": INDEX},
+    numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, np.add),
+    samples=_SAMPLES,
+    differentiable=(0, 2),
+    grad=lambda g, y, tensor, indices, updates: (g, None, ops.gather_nd(g, indices)),
+)
 def tensor_scatter_add(outs: tuple[Out, ...], tensor: View, indices: View, updates: View) -> tuple[Stmt, ...]:
     """`tensor` with the updates added at the coordinates in `indices`."""
     return _scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: old + new)
 
 
 @routine(
-    tf="TensorScatterSub", type=_tensor_scatter_type, vars={"indices": "I"}, dtypes={"T": _ACCUMULATED, "I": INDEX},
-    numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, np.subtract), samples=_SAMPLES,
-    differentiable=(0, 2), grad=lambda g, y, tensor, indices, updates: (g, None, -ops.gather_nd(g, indices)),
-)  # fmt: skip
+    tf="TensorScatterSub",
+    type=_tensor_scatter_type,
+    vars={"indices": "I"},
+    dtypes={"T": _ACCUMULATED, "I": INDEX},
+    numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, np.subtract),
+    samples=_SAMPLES,
+    differentiable=(0, 2),
+    grad=lambda g, y, tensor, indices, updates: (g, None, -ops.gather_nd(g, indices)),
+)
 def tensor_scatter_sub(outs: tuple[Out, ...], tensor: View, indices: View, updates: View) -> tuple[Stmt, ...]:
     """`tensor` with the updates subtracted at the coordinates in `indices`."""
     return _scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: old - new)
 
 
 _ONCE = [
-    Sample(real(4, 2), indices(1, 1, below=4), real(1, 2)), Sample(real(3, 4), indices(1, 2, below=3), real(1)),
+    Sample(real(4, 2), indices(1, 1, below=4), real(1, 2)),
+    Sample(real(3, 4), indices(1, 2, below=3), real(1)),
     Sample(real(3), indices(0, 1, below=3), real(0)),
-]  # fmt: skip
+]
 
 
 @routine(
@@ -187,10 +235,12 @@ _ONCE = [
     numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, lambda old, new: new),
     differentiable=(0, 2),
     grad=lambda g, y, tensor, indices, updates: (
-        tensor_scatter_update(g, indices, ops.zeros_like(updates)), None, ops.gather_nd(g, indices),
+        ops.tensor_scatter_update(g, indices, ops.zeros_like(updates)), None, ops.gather_nd(g, indices),
     ),
 )  # fmt: skip
-def tensor_scatter_update(outs: tuple[Out, ...], tensor: View, indices: View, updates: View) -> tuple[Stmt, ...]:
+def tensor_scatter_update(
+    outs: tuple[Out, ...], tensor: View, indices: View, updates: View
+) -> tuple[Stmt, ...]:
     """`tensor` with the updates in place of what was at the coordinates in `indices`."""
     return _scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: new)
 
@@ -207,9 +257,18 @@ def _invert(x: np.ndarray) -> np.ndarray:
 
 
 @routine(
-    tf="InvertPermutation", type=_invert_type, numpy=_invert, vars={"x": "I"}, dtypes={"I": INDEX}, differentiable=False,
-    samples=[Sample(indices(1, below=1)), Sample(indices(1, below=1, dtype="int64")), Sample(indices(0, below=1))],
-)  # fmt: skip
+    tf="InvertPermutation",
+    type=_invert_type,
+    numpy=_invert,
+    vars={"x": "I"},
+    dtypes={"I": INDEX},
+    differentiable=False,
+    samples=[
+        Sample(indices(1, below=1)),
+        Sample(indices(1, below=1, dtype="int64")),
+        Sample(indices(0, below=1)),
+    ],
+)
 def invert_permutation(outs: tuple[Out, ...], x: View) -> tuple[Stmt, ...]:
     """The permutation y with y[x[i]] = i. What is no permutation leaves zeros."""
     (out,) = outs

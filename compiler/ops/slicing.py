@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import ANY, int64
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, normalize_axis, shape_text
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import View, composite, movement
@@ -23,15 +23,20 @@ def _sizes(shape: Shape | None, begin: Any, size: Any) -> Shape | None:
     if shape is None or begin is None or size is None:
         known = next((s for s in (shape, begin, size) if s is not None), None)
         return None if known is None else (None,) * len(known)
-    require(len(begin) == len(size) == len(shape),
-            f"begin {list(begin)} and size {list(size)} must have one entry for each axis of {shape_text(shape)}")  # fmt: skip
+    require(
+        len(begin) == len(size) == len(shape),
+        f"begin {list(begin)} and size {list(size)} must have one entry for each axis of {shape_text(shape)}",
+    )
     out: list[int | None] = []
     for axis, (n, b, s) in enumerate(zip(shape, begin, size, strict=True)):
         require(b is None or b >= 0, f"begin {list(begin)} must not be negative")
         require(s is None or s >= -1, f"size {list(size)} must not be below -1")
         count = (None if n is None or b is None else n - b) if s == -1 else s
         if n is not None and b is not None and count is not None:
-            require(0 <= count and b + count <= n, f"axis {axis} of size {n} has no elements {b} to {b + count - 1}")
+            require(
+                count >= 0 and b + count <= n,
+                f"axis {axis} of size {n} has no elements {b} to {b + count - 1}",
+            )
         out.append(count)
     return tuple(out)
 
@@ -55,19 +60,32 @@ def _slice_grad(g: Any, y: Any, input_: Any, begin: Any, size: Any) -> tuple[Any
 
 
 @movement(
-    tf="Slice", type=lambda x, begin, size: TensorType(x.dtype, _sizes(x.shape, begin, size)), numpy=_slice,
-    operands=("begin", "size"), partial=("begin", "size"), dtypes=ANY, static=_slice_static, grad=_slice_grad, name="slice",
-    samples=[Sample(real(3, 4), begin=(1, 0), size=(2, 3)), Sample(real(3, 4), begin=(0, 2), size=(-1, -1)),
-             Sample(real(5), begin=(5,), size=(0,)), Sample(real(), begin=(), size=())],
-)  # fmt: skip
+    tf="Slice",
+    type=lambda x, begin, size: TensorType(x.dtype, _sizes(x.shape, begin, size)),
+    numpy=_slice,
+    operands=("begin", "size"),
+    partial=("begin", "size"),
+    dtypes=ANY,
+    static=_slice_static,
+    grad=_slice_grad,
+    name="slice",
+    samples=[
+        Sample(real(3, 4), begin=(1, 0), size=(2, 3)),
+        Sample(real(3, 4), begin=(0, 2), size=(-1, -1)),
+        Sample(real(5), begin=(5,), size=(0,)),
+        Sample(real(), begin=(), size=()),
+    ],
+)
 def slice_(at: tuple[Expr, ...], input_: View, *, begin: Any, size: Any) -> Expr:
-    """The box of size[i] elements from begin[i] on along each axis i; a size of -1 takes all that are left."""
+    """The box of size[i] elements from begin[i] on along each axis i; a size of -1 takes all the rest."""
     return input_[tuple(i + b for i, b in zip(at, begin, strict=True))]
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a strided slice takes along one axis of its input: `count` elements, None where that is not known yet."""
+    """What a strided slice takes along one axis of its input: `count` elements, None where that is not known
+    yet.
+    """
 
     start: int
     count: int | None
@@ -77,7 +95,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """A strided slice in plain terms: a span for each axis of the input, and where the result has new axes."""
+    """A strided slice in plain terms: a span for each axis of the input, and where new axes are."""
 
     spans: tuple[Span, ...]
     layout: tuple[int | None, ...]  # for each axis of the result the axis of the input, None for a new one
@@ -91,7 +109,7 @@ def resolve(
     shape: Shape, begin: Any, end: Any, strides: Any, begin_mask: int, end_mask: int, ellipsis_mask: int,
     new_axis_mask: int, shrink_axis_mask: int,
 ) -> Spans:  # fmt: skip
-    """The spans of a strided slice. Bit i of a mask says something about entry i of begin, end and strides."""
+    """The spans of a strided slice. Bit i of a mask speaks of entry i of begin, end and strides."""
     n = len(begin)
     strides = (1,) * n if strides is None else strides
     require(len(end) == len(strides) == n, "begin, end and strides must have the same length")
@@ -119,7 +137,9 @@ def resolve(
             if shrink_axis_mask >> i & 1:
                 spans.append(_element(axis, size, begin[i]))
             else:
-                low, high = (None if m >> i & 1 else (e,) for m, e in ((begin_mask, begin[i]), (end_mask, end[i])))
+                low, high = (
+                    None if m >> i & 1 else (e,) for m, e in ((begin_mask, begin[i]), (end_mask, end[i]))
+                )
                 layout.append(axis)
                 spans.append(_span(axis, size, low, high, strides[i]))
     if not ellipses:
@@ -183,8 +203,12 @@ def _strided_static(types: list[TensorType], values: list[Any], begin: Any, end:
     return entries[0] if made.layout == () else entries
 
 
-def _strided_grad(g: Any, y: Any, input_: Any, begin: Any, end: Any, strides: Any = None, **masks: int) -> tuple[Any]:
-    """The cotangents go back to where the elements came from, in the input's order and with zeros around them."""
+def _strided_grad(
+    g: Any, y: Any, input_: Any, begin: Any, end: Any, strides: Any = None, **masks: int
+) -> tuple[Any]:
+    """The cotangents go back to where the elements came from, in the input's order and with zeros around
+    them.
+    """
     spans = resolve(input_.shape, begin, end, strides, **masks).spans
     counts = [s.count or 0 for s in spans]
     if math.prod(counts) == 0:
@@ -205,29 +229,60 @@ _MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0
 
 
 @movement(
-    tf="StridedSlice", type=_strided_type, numpy=_strided, operands=("begin", "end", "strides"),
-    partial=("begin", "end", "strides"), dtypes=ANY, static=_strided_static, grad=_strided_grad,
+    tf="StridedSlice",
+    type=_strided_type,
+    numpy=_strided,
+    operands=("begin", "end", "strides"),
+    partial=("begin", "end", "strides"),
+    dtypes=ANY,
+    static=_strided_static,
+    grad=_strided_grad,
     samples=[
         Sample(real(5), begin=(1,), end=(4,), strides=(2,)),
         Sample(real(3, 4), begin=(-1, 0), end=(0, 9), strides=(-1, 3), end_mask=0b01),
-        Sample(real(3, 4), begin=(1, 0, 0), end=(2, 0, 0), strides=(1, 1, 1), shrink_axis_mask=0b001, new_axis_mask=0b010,
-               begin_mask=0b100, end_mask=0b100),
-        Sample(real(2, 3, 4), begin=(0, -1), end=(0, 0), strides=(1, 1), ellipsis_mask=0b01, shrink_axis_mask=0b10),
+        Sample(
+            real(3, 4),
+            begin=(1, 0, 0),
+            end=(2, 0, 0),
+            strides=(1, 1, 1),
+            shrink_axis_mask=0b001,
+            new_axis_mask=0b010,
+            begin_mask=0b100,
+            end_mask=0b100,
+        ),
+        Sample(
+            real(2, 3, 4),
+            begin=(0, -1),
+            end=(0, 0),
+            strides=(1, 1),
+            ellipsis_mask=0b01,
+            shrink_axis_mask=0b10,
+        ),
         Sample(real(4), begin=(3,), end=(1,), strides=(1,)),
         Sample(real(2, 7), begin=(0, 6), end=(2, 0), strides=(1, -2)),
     ],
-)  # fmt: skip
+)
 def strided_slice(
     at: tuple[Expr, ...], input_: View, *, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0,
     end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0,
 ) -> Expr:  # fmt: skip
     """The elements begin:end:strides along each axis, as in Python.
 
-    Bit i of a mask changes the meaning of entry i: no lower end (`begin_mask`), no upper end (`end_mask`), all axes
-    that are left (`ellipsis_mask`), a new axis of size one (`new_axis_mask`), a single element whose axis disappears
-    (`shrink_axis_mask`).
+    Bit i of a mask changes the meaning of entry i: no lower end (`begin_mask`), no upper end (`end_mask`),
+    all axes that are left (`ellipsis_mask`), a new axis of size one (`new_axis_mask`), a single element whose
+    axis disappears (`shrink_axis_mask`).
     """
-    made = resolve(input_.shape, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    made = resolve(
+        input_.shape,
+        begin,
+        end,
+        strides,
+        begin_mask,
+        end_mask,
+        ellipsis_mask,
+        new_axis_mask,
+        shrink_axis_mask,
+    )
     position: dict[int | None, Expr] = dict(zip(made.layout, at, strict=True))
     zero = Const(0, int64)
     return input_[tuple(position.get(d, zero) * s.step + s.start for d, s in enumerate(made.spans))]
@@ -239,7 +294,10 @@ def _split_type(value: TensorType, axis: int, num_split: int) -> tuple[TensorTyp
     axis = normalize_axis(axis, len(value.shape))
     n = value.shape[axis]
     require(num_split > 0, f"cannot split into {num_split} parts")
-    require(n is None or n % num_split == 0, f"axis {axis} of size {n} cannot be split into {num_split} equal parts")
+    require(
+        n is None or n % num_split == 0,
+        f"axis {axis} of size {n} cannot be split into {num_split} equal parts",
+    )
     part = None if n is None else n // num_split
     return (TensorType(value.dtype, (*value.shape[:axis], part, *value.shape[axis + 1 :])),) * num_split
 
@@ -257,7 +315,9 @@ def _parts(value: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:
 
 def _split_grad(g: Any, y: Any, value: Any, axis: int, **_: Any) -> tuple[Any]:
     gs, ys = (g, y) if isinstance(g, tuple) else ((g,), (y,))
-    return (ops.concat([ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)], axis=axis),)
+    return (
+        ops.concat([ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)], axis=axis),
+    )
 
 
 def _numpy_parts(value: np.ndarray, axis: int, sizes: Sequence[int]) -> Any:
@@ -266,11 +326,22 @@ def _numpy_parts(value: np.ndarray, axis: int, sizes: Sequence[int]) -> Any:
 
 
 @composite(
-    tf="Split", type=_split_type, operands={"axis": "split_dim"}, partial=("axis",), dtypes=ANY, grad=_split_grad,
-    numpy=lambda value, axis, num_split: _numpy_parts(value, axis, [value.shape[axis] // num_split] * num_split),
-    samples=[Sample(real(4, 3), axis=0, num_split=2), Sample(real(2, 6), axis=-1, num_split=3),
-             Sample(real(3), axis=0, num_split=1), Sample(real(0, 2), axis=0, num_split=2)],
-)  # fmt: skip
+    tf="Split",
+    type=_split_type,
+    operands={"axis": "split_dim"},
+    partial=("axis",),
+    dtypes=ANY,
+    grad=_split_grad,
+    numpy=lambda value, axis, num_split: _numpy_parts(
+        value, axis, [value.shape[axis] // num_split] * num_split
+    ),
+    samples=[
+        Sample(real(4, 3), axis=0, num_split=2),
+        Sample(real(2, 6), axis=-1, num_split=3),
+        Sample(real(3), axis=0, num_split=1),
+        Sample(real(0, 2), axis=0, num_split=2),
+    ],
+)
 def split(value: Any, *, axis: int, num_split: int) -> tuple[Any, ...]:
     """`num_split` equal parts along `axis`."""
     return _parts(value, axis, [value.shape[axis] // num_split] * num_split)
@@ -307,7 +378,7 @@ def _numpy_split_v(value: np.ndarray, size_splits: Any, axis: int, num_split: in
              Sample(real(3), size_splits=(0, 3), axis=0, num_split=2)],
 )  # fmt: skip
 def split_v(value: Any, *, size_splits: Any, axis: int, num_split: int) -> tuple[Any, ...]:
-    """Parts of the given sizes along `axis`; one size may be -1."""
+    """Parts along `axis`, as many as `num_split`, of the sizes in `size_splits`, one of which may be -1."""
     return _parts(value, axis, [s or 0 for s in _split_sizes(value.shape[axis], size_splits)])
 
 
@@ -335,13 +406,25 @@ def _numpy_unstack(value: np.ndarray, num: int, axis: int = 0) -> Any:
 
 def _unstack_grad(g: Any, y: Any, value: Any, num: int, axis: int = 0) -> tuple[Any]:
     gs, ys = (g, y) if isinstance(g, tuple) else ((g,), (y,))
-    return (ops.stack([ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)], axis=axis),)
+    return (
+        ops.stack([ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)], axis=axis),
+    )
 
 
 @composite(
-    tf="Unpack", type=_unstack_type, numpy=_numpy_unstack, dtypes=ANY, static=_unstack_static, grad=_unstack_grad,
-    samples=[Sample(real(2, 3), num=2), Sample(real(2, 3), num=3, axis=-1), Sample(real(3), num=3), Sample(real(1, 2), num=1)],
-)  # fmt: skip
+    tf="Unpack",
+    type=_unstack_type,
+    numpy=_numpy_unstack,
+    dtypes=ANY,
+    static=_unstack_static,
+    grad=_unstack_grad,
+    samples=[
+        Sample(real(2, 3), num=2),
+        Sample(real(2, 3), num=3, axis=-1),
+        Sample(real(3), num=3),
+        Sample(real(1, 2), num=1),
+    ],
+)
 def unstack(value: Any, *, num: int, axis: int = 0) -> tuple[Any, ...]:
     """The `num` slices along `axis`, without that axis."""
     axis = normalize_axis(axis, len(value.shape))

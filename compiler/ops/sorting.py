@@ -1,7 +1,8 @@
 """Order: top_k and what is made of it, and the positions of extreme elements.
 
-`top_k` keeps the k best elements in a heap whose root is the worst of them, so that k of n elements take n log k
-steps and a whole sort is the case k = n. NaN counts as the lowest value, and of equal elements the first is better.
+`top_k` keeps the k best elements in a heap whose root is the worst of them, so that k of n elements take n
+log k steps and a whole sort is the case k = n. NaN counts as the lowest value, and of equal elements the
+first is better.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, REAL, DType, bool_, int32, int64
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
@@ -33,7 +34,10 @@ def _top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorT
     require(input.shape, "the input must have at least one axis")
     n = input.shape[-1]
     require(k is None or k >= 0, f"k is {k}, and must not be negative")
-    require(k is None or n is None or k <= n, f"the last axis of {shape_text(input.shape)} has fewer than k = {k} elements")
+    require(
+        k is None or n is None or k <= n,
+        f"the last axis of {shape_text(input.shape)} has fewer than k = {k} elements",
+    )
     shape = (*input.shape[:-1], k)
     return TensorType(input.dtype, shape), TensorType(int32, shape)
 
@@ -57,12 +61,27 @@ def _top_k_grad(g: Any, y: Any, input: Any, k: int, sorted: bool = True) -> tupl
 
 
 @routine(
-    tf="TopKV2", type=_top_k_type, numpy=_top_k, operands=("k",), partial=("k",), dtypes=REAL, grad=_top_k_grad,
-    samples=[Sample(distinct(7), k=3), Sample(distinct(2, 6), k=6), Sample(distinct(2, 3, 4), k=1), Sample(distinct(3, 4), k=0),
-             Sample(distinct(1), k=1), Sample(distinct(33), k=32)],
-)  # fmt: skip
+    tf="TopKV2",
+    type=_top_k_type,
+    numpy=_top_k,
+    operands=("k",),
+    partial=("k",),
+    dtypes=REAL,
+    grad=_top_k_grad,
+    samples=[
+        Sample(distinct(7), k=3),
+        Sample(distinct(2, 6), k=6),
+        Sample(distinct(2, 3, 4), k=1),
+        Sample(distinct(3, 4), k=0),
+        Sample(distinct(1), k=1),
+        Sample(distinct(33), k=32),
+    ],
+)
 def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) -> tuple[Stmt, ...]:
-    """The k largest elements of each row along the last axis, greatest first, and their positions."""
+    """The k largest elements of each row along the last axis, greatest first, and their positions.
+
+    `sorted=False` allows any order in TF1; here it changes nothing.
+    """
     if k == 0 or math.prod(input.shape) == 0:
         return ()
     row = counters(input.shape[:-1], "row")
@@ -79,13 +98,20 @@ class _Heap:
     def select(self, x: View) -> tuple[Stmt, ...]:
         """Put the best elements of a row of `x` into the heap, then take them out again, worst first."""
         k, n = self.size, x.shape[-1]
-        first, half, later, end = Index("first", k), Index("half", k // 2), Index("later", n - k), Index("end", k - 1)
+        first, half, later, end = (
+            Index("first", k),
+            Index("half", k // 2),
+            Index("later", n - k),
+            Index("end", k - 1),
+        )
         fill = self.put(first, x[(*self.row, first)], scalar.cast(first, int32))
         node = (k // 2 - 1) - half
         order = self.sift(node, Const(k, int64), self.value(node), self.place(node))
         item = (x[(*self.row, later + k)], scalar.cast(later + k, int32))
         root = Const(0, int64)
-        replace = If(self.worse((self.value(root), self.place(root)), item), self.sift(root, Const(k, int64), *item))
+        replace = If(
+            self.worse((self.value(root), self.place(root)), item), self.sift(root, Const(k, int64), *item)
+        )
         last = (k - 1) - end
         return (
             Loop(first, fill), Loop(half, order), Loop(later, (replace,)), Loop(end, self.take(last)),
@@ -96,7 +122,11 @@ class _Heap:
         value, place = self.local("taken", self.values.dtype), self.local("taken_from", int32)
         root = Const(0, int64)
         keep = (Let(value, self.value(last)), Let(place, self.place(last)))
-        return (*keep, *self.put(last, self.value(root), self.place(root)), *self.sift(root, last, value, place))
+        return (
+            *keep,
+            *self.put(last, self.value(root), self.place(root)),
+            *self.sift(root, last, value, place),
+        )
 
     def sift(self, hole: Expr, size: Expr, value: Expr, place: Expr) -> tuple[Stmt, ...]:
         """Let an element sink from `hole` until nothing below it, in a heap of `size`, is worse."""
@@ -157,9 +187,18 @@ def _nth(input: np.ndarray, n: int, reverse: bool = False) -> np.ndarray:
 
 
 @composite(
-    tf="NthElement", type=_nth_type, numpy=_nth, operands=("n",), partial=("n",), dtypes=REAL,
-    samples=[Sample(distinct(7), n=3), Sample(distinct(2, 6), n=1, reverse=True), Sample(distinct(2, 3, 4), n=3)],
-)  # fmt: skip
+    tf="NthElement",
+    type=_nth_type,
+    numpy=_nth,
+    operands=("n",),
+    partial=("n",),
+    dtypes=REAL,
+    samples=[
+        Sample(distinct(7), n=3),
+        Sample(distinct(2, 6), n=1, reverse=True),
+        Sample(distinct(2, 3, 4), n=3),
+    ],
+)
 def nth_element(input: Any, *, n: int, reverse: bool = False) -> Any:
     """The element that has n smaller ones in its row; with `reverse`, n greater ones."""
     k = n + 1 if reverse else input.shape[-1] - n
@@ -168,13 +207,20 @@ def nth_element(input: Any, *, n: int, reverse: bool = False) -> Any:
 
 
 def _in_top_k_type(predictions: TensorType, targets: TensorType, k: Any) -> TensorType:
-    require(predictions.rank in (None, 2), f"predictions must have shape [batch, classes], not {shape_text(predictions.shape)}")
+    require(
+        predictions.rank in (None, 2),
+        f"predictions must have shape [batch, classes], not {shape_text(predictions.shape)}",
+    )
     require(targets.rank in (None, 1), f"targets must have shape [batch], not {shape_text(targets.shape)}")
     if targets.shape is None:
         return TensorType(bool_, None if predictions.shape is None else predictions.shape[:1])
-    batch = targets.shape if targets.shape[0] is not None or predictions.shape is None else predictions.shape[:1]
+    batch = (
+        targets.shape if targets.shape[0] is not None or predictions.shape is None else predictions.shape[:1]
+    )
     if predictions.shape is not None and predictions.shape[0] is not None:
-        require(batch[0] == predictions.shape[0], f"{batch[0]} targets for {predictions.shape[0]} predictions")
+        require(
+            batch[0] == predictions.shape[0], f"{batch[0]} targets for {predictions.shape[0]} predictions"
+        )
     return TensorType(bool_, batch)
 
 
@@ -187,13 +233,25 @@ def _in_top_k(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarra
 
 
 @composite(
-    tf="InTopKV2", type=_in_top_k_type, numpy=_in_top_k, operands=("k",), partial=("k",), vars={"targets": "I"},
-    dtypes={"T": FLOATING, "I": INDEX}, differentiable=False,
-    samples=[Sample(real(5, 4), indices(5, below=4), k=2), Sample(real(3, 3), indices(3, below=5, dtype="int64"), k=1),
-             Sample(real(0, 3), indices(0, below=3), k=1)],
-)  # fmt: skip
+    tf="InTopKV2",
+    type=_in_top_k_type,
+    numpy=_in_top_k,
+    operands=("k",),
+    partial=("k",),
+    vars={"targets": "I"},
+    dtypes={"T": FLOATING, "I": INDEX},
+    differentiable=False,
+    samples=[
+        Sample(real(5, 4), indices(5, below=4), k=2),
+        Sample(real(3, 3), indices(3, below=5, dtype="int64"), k=1),
+        Sample(real(0, 3), indices(0, below=3), k=1),
+    ],
+)
 def in_top_k(predictions: Any, targets: Any, *, k: int) -> Any:
-    """Whether fewer than k classes score higher than the target; False for bad targets and where a score is not finite."""
+    """Whether fewer than k classes score higher than the target.
+
+    False for bad targets, and where a score is not finite.
+    """
     own = ops.reshape(ops.gather(predictions, targets, axis=1, batch_dims=1), shape=(-1, 1))
     greater = ops.reduce_sum(ops.cast(ops.greater(predictions, own), dtype=int32), axis=(1,))
     finite = ops.reduce_all(ops.equal(predictions - predictions, 0), axis=(1,))
@@ -205,7 +263,9 @@ def _arg_type(input: TensorType, axis: int, output_type: DType = int64) -> Tenso
     if input.shape is None:
         return TensorType(output_type, None)
     axis = normalize_axis(axis, len(input.shape))
-    require(input.shape and input.shape[axis] != 0, f"axis {axis} of {shape_text(input.shape)} has no elements")
+    require(
+        input.shape and input.shape[axis] != 0, f"axis {axis} of {shape_text(input.shape)} has no elements"
+    )
     return TensorType(output_type, input.shape[:axis] + input.shape[axis + 1 :])
 
 
@@ -228,13 +288,22 @@ def _first_hit(input: Any, axis: int, output_type: DType, extreme: Any, worst: f
     return ops.cast(ops.reduce_min(ops.select(hit, places, n), axis=(axis,)), dtype=output_type)
 
 
-_ARG_SAMPLES = [Sample(distinct(7), axis=0), Sample(distinct(2, 6), axis=1), Sample(distinct(2, 3, 4), axis=-2, output_type=int32)]
+_ARG_SAMPLES = [
+    Sample(distinct(7), axis=0),
+    Sample(distinct(2, 6), axis=1),
+    Sample(distinct(2, 3, 4), axis=-2, output_type=int32),
+]
 
 
 @composite(
-    tf="ArgMax", type=_arg_type, numpy=_arg(np.argmax, -math.inf), operands={"axis": "dimension"}, dtypes=REAL,
-    differentiable=False, samples=_ARG_SAMPLES,
-)  # fmt: skip
+    tf="ArgMax",
+    type=_arg_type,
+    numpy=_arg(np.argmax, -math.inf),
+    operands={"axis": "dimension"},
+    dtypes=REAL,
+    differentiable=False,
+    samples=_ARG_SAMPLES,
+)
 def argmax(input: Any, *, axis: int, output_type: DType = int64) -> Any:
     """The position of the largest element along `axis`; of equal ones the first."""
     return _first_hit(input, axis, output_type, ops.reduce_max, -math.inf)

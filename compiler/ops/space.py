@@ -1,4 +1,4 @@
-"""Ops that move image blocks between the spatial axes and the depth or the batch, and the patches of images."""
+"""Ops that move blocks of images between the spatial axes and the depth or the batch, and image patches."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import ANY, REAL
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
@@ -73,7 +73,7 @@ def _to_space(x: np.ndarray, block_size: int, data_format: str = "NHWC") -> np.n
 @composite(
     tf="SpaceToDepth", type=_to_depth_type, numpy=_to_depth, dtypes=ANY,
     grad=lambda g, y, x, block_size, data_format="NHWC": (
-        depth_to_space(g, block_size=block_size, data_format=data_format),
+        ops.depth_to_space(g, block_size=block_size, data_format=data_format),
     ),
     samples=[Sample(real(1, 4, 4, 1), block_size=2), Sample(real(2, 3, 6, 2), block_size=3),
              Sample(real(1, 3, 2, 4), block_size=2, data_format="NCHW")],
@@ -84,7 +84,9 @@ def space_to_depth(input: Any, *, block_size: int, data_format: str = "NHWC") ->
     if data_format == "NHWC":
         n, h, w, c = input.shape
         blocks = ops.reshape(input, shape=(n, h // b, b, w // b, b, c))
-        return ops.reshape(ops.transpose(blocks, perm=(0, 1, 3, 2, 4, 5)), shape=(n, h // b, w // b, b * b * c))
+        return ops.reshape(
+            ops.transpose(blocks, perm=(0, 1, 3, 2, 4, 5)), shape=(n, h // b, w // b, b * b * c)
+        )
     n, c, h, w = input.shape
     blocks = ops.reshape(input, shape=(n, c, h // b, b, w // b, b))
     return ops.reshape(ops.transpose(blocks, perm=(0, 3, 5, 1, 2, 4)), shape=(n, b * b * c, h // b, w // b))
@@ -93,18 +95,20 @@ def space_to_depth(input: Any, *, block_size: int, data_format: str = "NHWC") ->
 @composite(
     tf="DepthToSpace", type=_to_space_type, numpy=_to_space, dtypes=ANY,
     grad=lambda g, y, x, block_size, data_format="NHWC": (
-        space_to_depth(g, block_size=block_size, data_format=data_format),
+        ops.space_to_depth(g, block_size=block_size, data_format=data_format),
     ),
     samples=[Sample(real(1, 2, 2, 4), block_size=2), Sample(real(2, 1, 2, 18), block_size=3),
              Sample(real(1, 8, 1, 2), block_size=2, data_format="NCHW")],
 )  # fmt: skip
 def depth_to_space(input: Any, *, block_size: int, data_format: str = "NHWC") -> Any:
-    """The inverse of `space_to_depth`."""
+    """The inverse of `space_to_depth`: the depth of each pixel spread over block_size x block_size pixels."""
     b = block_size
     if data_format == "NHWC":
         n, h, w, c = input.shape
         blocks = ops.reshape(input, shape=(n, h, w, b, b, c // (b * b)))
-        return ops.reshape(ops.transpose(blocks, perm=(0, 1, 3, 2, 4, 5)), shape=(n, h * b, w * b, c // (b * b)))
+        return ops.reshape(
+            ops.transpose(blocks, perm=(0, 1, 3, 2, 4, 5)), shape=(n, h * b, w * b, c // (b * b))
+        )
     n, c, h, w = input.shape
     blocks = ops.reshape(input, shape=(n, b, b, c // (b * b), h, w))
     return ops.reshape(ops.transpose(blocks, perm=(0, 3, 4, 1, 5, 2)), shape=(n, c // (b * b), h * b, w * b))
@@ -113,9 +117,14 @@ def depth_to_space(input: Any, *, block_size: int, data_format: str = "NHWC") ->
 def _blocks(input: TensorType, block_shape: Any, pairs: Any, what: str) -> int:
     """The number of blocked axes, after a check that the operands fit."""
     m = len(block_shape)
-    require(all(b is None or b >= 1 for b in block_shape), f"block_shape {list(block_shape)} must be positive")
+    require(
+        all(b is None or b >= 1 for b in block_shape), f"block_shape {list(block_shape)} must be positive"
+    )
     require(pairs is None or len(pairs) == m, f"{what} must be one pair for each of the {m} blocked axes")
-    require(input.rank is None or input.rank > m, f"{shape_text(input.shape)} has fewer than {m} axes after the batch")
+    require(
+        input.rank is None or input.rank > m,
+        f"{shape_text(input.shape)} has fewer than {m} axes after the batch",
+    )
     return m
 
 
@@ -124,11 +133,11 @@ def _to_batch_type(input: TensorType, block_shape: Any, paddings: Any) -> Tensor
         return TensorType(input.dtype, None if input.shape is None else (None,) * len(input.shape))
     m = _blocks(input, block_shape, paddings, "paddings")
     sizes = [
-        None if None in (n, b) or paddings is None else _divided(n + sum(p), b, "a padded axis")  # type: ignore[operator]
+        None if None in (n, b) or paddings is None else _divided(n + sum(p), b, "a padded axis")
         for n, b, p in zip(input.shape[1:], block_shape, paddings or ((0, 0),) * m, strict=False)
     ]
     known = input.shape[0] is not None and None not in block_shape
-    batch = input.shape[0] * math.prod(block_shape) if known else None  # type: ignore[operator]
+    batch = input.shape[0] * math.prod(block_shape) if known else None
     return TensorType(input.dtype, (batch, *sizes, *input.shape[m + 1 :]))
 
 
@@ -137,7 +146,7 @@ def _from_batch_type(input: TensorType, block_shape: Any, crops: Any) -> TensorT
         return TensorType(input.dtype, None if input.shape is None else (None,) * len(input.shape))
     m = _blocks(input, block_shape, crops, "crops")
     sizes = [
-        None if None in (n, b) or crops is None else n * b - sum(c)  # type: ignore[operator]
+        None if None in (n, b) or crops is None else n * b - sum(c)
         for n, b, c in zip(input.shape[1:], block_shape, crops or ((0, 0),) * m, strict=False)
     ]
     require(all(s is None or s >= 0 for s in sizes), f"crops {crops} take more than there is")
@@ -160,25 +169,36 @@ def _from_batch(x: np.ndarray, block_shape: Any, crops: Any) -> np.ndarray:
     spatial = [n * b for n, b in zip(x.shape[1:], block_shape, strict=False)]
     out = np.zeros((batch, *spatial, *x.shape[m + 1 :]), x.dtype)
     for k, offset in enumerate(np.ndindex(*block_shape)):
-        out[(slice(None), *(slice(o, None, b) for o, b in zip(offset, block_shape, strict=True)))] = (
-            x[k * batch : (k + 1) * batch]
-        )
+        out[(slice(None), *(slice(o, None, b) for o, b in zip(offset, block_shape, strict=True)))] = x[
+            k * batch : (k + 1) * batch
+        ]
     return out[(slice(None), *(slice(a, n - b) for (a, b), n in zip(crops, spatial, strict=True)))]
 
 
 _SPACE = [
-    Sample(real(1, 4, 4, 1), block_shape=(2, 2), paddings=((0, 0), (0, 0))), Sample(real(2, 5), block_shape=(3,), paddings=((1, 0),)),
+    Sample(real(1, 4, 4, 1), block_shape=(2, 2), paddings=((0, 0), (0, 0))),
+    Sample(real(2, 5), block_shape=(3,), paddings=((1, 0),)),
     Sample(real(2, 3, 3, 2), block_shape=(2, 1), paddings=((0, 1), (0, 0))),
-]  # fmt: skip
+]
 
 
 @composite(
-    tf="SpaceToBatchND", type=_to_batch_type, numpy=_to_batch, operands=("block_shape", "paddings"),
-    partial=("block_shape", "paddings"), dtypes=ANY, samples=_SPACE,
-    grad=lambda g, y, x, block_shape, paddings: (batch_to_space_nd(g, block_shape=block_shape, crops=paddings),),
-)  # fmt: skip
+    tf="SpaceToBatchND",
+    type=_to_batch_type,
+    numpy=_to_batch,
+    operands=("block_shape", "paddings"),
+    partial=("block_shape", "paddings"),
+    dtypes=ANY,
+    samples=_SPACE,
+    grad=lambda g, y, x, block_shape, paddings: (
+        ops.batch_to_space_nd(g, block_shape=block_shape, crops=paddings),
+    ),
+)
 def space_to_batch_nd(input: Any, *, block_shape: Any, paddings: Any) -> Any:
-    """The axes after the batch, padded with zeros and divided into blocks: position in a block becomes batch."""
+    """The axes after the batch, padded by `paddings` and divided into blocks of `block_shape`.
+
+    The position in a block becomes part of the batch.
+    """
     m = len(block_shape)
     rest = input.shape[m + 1 :]
     padded = ops.pad(input, paddings=((0, 0), *paddings, *(((0, 0),) * len(rest))))
@@ -193,14 +213,26 @@ def space_to_batch_nd(input: Any, *, block_shape: Any, paddings: Any) -> Any:
 
 
 @composite(
-    tf="BatchToSpaceND", type=_from_batch_type, numpy=_from_batch, operands=("block_shape", "crops"),
-    partial=("block_shape", "crops"), dtypes=ANY,
-    grad=lambda g, y, x, block_shape, crops: (space_to_batch_nd(g, block_shape=block_shape, paddings=crops),),
-    samples=[Sample(real(4, 2, 2, 1), block_shape=(2, 2), crops=((0, 0), (0, 0))), Sample(real(6, 2), block_shape=(3,), crops=((1, 0),)),
-             Sample(real(4, 2, 3, 2), block_shape=(2, 1), crops=((0, 1), (0, 0)))],
-)  # fmt: skip
+    tf="BatchToSpaceND",
+    type=_from_batch_type,
+    numpy=_from_batch,
+    operands=("block_shape", "crops"),
+    partial=("block_shape", "crops"),
+    dtypes=ANY,
+    grad=lambda g, y, x, block_shape, crops: (
+        ops.space_to_batch_nd(g, block_shape=block_shape, paddings=crops),
+    ),
+    samples=[
+        Sample(real(4, 2, 2, 1), block_shape=(2, 2), crops=((0, 0), (0, 0))),
+        Sample(real(6, 2), block_shape=(3,), crops=((1, 0),)),
+        Sample(real(4, 2, 3, 2), block_shape=(2, 1), crops=((0, 1), (0, 0))),
+    ],
+)
 def batch_to_space_nd(input: Any, *, block_shape: Any, crops: Any) -> Any:
-    """The inverse of `space_to_batch_nd`: the batch is spread over blocks, whose borders are cropped."""
+    """The inverse of `space_to_batch_nd`: the batch is spread over blocks of `block_shape`.
+
+    Then `crops` = (before, after) elements are taken away from each blocked axis.
+    """
     m, blocks = len(block_shape), math.prod(block_shape)
     counts, rest = input.shape[1 : m + 1], input.shape[m + 1 :]
     batch = input.shape[0] // blocks
@@ -227,7 +259,10 @@ def _windows(n: int, size: int, stride: int, rate: int, padding: str) -> tuple[i
 def _patches_type(images: TensorType, ksizes: Any, strides: Any, rates: Any, padding: str) -> TensorType:
     require(padding in ("SAME", "VALID"), f"padding {padding!r} must be SAME or VALID")
     for name, value in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
-        require(len(value) == 4 and value[0] == value[3] == 1, f"{name} {list(value)} must be [1, rows, columns, 1]")
+        require(
+            len(value) == 4 and value[0] == value[3] == 1,
+            f"{name} {list(value)} must be [1, rows, columns, 1]",
+        )
     if images.shape is None:
         return TensorType(images.dtype, (None,) * 4)
     require(len(images.shape) == 4, f"images have four axes, and this is {shape_text(images.shape)}")
@@ -253,15 +288,29 @@ def _patches(images: np.ndarray, ksizes: Any, strides: Any, rates: Any, padding:
 
 
 @composite(
-    tf="ExtractImagePatches", type=_patches_type, numpy=_patches, dtypes=REAL,
-    samples=[Sample(real(1, 4, 5, 2), ksizes=(1, 2, 3, 1), strides=(1, 1, 2, 1), rates=(1, 1, 1, 1), padding="VALID"),
-             Sample(real(2, 3, 3, 1), ksizes=(1, 3, 3, 1), strides=(1, 2, 1, 1), rates=(1, 1, 1, 1), padding="SAME"),
-             Sample(real(1, 5, 5, 1), ksizes=(1, 2, 2, 1), strides=(1, 1, 1, 1), rates=(1, 2, 3, 1), padding="VALID")],
-)  # fmt: skip
+    tf="ExtractImagePatches",
+    type=_patches_type,
+    numpy=_patches,
+    dtypes=REAL,
+    samples=[
+        Sample(
+            real(1, 4, 5, 2), ksizes=(1, 2, 3, 1), strides=(1, 1, 2, 1), rates=(1, 1, 1, 1), padding="VALID"
+        ),
+        Sample(
+            real(2, 3, 3, 1), ksizes=(1, 3, 3, 1), strides=(1, 2, 1, 1), rates=(1, 1, 1, 1), padding="SAME"
+        ),
+        Sample(
+            real(1, 5, 5, 1), ksizes=(1, 2, 2, 1), strides=(1, 1, 1, 1), rates=(1, 2, 3, 1), padding="VALID"
+        ),
+    ],
+)
 def extract_image_patches(
     images: Any, *, ksizes: Sequence[int], strides: Sequence[int], rates: Sequence[int], padding: str
 ) -> Any:
-    """Windows of the images, each as one pixel whose depth holds its elements in row-major order."""
+    """Windows of the images, each as one pixel whose depth holds its elements in row-major order.
+
+    `ksizes`, `strides` and `rates` (steps inside a window) have the form (1, rows, columns, 1).
+    """
     n, h, w, c = images.shape
     (rows, *above), (columns, *beside) = (
         _windows(size, ksizes[d], strides[d], rates[d], padding) for d, size in ((1, h), (2, w))
@@ -272,5 +321,7 @@ def extract_image_patches(
         for q in range(ksizes[2]):
             y, x = p * rates[1], q * rates[2]
             end = (n, y + (rows - 1) * strides[1] + 1, x + (columns - 1) * strides[2] + 1, c)
-            parts.append(ops.strided_slice(padded, begin=(0, y, x, 0), end=end, strides=(1, *strides[1:3], 1)))
+            parts.append(
+                ops.strided_slice(padded, begin=(0, y, x, 0), end=end, strides=(1, *strides[1:3], 1))
+            )
     return ops.concat(parts, axis=3)

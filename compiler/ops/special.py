@@ -16,7 +16,7 @@ from staticgraph.compiler.ops.incomplete import each, polygamma
 from staticgraph.compiler.ops.kinds import elementwise
 from staticgraph.compiler.ops.samples import positive, reals
 
-# Of trigamma(x) = 1/x + 1/(2 x^2) + B2/x^3 + B4/x^5 + ..., an asymptotic series: exact to the last bit from x = 10.
+# Of trigamma(x) = 1/x + 1/(2 x^2) + B2/x^3 + B4/x^5 + ..., an asymptotic series; from x = 10 on it is exact.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
 _STEPS = 10
 
@@ -45,7 +45,7 @@ def erfc(x: Any) -> Any:
 
 
 def _lgamma(x: float) -> float:
-    pole = x <= 0 and x == math.floor(x)
+    pole = x <= 0 and x % 1 == 0
     return math.inf if pole or math.isinf(x) else math.lgamma(x)
 
 

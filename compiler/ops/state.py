@@ -1,7 +1,7 @@
 """Ops that change variables. Each is a pure function from the old value, its first input, to the new one.
 
-The compiler takes the result for the variable's value from then on; the session stores what is left at the end of a
-run. Where several updates meet in one element, they are applied in the order of their indices.
+The compiler takes the result for the variable's value from then on; the session stores what is left at the
+end of a run. Where several updates meet in one element, they are applied in the order of their indices.
 """
 
 from __future__ import annotations
@@ -31,9 +31,16 @@ def _assign_type(ref: TensorType, value: TensorType, validate_shape: bool) -> Te
 
 
 @movement(
-    tf="Assign", type=_assign_type, numpy=lambda ref, value, validate_shape: value, **_WRITES,
-    samples=[Sample(real(2, 3), real(2, 3)), Sample(real(), real()), Sample(real(2), real(3), validate_shape=False)],
-)  # fmt: skip
+    tf="Assign",
+    type=_assign_type,
+    numpy=lambda ref, value, validate_shape: value,
+    **_WRITES,
+    samples=[
+        Sample(real(2, 3), real(2, 3)),
+        Sample(real(), real()),
+        Sample(real(2), real(3), validate_shape=False),
+    ],
+)
 def assign(at: tuple[Expr, ...], ref: View, value: View, *, validate_shape: bool = True) -> Expr:
     """`value`; it has the variable's shape unless `validate_shape` is False."""
     return value[at]
@@ -68,7 +75,7 @@ def _rows_type(ref: TensorType, indices: TensorType, updates: TensorType) -> Ten
     wanted = indices.shape + ref.shape[1:]
     require(
         compatible(updates.shape, wanted) or updates.shape == (),
-        f"updates has shape {shape_text(updates.shape)}, and must have the shape of indices and then of a row: "
+        f"updates has shape {shape_text(updates.shape)}, and needs that of indices, then that of a row: "
         f"{shape_text(wanted)}",
     )
     return ref
@@ -93,7 +100,9 @@ def _slices_type(ref: TensorType, indices: TensorType, updates: TensorType) -> T
     return ref
 
 
-def _scattered(ref: np.ndarray, positions: np.ndarray, updates: np.ndarray, combine: Callable[..., Any]) -> np.ndarray:
+def _scattered(
+    ref: np.ndarray, positions: np.ndarray, updates: np.ndarray, combine: Callable[..., Any]
+) -> np.ndarray:
     out, depth = ref.copy(), positions.shape[-1]
     updates = np.broadcast_to(updates, positions.shape[:-1] + ref.shape[depth:])
     for where in np.ndindex(positions.shape[:-1]):
@@ -104,7 +113,10 @@ def _scattered(ref: np.ndarray, positions: np.ndarray, updates: np.ndarray, comb
 
 
 def _copied(out: Out, ref: View) -> Stmt:
-    """The loops that begin with the old value. Where the result may take the variable's buffer, they do nothing."""
+    """The loops that begin with the old value.
+
+    Where the result may take the variable's buffer, they do nothing.
+    """
     at = tuple(Index(f"c{d}", n) for d, n in enumerate(ref.shape))
     body: tuple[Stmt, ...] = (Store(out.buffer, at, ref[at]),)
     for depth in reversed(range(len(at))):
@@ -116,7 +128,9 @@ def _scatter(
     out: Out, ref: View, indices: View, updates: View, combine: Callable[..., Any], by_position: bool
 ) -> tuple[Stmt, ...]:
     """One update after the other, each of a slice of `out`; positions outside of it are left out."""
-    which = tuple(Index(f"u{d}", n) for d, n in enumerate(indices.shape[:-1] if by_position else indices.shape))
+    which = tuple(
+        Index(f"u{d}", n) for d, n in enumerate(indices.shape[:-1] if by_position else indices.shape)
+    )
     depth = indices.shape[-1] if by_position else 1
     inner = tuple(Index(f"s{d}", n) for d, n in enumerate(ref.shape[depth:]))
     position = tuple(
@@ -133,7 +147,9 @@ def _scatter(
     return (_copied(out, ref), *body)
 
 
-def _scatter_op(name: str, tf: str, doc: str, scalars: Callable[..., Any], arrays: Callable[..., Any]) -> OpDef:
+def _scatter_op(
+    name: str, tf: str, doc: str, scalars: Callable[..., Any], arrays: Callable[..., Any]
+) -> OpDef:
     by_position = name.startswith("scatter_nd")
 
     def numpy(ref: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
@@ -185,7 +201,11 @@ for _name, _tf, _what, _scalars, _arrays in (
     ("max", "ScatterMax", "limited from below by", scalar.maximum, np.maximum),
 ):
     _scatter_op(
-        f"scatter_{_name}", _tf, f"The variable with the rows that `indices` names {_what} `updates`.", _scalars, _arrays
+        f"scatter_{_name}",
+        _tf,
+        f"The variable with the rows that `indices` names {_what} `updates`.",
+        _scalars,
+        _arrays,
     )
     if _name in ("update", "add", "sub"):
         _scatter_op(
@@ -199,7 +219,10 @@ for _name, _tf, _what, _scalars, _arrays in (
 
 
 @structural(
-    tf="IsVariableInitialized", type=lambda ref: TensorType(bool_, ()), effect=Effect.READ, differentiable=False
+    tf="IsVariableInitialized",
+    type=lambda ref: TensorType(bool_, ()),
+    effect=Effect.READ,
+    differentiable=False,
 )
 def is_variable_initialized(ref: Any) -> Any:
     """Whether the variable has a value. The session knows."""

@@ -9,6 +9,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.dtypes import int32 as INT32
 from staticgraph.compiler.graph.dtypes import string as STRING
+from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.function import Literal, Value, substitute
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import TensorType
@@ -61,7 +62,10 @@ def report_uninitialized(*variables: Any) -> Any:
     """The names of those variables that have no value. The session knows."""
 
 
-@structural(tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,))
+@structural(
+    tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,),
+    static=lambda types, values: values[0],
+)  # fmt: skip
 def identity(input: Any) -> Any:
     """The input."""
 
@@ -76,17 +80,19 @@ def no_op() -> Any:
     """Nothing; a point for control dependencies to meet."""
 
 
-@structural(type=same_type, numpy=lambda input, key: input, grad=lambda g, y, x, key: (g,))
+@structural(type=same_type, effect=Effect.MARK, numpy=lambda input, key: input, grad=lambda g, y, x, key: (g,))
 def watch(input: Any, *, key: str) -> Any:
     """The input, kept apart from equal values: the place where `gradients` takes a derivative."""
 
 
-@structural(type=same_type, numpy=lambda original, fed: fed, grad=lambda g, y, original, fed: (g, None))
+@structural(type=same_type, effect=Effect.MARK, numpy=lambda original, fed: fed, grad=lambda g, y, original, fed: (g, None))
 def override(original: Any, fed: Any) -> Any:
     """`fed` in place of `original`; gradients flow into `original`, as in TF1 when an inner tensor is fed."""
 
 
 def _gradients_type(*inputs: TensorType, ys: int, seeds: int, xs: int) -> tuple[TensorType, ...]:
+    require(ys > 0 and xs > 0 and seeds in (0, ys), f"{ys} ys cannot have {seeds} seeds and {xs} xs")
+    require(ys + seeds + xs <= len(inputs), f"{ys} ys, {seeds} seeds and {xs} xs need more than {len(inputs)} inputs")
     return inputs[ys + seeds : ys + seeds + xs]
 
 
@@ -130,7 +136,7 @@ def custom_gradient(*inputs: Any, ys: int, xs: int) -> Any:
     """
 
 
-@structural(type=same_type, numpy=lambda input, key: np.zeros_like(input), differentiable=False)
+@structural(type=same_type, effect=Effect.MARK, numpy=lambda input, key: np.zeros_like(input), differentiable=False)
 def cotangent(input: Any, *, key: str) -> Any:
     """What stands for the derivative by `input` in a custom gradient, until the real one is put in its place."""
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
 from staticgraph.compiler.ops.kinds import View, contraction
@@ -41,7 +41,9 @@ def _sizes(letters: Sequence[str], shapes: Sequence[Sequence[int | None]]) -> di
 
 def _type(*inputs: TensorType, equation: str) -> TensorType:
     letters, result = parts(equation)
-    require(len(letters) == len(inputs), f"{equation!r} is for {len(letters)} operands, there are {len(inputs)}")
+    require(
+        len(letters) == len(inputs), f"{equation!r} is for {len(letters)} operands, there are {len(inputs)}"
+    )
     for name, t in zip(letters, inputs, strict=True):
         require(
             t.shape is None or len(t.shape) == len(name),
@@ -61,11 +63,13 @@ def _numpy(*inputs: np.ndarray, equation: str) -> np.ndarray:
     sizes = _sizes(letters, [x.shape for x in inputs])
     wide = {"f": np.float64, "c": np.complex128}.get(inputs[0].dtype.kind, inputs[0].dtype)
     full = [
-        np.broadcast_to(x.astype(wide), [sizes[letter] for letter in name])
+        np.broadcast_to(x.astype(wide), [sizes[letter] or 0 for letter in name])
         for name, x in zip(letters, inputs, strict=True)
     ]
     number = {letter: i for i, letter in enumerate(sizes)}
-    operands = [part for name, x in zip(letters, full, strict=True) for part in (x, [number[a] for a in name])]
+    operands = [
+        part for name, x in zip(letters, full, strict=True) for part in (x, [number[a] for a in name])
+    ]
     return np.asarray(np.einsum(*operands, [number[a] for a in result])).astype(inputs[0].dtype)
 
 
@@ -82,7 +86,9 @@ def _grad(g: Any, y: Any, *inputs: Any, equation: str) -> tuple[Any, ...]:
         by_x = einsum([g, *rest], equation=equation)
         # An axis of this operand alone was summed over: each element along it has the same cotangent.
         by_x = ops.reshape(by_x, shape=tuple(sizes[a] if a in seen else 1 for a in name))
-        out.append(ops.broadcast_to(by_x, shape=tuple(sizes[a] for a in name)))
+        out.append(
+            ops.broadcast_to(by_x, shape=tuple(sizes[a] for a in name))
+        )  # the engine sums what x repeated
     return tuple(out)
 
 
@@ -98,7 +104,7 @@ def _grad(g: Any, y: Any, *inputs: Any, equation: str) -> tuple[Any, ...]:
     ],
 )  # fmt: skip
 def einsum(at: tuple[Expr, ...], *inputs: View, equation: str) -> Expr:
-    """Sum of products of one or two operands, over the letters that are not in the result: `ij,jk->ik`."""
+    """Sum of products of one or two operands, over the letters of `equation` that its result lacks."""
     letters, result = parts(equation)
     sizes = _sizes(letters, [x.shape for x in inputs])
     place: dict[str, Expr] = dict(zip(result, at, strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import FLOATING
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.exponential import CONTINUOUS, sqrt
@@ -16,7 +17,7 @@ from staticgraph.compiler.ops.samples import reals
 
 @elementwise(
     tf="Sin", numpy=np.sin, dtypes=CONTINUOUS, primitive="sin", samples=reals(-4, 4),
-    grad=holomorphic(lambda g, y, x: (g * cos(x),)),
+    grad=holomorphic(lambda g, y, x: (g * ops.cos(x),)),
 )  # fmt: skip
 def sin(x: Any) -> Any:
     """The sine of x, in radians."""
@@ -70,7 +71,7 @@ def atan(x: Any) -> Any:
 
 @elementwise(
     tf="Sinh", numpy=np.sinh, dtypes=CONTINUOUS, primitive="sinh", samples=reals(),
-    grad=holomorphic(lambda g, y, x: (g * cosh(x),)),
+    grad=holomorphic(lambda g, y, x: (g * ops.cosh(x),)),
 )  # fmt: skip
 def sinh(x: Any) -> Any:
     """The hyperbolic sine, (exp(x) - exp(-x)) / 2."""

@@ -1,7 +1,7 @@
 """Windows that slide along axes: how many positions they have, and how much padding.
 
-Convolution and pooling share this arithmetic. Per axis, a window of `size` taps, `dilation` apart, moves by `stride`
-over `length` elements with `before` and `after` padding elements around them.
+Convolution and pooling share this arithmetic. Per axis, a window of `size` taps, `dilation` apart, moves by
+`stride` over `length` elements with `before` and `after` padding elements around them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,12 @@ class Window:
 
 
 def positions(
-    length: int | None, size: int | None, stride: int, dilation: int, padding: str, extra: tuple[int, int] = (0, 0)
+    length: int | None,
+    size: int | None,
+    stride: int,
+    dilation: int,
+    padding: str,
+    extra: tuple[int, int] = (0, 0),
 ) -> int | None:
     """The number of positions of a window, None where it is not known yet."""
     if length is None:
@@ -47,7 +52,11 @@ def positions(
         return None
     reach = (size - 1) * dilation + 1
     room = length + sum(extra)
-    require(room >= reach, f"a window of {reach} does not fit into {room} elements", hint="padding='SAME' pads the input")
+    require(
+        room >= reach,
+        f"a window of {reach} does not fit into {room} elements",
+        hint="padding='SAME' pads the input",
+    )
     return (room - reach) // stride + 1
 
 

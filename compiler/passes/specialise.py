@@ -26,7 +26,7 @@ from staticgraph.compiler.autodiff.reverse import vjp
 from staticgraph.compiler.graph.builder import Builder, plain
 from staticgraph.compiler.graph.dtypes import bool_, uint64
 from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError, layout
-from staticgraph.compiler.graph.function import Function, Value, as_outputs
+from staticgraph.compiler.graph.function import Function, Value, as_outputs, toposort
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect, Kind, recording
 from staticgraph.compiler.graph.shapes import TensorType
@@ -102,7 +102,8 @@ class _Specialiser:
         self.flags: dict[Operation, Value] = {}
         self.counters: dict[Operation, Value] = {}
         self.advances: dict[Operation, int] = {}
-        self.watched: dict[Any, list[Value]] = {}  # tensors and variables that a derivative is taken by
+        self.watched: dict[Any, list[Value]] = {}  # tensors and variables that a derivative is taken by, or stops at
+        self.overridden: set[Tensor] = set()  # fed tensors that are computed too, since derivatives flow through
         self.params = {
             tensor: self.build.parameter(f"feed {tensor.name}", type.dtype, type.static_shape)
             for tensor, type in feeds.items()
@@ -110,10 +111,11 @@ class _Specialiser:
         self.fed = {t: self.build.constant(static[t], p.dtype) if t in static else p for t, p in self.params.items()}
 
     def step(self, fetches: Sequence[Tensor], targets: Sequence[Operation]) -> Step:
-        needed = self._needed([*(t.op for t in fetches), *targets], fetches)
+        needed = self._needed([*(t.op for t in fetches if t not in self.fed), *targets])
         for op in needed:
             if op.definition.name == "symbolic_gradients":
-                for x in _gradient_parts(op)[2]:
+                _, _, xs, stops = _gradient_parts(op)
+                for x in (*xs, *stops):
                     self.watched.setdefault(variable_of(x) or x, [])
         with recording(self.build):
             for op in needed:
@@ -131,24 +133,48 @@ class _Specialiser:
 
     # Which operations
 
-    def _needed(self, roots: Iterable[Operation], fetches: Sequence[Tensor]) -> list[Operation]:
-        """The operations that `roots` need, in order of construction. Does not look above fed tensors."""
+    def _needed(self, roots: Iterable[Operation]) -> list[Operation]:
+        """The operations that `roots` need, in order of construction. Looks above fed tensors for derivatives only."""
         reason: dict[Operation, Operation | None] = {}
-        stack: list[tuple[Operation, Operation | None]] = []
-        fetched = {t.op for t in fetches if t not in self.fed}
-        for op in roots:
-            if op in fetched or not all(t in self.fed for t in op.outputs) or not op.outputs:
-                stack.append((op, None))
+        stack: list[tuple[Operation, Operation | None]] = [(op, None) for op in roots]
         while stack:
             op, user = stack.pop()
             if op in reason:
                 continue
-            reason[op] = user
             if op.definition.name == "placeholder":
+                if op.outputs[0] in self.fed:  # a target, or something to wait for
+                    continue
+                reason[op] = user
                 raise self._missing(op, reason)
+            reason[op] = user
+            if op.definition.name == "symbolic_gradients":
+                through = self._fed_between(op)
+                self.overridden.update(through)
+                stack += [(t.op, op) for t in through]
             stack += [(t.op, op) for t in op.all_inputs if t not in self.fed and t.op not in reason]
             stack += [(c, op) for c in op.control_inputs if c not in reason]
         return sorted(reason, key=lambda op: op.id)
+
+    def _fed_between(self, gradients: Operation) -> list[Tensor]:
+        """The fed tensors on paths from the xs to the ys of a gradients operation: derivatives flow through them."""
+        inner = {t for t in self.fed if t.op.inputs and t.dtype.is_differentiable and variable_of(t) is None}
+        if not inner:
+            return []
+        ys, _, xs, stops = _gradient_parts(gradients)
+        below: set[Operation] = set()
+        stack = [y for y in ys if y not in stops]
+        while stack:
+            tensor = stack.pop()
+            if tensor.op not in below:
+                below.add(tensor.op)
+                stack += [t for t in tensor.op.inputs if t not in stops]
+        depends = {variable_of(x) or x for x in xs}
+        found = []
+        for op in sorted(below, key=lambda op: op.id):
+            if any((variable_of(t) or t) in depends for t in op.inputs):
+                depends.update(t for t in op.outputs if t not in stops)
+                found += [t for t in op.outputs if t in inner]
+        return found
 
     def _missing(self, op: Operation, reason: dict[Operation, Operation | None]) -> FeedError:
         path, at = [], reason[op]
@@ -169,8 +195,10 @@ class _Specialiser:
 
     def value(self, tensor: Tensor) -> Value:
         """The value of `tensor` for an operation that is performed now."""
-        if tensor in self.fed:
+        if tensor in self.fed and tensor not in self.overridden:
             return self.fed[tensor]
+        if tensor.op.definition.name == "read_variable" and tensor.op.inputs[0] in self.fed:
+            return self.value(tensor.op.inputs[0])
         owner = variable_of(tensor)
         if owner is not None:
             state = self._state(owner)
@@ -207,10 +235,25 @@ class _Specialiser:
         else:
             made = self._apply(op, [self.value(t) for t in op.inputs])
         for tensor, value in zip(op.outputs, as_outputs(made), strict=True):
+            if tensor in self.overridden:
+                value = self._override(tensor, value)
             if tensor in self.watched:
                 value = ops.watch(value, key=tensor.name)
                 self.watched[tensor].append(value)
             self.values[tensor] = value
+
+    def _override(self, tensor: Tensor, value: Value) -> Value:
+        fed = self.fed[tensor]
+        if fed.type != value.type:
+            raise InvalidArgumentError(
+                layout(
+                    f"{tensor.name} is fed as {fed.type} and computed as {value.type}, so a derivative cannot flow "
+                    "through it",
+                    tensor.op.where,
+                ),
+                tensor.op,
+            )
+        return ops.override(value, fed)
 
     def _apply(self, op: Operation, inputs: Sequence[Value]) -> Any:
         definition = op.definition
@@ -227,7 +270,8 @@ class _Specialiser:
         value = self.value(tensor)
         if value.constant is not None:
             return plain(value.constant)
-        feeds = [t for t in _ancestors(tensor) if t in self.fed and t not in self.static]
+        below = {v for node in toposort([value]) for v in node.outputs}
+        feeds = [t for t, param in self.params.items() if param in below and t not in self.static]
         if feeds:
             raise StaticFeedNeeded(feeds)
         raise InvalidArgumentError(
@@ -295,7 +339,7 @@ class _Specialiser:
                 [self.value(t) for t in ys],
                 [self.value(t) for t in seeds] or [None] * len(ys),
                 [place for each in places for place in each],
-                [self.value(t) for t in stops],
+                [place for t in stops for place in self._places(t)],
             )
         )
         out = []
@@ -307,11 +351,9 @@ class _Specialiser:
 
     def _places(self, x: Tensor) -> list[Value]:
         """The values by which a derivative by `x` is taken: for a variable, all that were read of it so far."""
-        owner = variable_of(x)
-        if owner is not None:
-            self.value(x)
-            return self.watched[owner]
-        return [self.value(x)]
+        value, owner = self.value(x), variable_of(x)
+        read = self.watched[owner] if owner is not None else []
+        return read if value in read else [value, *read]
 
 
 def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | None:
@@ -333,14 +375,3 @@ def _gradient_parts(
     a, b, c = op.attrs["ys"], op.attrs["seeds"], op.attrs["xs"]
     inputs = op.inputs
     return inputs[:a], inputs[a : a + b], inputs[a + b : a + b + c], inputs[a + b + c :]
-
-
-def _ancestors(tensor: Tensor) -> list[Tensor]:
-    seen: dict[Tensor, None] = {}
-    stack = [tensor]
-    while stack:
-        t = stack.pop()
-        if t not in seen:
-            seen[t] = None
-            stack.extend(t.op.all_inputs)
-    return list(seen)

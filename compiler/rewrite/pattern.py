@@ -216,8 +216,3 @@ def variables_of(pattern: Pattern) -> dict[str, Pattern]:
         case Use(_, inputs, _):
             return {k: v for p in inputs for k, v in variables_of(p).items()}
     return {}
-
-
-def size(pattern: Pattern) -> int:
-    """How many ops a pattern uses."""
-    return 1 + sum(map(size, pattern.inputs)) if isinstance(pattern, Use) else 0

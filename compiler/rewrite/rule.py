@@ -44,7 +44,7 @@ class Rule:
         for bound in match(self.left, value, {}):
             if self.when is not None and not self.when(**bound):
                 continue
-            if self.single_use and not self._used_once(self.left, value, bound, uses):
+            if self.single_use and not _used_once(self.left, value, bound, uses):
                 continue
             made = self._build(value, bound)
             if made is not None and made is not value:
@@ -61,13 +61,19 @@ class Rule:
                 return None
             return made if made.shape == value.shape else ops.broadcast_to(made, shape=value.shape)
 
-    def _used_once(self, pattern: Pattern, value: Value, bound: Bindings, uses: Callable[[Value], int]) -> bool:
-        """Whether nothing else uses the inner nodes of the match."""
-        inner = [(p, v) for p, v in zip(self.left.inputs, value.node.inputs, strict=True) if isinstance(p, Use)]
-        return all(uses(v) <= 1 for _, v in inner)
-
     def __repr__(self) -> str:
         return f"{self.name}: {self.left!r} -> {self.right!r}"
+
+
+def _used_once(pattern: Use, value: Value, bound: Bindings, uses: Callable[[Value], int]) -> bool:
+    """Whether nothing else uses the inner nodes of a match."""
+    return all(
+        uses(v) <= 1 and _used_once(p, v, bound, uses)
+        for p in pattern.inputs
+        if isinstance(p, Use)
+        for v in value.node.inputs  # in either order, where the op commutes
+        if next(match(p, v, bound), None) is not None
+    )
 
 
 def rule(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.rewrite.pattern import numbers, variables
 from staticgraph.compiler.rewrite.rule import IMPROVES, NONFINITE, ROUNDING, RuleSet, rule
@@ -14,6 +17,13 @@ c, d = numbers("c d")
 def floating(x: Value, **_: Value) -> bool:
     """Integers divide with remainder, and wrap where they overflow."""
     return x.dtype.is_floating
+
+
+def invertible(x: Value, c: Value) -> bool:
+    """Whether 1 / c is a number of full precision: the inverse of a tiny number overflows, that of a huge one underflows."""
+    size = abs(number(c) or 0.0)
+    info = np.finfo(c.dtype.numpy) if c.dtype.is_floating else None
+    return info is not None and size > 0 and info.tiny <= 1 / size <= info.max
 
 
 algebra = RuleSet(
@@ -35,7 +45,7 @@ algebra = RuleSet(
     # constants travel outwards and meet
     rule("gather addends", (x + c) + d, x + (c + d), inexact=ROUNDING),
     rule("gather factors", (x * c) * d, x * (c * d), inexact=ROUNDING, when=floating),
-    rule("divide by number", ops.realdiv(x, c), x * ops.realdiv(1, c), inexact=ROUNDING, when=floating),
+    rule("divide by number", ops.realdiv(x, c), x * ops.realdiv(1, c), inexact=ROUNDING, when=invertible),
     rule("factor out of negative", -x * c, x * -c),
     rule("negative of product", -(x * c), x * -c),
     # cancellation

@@ -18,9 +18,11 @@ from staticgraph.variables import Variable
 
 
 class Layer:
-    """The base of all layers. A subclass defines `build(input_shape)`, which calls `add_weight`, and `call(inputs)`.
+    """The base of all layers. A subclass defines `build(input_shape)`, which calls `add_weight`, and
+    `call(inputs)`.
 
-    The layer's variables and operations are in a variable scope called after it: `dense/kernel`, `dense_1/kernel`.
+    The layer's variables and operations are in a variable scope called after it: `dense/kernel`,
+    `dense_1/kernel`.
 
     >>> import staticgraph as sg
     >>> class Scale(sg.layers.Layer):
@@ -59,7 +61,9 @@ class Layer:
 
     @property
     def scope_name(self) -> str:
-        """The full name of the layer's variable scope. ValueError before the first call of a layer without a name."""
+        """The full name of the layer's variable scope. ValueError before the first call of a layer without a
+        name.
+        """
         if self._scope is None:
             raise ValueError(f"the layer {self._base_name} has no scope before it is called")
         return self._scope.name
@@ -127,13 +131,20 @@ class Layer:
             update.graph.add_to_collection(GraphKeys.UPDATE_OPS, update)
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        inputs = [convert_to_tensor(i) for i in inputs] if isinstance(inputs, list | tuple) else convert_to_tensor(inputs)
+        inputs = (
+            [convert_to_tensor(i) for i in inputs]
+            if isinstance(inputs, list | tuple)
+            else convert_to_tensor(inputs)
+        )
         first = inputs[0] if isinstance(inputs, list) else inputs
         if self.dtype is None:
             self.dtype = first.dtype
         scope = self._open_scope(kwargs.pop("scope", None))
         reuse = True if self.built else self._reuse
-        with variable_scope(scope, reuse=reuse, auxiliary_name_scope=False), name_scope(scope.original_name_scope):
+        with (
+            variable_scope(scope, reuse=reuse, auxiliary_name_scope=False),
+            name_scope(scope.original_name_scope),
+        ):
             if not self.built:
                 self.build([i.shape for i in inputs] if isinstance(inputs, list) else inputs.shape)  # type: ignore[arg-type]
                 self.built = True
@@ -146,7 +157,11 @@ class Layer:
 
     def _open_scope(self, scope: Any) -> VariableScope:
         if self._scope is None:
-            named = scope if scope is not None or not self._reuse or self._reuse is AUTO_REUSE else self._base_name
+            named = (
+                scope
+                if scope is not None or not self._reuse or self._reuse is AUTO_REUSE
+                else self._base_name
+            )
             with variable_scope(named, self._base_name) as self._scope:
                 pass
         return self._scope
@@ -176,4 +191,6 @@ def check_rank(shape: TensorShape, rank: int, layer: str) -> None:
     """ShapeError unless the input of a layer has `rank` axes."""
     if shape.ndims is not None and shape.ndims != rank:
         text = f"{layer}: the input {shape} has {shape.ndims} axes, and must have {rank}"
-        raise ShapeError(layout(text, user_frame(), hint="one for the batch, one for channels, the others for space"))
+        raise ShapeError(
+            layout(text, user_frame(), hint="one for the batch, one for channels, the others for space")
+        )

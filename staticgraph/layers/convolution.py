@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import nn
+from staticgraph.array_ops import stack
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
@@ -43,10 +44,11 @@ class _Convolution(Layer):
 
     def __init__(
         self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
-        data_format: str = "channels_last", dilation_rate: Any = 1, activation: Any = None, use_bias: bool = True,
-        kernel_initializer: Any = None, bias_initializer: Any = Zeros, kernel_regularizer: Any = None,
-        bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
-        bias_constraint: Any = None, trainable: bool = True, name: str | None = None, **options: Any,
+        data_format: str = "channels_last", dilation_rate: Any = 1, activation: Any = None,
+        use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = Zeros,
+        kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
+        kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True,
+        name: str | None = None, **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **options)
         self.filters = int(filters)
@@ -58,12 +60,16 @@ class _Convolution(Layer):
         self.dilation_rate = sizes_of(dilation_rate, self.rank, "dilation_rate")
         self.activation = activation
         self.use_bias = use_bias
-        self.kernel_options: dict[str, Any] = dict(
-            initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
-        )
-        self.bias_options: dict[str, Any] = dict(
-            initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint
-        )
+        self.kernel_options: dict[str, Any] = {
+            "initializer": kernel_initializer,
+            "regularizer": kernel_regularizer,
+            "constraint": kernel_constraint,
+        }
+        self.bias_options: dict[str, Any] = {
+            "initializer": bias_initializer,
+            "regularizer": bias_regularizer,
+            "constraint": bias_constraint,
+        }
 
     @property
     def channel_axis(self) -> int:
@@ -93,7 +99,9 @@ class _Convolution(Layer):
     def finish(self, outputs: Tensor) -> Tensor:
         """Bias and activation."""
         if self.bias is not None:
-            outputs = nn.bias_add(outputs, self.bias, data_format="NHWC" if self.channel_axis == -1 else "NCHW")
+            outputs = nn.bias_add(
+                outputs, self.bias, data_format="NHWC" if self.channel_axis == -1 else "NCHW"
+            )
         return outputs if self.activation is None else self.activation(outputs)
 
 
@@ -165,24 +173,29 @@ class Conv2DTranspose(_Convolution):
         self.bias = self.add_weight("bias", [self.filters], **self.bias_options) if self.use_bias else None
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        shape = ops.shape_of(inputs)
-        sizes = [n if n is not None else shape[i] for i, n in enumerate(inputs.type.shape or [None] * 4)]
-        first = 1 if self.channel_axis == -1 else 2
-        space = [
-            self._enlarged(size, kernel, stride)
-            for size, kernel, stride in zip(sizes[first : first + 2], self.kernel_size, self.strides, strict=True)
-        ]
         last = self.channel_axis == -1
-        wanted = [sizes[0], *space, self.filters] if last else [sizes[0], self.filters, *space]
+        first = 1 if last else 2
+        shape = ops.shape_of(inputs)
+        batch, *size = shape[0], shape[first], shape[first + 1]
+        space = [self._enlarged(n, d) for d, n in enumerate(size)]
+        wanted = stack([batch, *space, self.filters] if last else [batch, self.filters, *space])
+        wanted[0]  # TF1 leaves this operation in the graph, and seeds of later random operations count it
         outputs = nn.conv2d_transpose(
             inputs, self.kernel, wanted, self.per_axis(self.strides), self.padding, data_format=self.format
         )
-        outputs.set_shape([n if isinstance(n, int) else None for n in wanted])
+        sizes = inputs.shape.as_list()
+        known = [None if n is None else self._enlarged(n, d) for d, n in enumerate(sizes[first : first + 2])]
+        outputs.set_shape([sizes[0], *known, self.filters] if last else [sizes[0], self.filters, *known])
         return outputs
 
-    def _enlarged(self, size: Any, kernel: int, stride: int) -> Any:
-        extra = max(kernel - stride, 0) if self.padding == "VALID" else 0
-        return size * stride + extra if extra else size * stride
+    def _enlarged(self, size: Any, axis: int) -> Any:
+        """The output's size along an axis of space, for an input of `size`, a number or a tensor."""
+        stride = self.strides[axis]
+        return (
+            size * stride + max(self.kernel_size[axis] - stride, 0)
+            if self.padding == "VALID"
+            else size * stride
+        )
 
 
 class SeparableConv2D(_Convolution):
@@ -201,16 +214,21 @@ class SeparableConv2D(_Convolution):
     ) -> None:  # fmt: skip
         super().__init__(
             filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
-            bias_initializer=bias_initializer, bias_regularizer=bias_regularizer, bias_constraint=bias_constraint,
-            activity_regularizer=activity_regularizer, trainable=trainable, name=name, **options,
+            bias_initializer=bias_initializer, bias_regularizer=bias_regularizer,
+            bias_constraint=bias_constraint, activity_regularizer=activity_regularizer, trainable=trainable,
+            name=name, **options,
         )  # fmt: skip
         self.depth_multiplier = depth_multiplier
-        self.depthwise_options: dict[str, Any] = dict(
-            initializer=depthwise_initializer, regularizer=depthwise_regularizer, constraint=depthwise_constraint
-        )
-        self.pointwise_options: dict[str, Any] = dict(
-            initializer=pointwise_initializer, regularizer=pointwise_regularizer, constraint=pointwise_constraint
-        )
+        self.depthwise_options: dict[str, Any] = {
+            "initializer": depthwise_initializer,
+            "regularizer": depthwise_regularizer,
+            "constraint": depthwise_constraint,
+        }
+        self.pointwise_options: dict[str, Any] = {
+            "initializer": pointwise_initializer,
+            "regularizer": pointwise_regularizer,
+            "constraint": pointwise_constraint,
+        }
 
     def build(self, input_shape: TensorShape) -> None:
         check_rank(input_shape, 4, self.name)
@@ -242,18 +260,19 @@ def conv1d(
     [None, 16, 8]
     """
     return Conv1D(
-        filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, kernel_initializer,
-        bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
-        bias_constraint, trainable, name, _scope=name, _reuse=reuse,
+        filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
+        kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+        kernel_constraint, bias_constraint, trainable, name, _scope=name, _reuse=reuse,
     )(inputs)  # fmt: skip
 
 
 def conv2d(
     inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-    data_format: str = "channels_last", dilation_rate: Any = (1, 1), activation: Any = None, use_bias: bool = True,
-    kernel_initializer: Any = None, bias_initializer: Any = Zeros, kernel_regularizer: Any = None,
-    bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
-    bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None,
+    data_format: str = "channels_last", dilation_rate: Any = (1, 1), activation: Any = None,
+    use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = Zeros,
+    kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
+    kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True,
+    name: str | None = None, reuse: Any = None,
 ) -> Tensor:  # fmt: skip
     """A new `Conv2D` layer applied to `inputs` of shape [batch, height, width, channels].
 
@@ -265,18 +284,19 @@ def conv2d(
     <sg.Tensor 'conv2d/Relu:0' shape=(?, 14, 14, 32) dtype=float32>
     """
     return Conv2D(
-        filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, kernel_initializer,
-        bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
-        bias_constraint, trainable, name, _scope=name, _reuse=reuse,
+        filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
+        kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+        kernel_constraint, bias_constraint, trainable, name, _scope=name, _reuse=reuse,
     )(inputs)  # fmt: skip
 
 
 def conv3d(
     inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1, 1), padding: str = "valid",
-    data_format: str = "channels_last", dilation_rate: Any = (1, 1, 1), activation: Any = None, use_bias: bool = True,
-    kernel_initializer: Any = None, bias_initializer: Any = Zeros, kernel_regularizer: Any = None,
-    bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
-    bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None,
+    data_format: str = "channels_last", dilation_rate: Any = (1, 1, 1), activation: Any = None,
+    use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = Zeros,
+    kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
+    kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True,
+    name: str | None = None, reuse: Any = None,
 ) -> Tensor:  # fmt: skip
     """A new `Conv3D` layer applied to `inputs` of shape [batch, depth, height, width, channels].
 
@@ -285,18 +305,18 @@ def conv3d(
     [None, 2, 6, 6, 2]
     """
     return Conv3D(
-        filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, kernel_initializer,
-        bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
-        bias_constraint, trainable, name, _scope=name, _reuse=reuse,
+        filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
+        kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+        kernel_constraint, bias_constraint, trainable, name, _scope=name, _reuse=reuse,
     )(inputs)  # fmt: skip
 
 
 def conv2d_transpose(
     inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-    data_format: str = "channels_last", activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None,
-    bias_initializer: Any = Zeros, kernel_regularizer: Any = None, bias_regularizer: Any = None,
-    activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None,
-    trainable: bool = True, name: str | None = None, reuse: Any = None,
+    data_format: str = "channels_last", activation: Any = None, use_bias: bool = True,
+    kernel_initializer: Any = None, bias_initializer: Any = Zeros, kernel_regularizer: Any = None,
+    bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
+    bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None,
 ) -> Tensor:  # fmt: skip
     """A new `Conv2DTranspose` layer applied to `inputs` of shape [batch, height, width, channels].
 
@@ -316,12 +336,12 @@ def conv2d_transpose(
 
 def separable_conv2d(
     inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-    data_format: str = "channels_last", dilation_rate: Any = (1, 1), depth_multiplier: int = 1, activation: Any = None,
-    use_bias: bool = True, depthwise_initializer: Any = None, pointwise_initializer: Any = None,
-    bias_initializer: Any = Zeros, depthwise_regularizer: Any = None, pointwise_regularizer: Any = None,
-    bias_regularizer: Any = None, activity_regularizer: Any = None, depthwise_constraint: Any = None,
-    pointwise_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True, name: str | None = None,
-    reuse: Any = None,
+    data_format: str = "channels_last", dilation_rate: Any = (1, 1), depth_multiplier: int = 1,
+    activation: Any = None, use_bias: bool = True, depthwise_initializer: Any = None,
+    pointwise_initializer: Any = None, bias_initializer: Any = Zeros, depthwise_regularizer: Any = None,
+    pointwise_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
+    depthwise_constraint: Any = None, pointwise_constraint: Any = None, bias_constraint: Any = None,
+    trainable: bool = True, name: str | None = None, reuse: Any = None,
 ) -> Tensor:  # fmt: skip
     """A new `SeparableConv2D` layer applied to `inputs` of shape [batch, height, width, channels].
 
@@ -330,8 +350,8 @@ def separable_conv2d(
     [None, 6, 6, 4]
     """
     return SeparableConv2D(
-        filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation, use_bias,
-        depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer, pointwise_regularizer,
-        bias_regularizer, activity_regularizer, depthwise_constraint, pointwise_constraint, bias_constraint,
-        trainable, name, _scope=name, _reuse=reuse,
+        filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation,
+        use_bias, depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer,
+        pointwise_regularizer, bias_regularizer, activity_regularizer, depthwise_constraint,
+        pointwise_constraint, bias_constraint, trainable, name, _scope=name, _reuse=reuse,
     )(inputs)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from staticgraph import math_ops, nn
+from staticgraph import linalg, nn
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
@@ -34,10 +34,16 @@ class Dense(Layer):
         self.units = int(units)
         self.activation = activation
         self.use_bias = use_bias
-        self.kernel_options = dict(
-            initializer=kernel_initializer, regularizer=kernel_regularizer, constraint=kernel_constraint
-        )
-        self.bias_options = dict(initializer=bias_initializer, regularizer=bias_regularizer, constraint=bias_constraint)
+        self.kernel_options = {
+            "initializer": kernel_initializer,
+            "regularizer": kernel_regularizer,
+            "constraint": kernel_constraint,
+        }
+        self.bias_options = {
+            "initializer": bias_initializer,
+            "regularizer": bias_regularizer,
+            "constraint": bias_constraint,
+        }
 
     def build(self, input_shape: TensorShape) -> None:
         inputs = known_size(input_shape, -1, self.name)
@@ -48,17 +54,24 @@ class Dense(Layer):
         if inputs.shape.ndims == 2:
             outputs = ops.matmul(inputs, self.kernel)
         else:
-            outputs = math_ops.tensordot(inputs, self.kernel, [[len(inputs.shape) - 1], [0]])
+            outputs = linalg.tensordot(inputs, self.kernel, [[len(inputs.shape) - 1], [0]])
         if self.bias is not None:
             outputs = ops.bias_add(outputs, self.bias)
         return outputs if self.activation is None else self.activation(outputs)
 
 
 class Dropout(Layer):
-    """In training, zeros with probability `rate`, and the rest scaled by `1 / (1 - rate)`; else the inputs."""
+    """In training, zeros with probability `rate`, and the rest scaled by `1 / (1 - rate)`; else the
+    inputs.
+    """
 
     def __init__(
-        self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, name: str | None = None, **options: Any
+        self,
+        rate: Any = 0.5,
+        noise_shape: Any = None,
+        seed: int | None = None,
+        name: str | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(name=name, **options)
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
@@ -106,8 +119,9 @@ def dense(
     (<sg.Tensor 'dense/BiasAdd:0' shape=(?, 3) dtype=float32>, ['dense/kernel:0', 'dense/bias:0'])
     """
     layer = Dense(
-        units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
-        activity_regularizer, kernel_constraint, bias_constraint, trainable, name, _scope=name, _reuse=reuse,
+        units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
+        bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name,
+        _scope=name, _reuse=reuse,
     )  # fmt: skip
     return layer(inputs)
 

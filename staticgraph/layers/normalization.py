@@ -17,33 +17,41 @@ from staticgraph.train.moving_averages import assign_moving_average
 class BatchNormalization(Layer):
     """`gamma * (x - mean) / sqrt(variance + epsilon) + beta`, with the statistics of all axes but `axis`.
 
-    In training, mean and variance are those of the batch, and `moving_mean` and `moving_variance` follow them with
-    `moving = moving * momentum + batch * (1 - momentum)`; otherwise the moving ones are used. The two updates are in
-    the collection UPDATE_OPS, and `minimize` runs those that belong to its loss.
+    In training, mean and variance are those of the batch, and `moving_mean` and `moving_variance` follow them
+    with `moving = moving * momentum + batch * (1 - momentum)`; otherwise the moving ones are used. The two
+    updates are in the collection UPDATE_OPS, and `minimize` runs those that belong to its loss.
     """
 
     def __init__(
-        self, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True, scale: bool = True,
-        beta_initializer: Any = Zeros, gamma_initializer: Any = Ones, moving_mean_initializer: Any = Zeros,
-        moving_variance_initializer: Any = Ones, beta_regularizer: Any = None, gamma_regularizer: Any = None,
-        beta_constraint: Any = None, gamma_constraint: Any = None, renorm: bool = False, renorm_clipping: Any = None,
+        self, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
+        scale: bool = True, beta_initializer: Any = Zeros, gamma_initializer: Any = Ones,
+        moving_mean_initializer: Any = Zeros, moving_variance_initializer: Any = Ones,
+        beta_regularizer: Any = None, gamma_regularizer: Any = None, beta_constraint: Any = None,
+        gamma_constraint: Any = None, renorm: bool = False, renorm_clipping: Any = None,
         renorm_momentum: float = 0.99, fused: bool | None = None, trainable: bool = True,
-        virtual_batch_size: int | None = None, adjustment: Any = None, name: str | None = None, **options: Any,
+        virtual_batch_size: int | None = None, adjustment: Any = None, name: str | None = None,
+        **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(trainable, name, **options)
         if renorm or virtual_batch_size is not None or adjustment is not None:
-            raise NotImplementedError("batch_normalization(): renorm, virtual_batch_size and adjustment are not offered")
+            raise NotImplementedError(
+                "batch_normalization(): renorm, virtual_batch_size and adjustment are not offered"
+            )
         self.axis = axis
         self.momentum = momentum
         self.epsilon = epsilon
         self.center, self.scale = center, scale
         self.fused = fused
-        self.beta_options: dict[str, Any] = dict(
-            initializer=beta_initializer, regularizer=beta_regularizer, constraint=beta_constraint
-        )
-        self.gamma_options: dict[str, Any] = dict(
-            initializer=gamma_initializer, regularizer=gamma_regularizer, constraint=gamma_constraint
-        )
+        self.beta_options: dict[str, Any] = {
+            "initializer": beta_initializer,
+            "regularizer": beta_regularizer,
+            "constraint": beta_constraint,
+        }
+        self.gamma_options: dict[str, Any] = {
+            "initializer": gamma_initializer,
+            "regularizer": gamma_regularizer,
+            "constraint": gamma_constraint,
+        }
         self.moving_mean_initializer = moving_mean_initializer
         self.moving_variance_initializer = moving_variance_initializer
 
@@ -73,14 +81,19 @@ class BatchNormalization(Layer):
         size = self.moving_mean.shape.as_list()
         gamma: Any = self.gamma if self.gamma is not None else constant(1.0, self.dtype, size)
         beta: Any = self.beta if self.beta is not None else constant(0.0, self.dtype, size)
-        options: dict[str, Any] = dict(epsilon=self.epsilon, data_format="NHWC" if self.axis == 3 else "NCHW")
+        options: dict[str, Any] = {
+            "epsilon": self.epsilon,
+            "data_format": "NHWC" if self.axis == 3 else "NCHW",
+        }
         outputs = None
         if training is not True:
             outputs, _, _ = nn.fused_batch_norm(
                 inputs, gamma, beta, self.moving_mean, self.moving_variance, is_training=False, **options
             )
         if training is False:
-            constant(self.momentum)  # TF1 leaves this constant in the graph, and seeds of later operations count it
+            constant(
+                self.momentum
+            )  # TF1 leaves this constant in the graph, and seeds of later operations count it
             return outputs
         trained, mean, variance = nn.fused_batch_norm(inputs, gamma, beta, is_training=True, **options)
         self._follow(mean, variance, constant(self.momentum), training)
@@ -120,11 +133,11 @@ class BatchNormalization(Layer):
 def batch_normalization(
     inputs: Any, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
     scale: bool = True, beta_initializer: Any = Zeros, gamma_initializer: Any = Ones,
-    moving_mean_initializer: Any = Zeros, moving_variance_initializer: Any = Ones, beta_regularizer: Any = None,
-    gamma_regularizer: Any = None, beta_constraint: Any = None, gamma_constraint: Any = None, training: Any = False,
-    trainable: bool = True, name: str | None = None, reuse: Any = None, renorm: bool = False,
-    renorm_clipping: Any = None, renorm_momentum: float = 0.99, fused: bool | None = None,
-    virtual_batch_size: int | None = None, adjustment: Any = None,
+    moving_mean_initializer: Any = Zeros, moving_variance_initializer: Any = Ones,
+    beta_regularizer: Any = None, gamma_regularizer: Any = None, beta_constraint: Any = None,
+    gamma_constraint: Any = None, training: Any = False, trainable: bool = True, name: str | None = None,
+    reuse: Any = None, renorm: bool = False, renorm_clipping: Any = None, renorm_momentum: float = 0.99,
+    fused: bool | None = None, virtual_batch_size: int | None = None, adjustment: Any = None,
 ) -> Tensor:  # fmt: skip
     """A new `BatchNormalization` layer applied to `inputs`; `training` is a bool or a bool tensor.
 
@@ -137,8 +150,8 @@ def batch_normalization(
     """
     layer = BatchNormalization(
         axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer, moving_mean_initializer,
-        moving_variance_initializer, beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint, renorm,
-        renorm_clipping, renorm_momentum, fused, trainable, virtual_batch_size, adjustment, name, _scope=name,
-        _reuse=reuse,
+        moving_variance_initializer, beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint,
+        renorm, renorm_clipping, renorm_momentum, fused, trainable, virtual_batch_size, adjustment, name,
+        _scope=name, _reuse=reuse,
     )  # fmt: skip
     return layer(inputs, training=training)

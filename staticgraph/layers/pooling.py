@@ -31,12 +31,19 @@ class _Pooling(Layer):
         check_rank(inputs.shape, self.rank + 2, self.name)
         if self.rank == 1:  # as pooling over a plane that is one element high
             space = 2 if self.data_format == "channels_last" else 3
-            outputs = self._pool(ops.expand_dims(inputs, axis=space), (*self.pool_size, 1), (*self.strides, 1))
+            outputs = self._pool(
+                ops.expand_dims(inputs, axis=space), (*self.pool_size, 1), (*self.strides, 1)
+            )
             return ops.squeeze(outputs, axis=(space,))
         return self._pool(inputs, self.pool_size, self.strides)
 
     def _pool(self, inputs: Tensor, pool_size: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
-        over_space = {(2, "max"): nn.max_pool, (2, "avg"): nn.avg_pool, (3, "max"): nn.max_pool3d, (3, "avg"): nn.avg_pool3d}
+        over_space = {
+            (2, "max"): nn.max_pool,
+            (2, "avg"): nn.avg_pool,
+            (3, "max"): nn.max_pool3d,
+            (3, "avg"): nn.avg_pool3d,
+        }
         last = self.data_format == "channels_last"
         ksize = (1, *pool_size, 1) if last else (1, 1, *pool_size)
         steps = (1, *strides, 1) if last else (1, 1, *strides)

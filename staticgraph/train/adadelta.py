@@ -11,7 +11,9 @@ from staticgraph.variables import Variable
 
 
 class AdadeltaOptimizer(RuleOptimizer):
-    """Steps as large as the root mean square of past steps, over that of past gradients, times `learning_rate`."""
+    """Steps as large as the root mean square of past steps, over that of past gradients, times
+    `learning_rate`.
+    """
 
     def __init__(
         self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: Any = 1e-8, use_locking: bool = False,

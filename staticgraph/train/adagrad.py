@@ -30,7 +30,9 @@ class AdagradOptimizer(RuleOptimizer):
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         initial = Constant(self._initial_accumulator_value)
         for var in var_list:
-            self._get_or_make_slot_with_initializer(var, initial, var.shape, var.dtype, "accumulator", self._name)
+            self._get_or_make_slot_with_initializer(
+                var, initial, var.shape, var.dtype, "accumulator", self._name
+            )
 
     def _prepare(self) -> None:
         self._make_tensors(learning_rate=self._learning_rate)

@@ -15,10 +15,12 @@ from staticgraph.variables import Variable
 
 
 class AdamOptimizer(RuleOptimizer):
-    """Moving averages `m` of gradients and `v` of their squares; `variable -= rate * m / (sqrt(v) + epsilon)`.
+    """Moving averages `m` of gradients and `v` of their squares; `variable -= rate * m / (sqrt(v) +
+    epsilon)`.
 
-    `rate` is `learning_rate * sqrt(1 - beta2 ** t) / (1 - beta1 ** t)` in step t, which takes out that the averages
-    begin at zero. A sparse gradient adds to the rows that it touches, and all rows decay and move, as in TF1.
+    `rate` is `learning_rate * sqrt(1 - beta2 ** t) / (1 - beta1 ** t)` in step t, which takes out that the
+    averages begin at zero. A sparse gradient adds to the rows that it touches, and all rows decay and move,
+    as in TF1.
 
     >>> import staticgraph as sg
     >>> w = sg.Variable([1.0, 2.0], name="w")
@@ -56,7 +58,9 @@ class AdamOptimizer(RuleOptimizer):
 
     def _rate(self, like: Any) -> Tensor:
         """The learning rate of the present step."""
-        first, second = (ops.cast(p, dtype=like.dtype) if p.dtype is not like.dtype else p for p in self._powers())
+        first, second = (
+            ops.cast(p, dtype=like.dtype) if p.dtype is not like.dtype else p for p in self._powers()
+        )
         return self._number("learning_rate", like) * ops.sqrt(1.0 - second) / (1.0 - first)
 
     def _rule(self, gradient: Any, variable: Cell, slot: Callable[[str], Cell]) -> None:

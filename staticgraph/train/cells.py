@@ -1,6 +1,7 @@
 """Optimizers as one formula: the same rule updates whole variables or some rows of them.
 
-A `Cell` is what a rule reads and writes: a variable, or the rows of a variable that a sparse gradient touches.
+A `Cell` is what a rule reads and writes: a variable, or the rows of a variable that a sparse gradient
+touches.
 """
 
 from __future__ import annotations
@@ -18,18 +19,23 @@ from staticgraph.variables import Variable
 
 
 class Cell(Protocol):
-    """A value with operations that change it, collected in `writes`."""
+    """A value, and what it is going to be.
 
-    writes: list[Tensor]
+    The operation that writes it is made by `write` after the whole rule: an operation made later would see
+    what was written.
+    """
 
     @property
     def value(self) -> Tensor: ...
 
     def set(self, value: Tensor) -> Tensor:
-        """Make the operation that assigns `value`; returns it."""
+        """Take `value` for the new value; returns it."""
 
     def subtract(self, delta: Tensor) -> None:
-        """Make the operation that subtracts `delta`."""
+        """Take the value less `delta` for the new value."""
+
+    def write(self) -> Operation:
+        """Make the operation that stores the new value."""
 
 
 class Whole:
@@ -38,48 +44,59 @@ class Whole:
     def __init__(self, variable: Variable) -> None:
         self.variable = variable
         self.value = variable.value()
-        self.writes: list[Tensor] = []
+        self._new: tuple[Any, Tensor] | None = None
 
     def set(self, value: Tensor) -> Tensor:
-        self.writes.append(ops.assign(self.variable.handle, value))
+        self._new = ops.assign, value
         return value
 
     def subtract(self, delta: Tensor) -> None:
-        self.writes.append(ops.assign_sub(self.variable.handle, delta))
+        self._new = ops.assign_sub, delta
+
+    def write(self) -> Operation:
+        assert self._new is not None
+        op, value = self._new
+        return op(self.variable.handle, value).op
 
 
 class Rows:
     """Some rows of a variable as a `Cell`.
 
-    A row may be listed more than once, with equal values each time: then it does not matter which of them is written
-    last, and no shape depends on how many rows are distinct.
+    A row may be listed more than once, with equal values each time: then it does not matter which of them is
+    written last, and no shape depends on how many rows are distinct.
     """
 
     def __init__(self, variable: Variable, indices: Tensor) -> None:
         self.variable = variable
         self.indices = indices
         self.value = ops.gather(variable.value(), indices, axis=0)
-        self.writes: list[Tensor] = []
+        self._new = self.value
 
     def set(self, value: Tensor) -> Tensor:
-        self.writes.append(ops.scatter_update(self.variable.handle, self.indices, value))
+        self._new = value
         return value
 
     def subtract(self, delta: Tensor) -> None:
-        self.set(self.value - delta)
+        self._new = self.value - delta
+
+    def write(self) -> Operation:
+        return ops.scatter_update(self.variable.handle, self.indices, self._new).op
 
 
 def summed_once(gradient: IndexedSlices, rows: int | Tensor) -> tuple[Tensor, Tensor]:
-    """The sum over equal rows of a sparse gradient, at one of them and zeros at the others; and which one that is.
+    """The sum over equal rows of a sparse gradient, at one of them and zeros at the others; and which one
+    that is.
 
-    The first result suits adding, `gather(first, second)` suits replacing: there each listed row has its sum. `rows`
-    is how many rows the variable has.
+    The first result suits adding, `gather(first, second)` suits replacing: there each listed row has its sum.
+    `rows` is how many rows the variable has.
     """
     positions = ops.range(start=0, limit=ops.shape_of(gradient.indices)[0], delta=1, dtype=int32)
     columns = ops.expand_dims(gradient.indices, axis=-1)
     owners = ops.tensor_scatter_update(ops.fill(0, dims=[rows]), columns, positions)
     owner = ops.gather(owners, gradient.indices, axis=0)
-    summed = ops.scatter_nd(ops.expand_dims(owner, axis=-1), gradient.values, shape=ops.shape_of(gradient.values))
+    summed = ops.scatter_nd(
+        ops.expand_dims(owner, axis=-1), gradient.values, shape=ops.shape_of(gradient.values)
+    )
     return summed, owner
 
 
@@ -113,11 +130,10 @@ class RuleOptimizer(Optimizer):
 
         target = cell(var)
         self._rule(grad, target, slot)
-        writes = [write for c in (*cells.values(), target) for write in c.writes]
-        return writes[0].op if len(writes) == 1 else group(*writes)
+        writes = [c.write() for c in (*cells.values(), target)]
+        return writes[0] if len(writes) == 1 else group(*writes)
 
     def _number(self, name: str, like: Any) -> Tensor:
         """A hyperparameter, as `_prepare` made it, in the dtype of `like`."""
-        return ops.cast(self._tensors[name], dtype=like.dtype) if self._tensors[name].dtype is not like.dtype else (
-            self._tensors[name]
-        )
+        number = self._tensors[name]
+        return number if number.dtype is like.dtype else ops.cast(number, dtype=like.dtype)

@@ -15,15 +15,15 @@ from staticgraph.variables import Variable
 class FtrlOptimizer(RuleOptimizer):
     """Follow the regularized leader: weights that the l1 penalty outweighs are exactly zero.
 
-    `l2_shrinkage_regularization_strength` penalises large weights, while the l2 strength only steadies the update.
-    ValueError for negative strengths or accumulator, or a positive `learning_rate_power`.
+    `l2_shrinkage_regularization_strength` penalises large weights, while the l2 strength only steadies the
+    update. ValueError for negative strengths or accumulator, or a positive `learning_rate_power`.
     """
 
     def __init__(
         self, learning_rate: Any, learning_rate_power: float = -0.5, initial_accumulator_value: float = 0.1,
-        l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0, use_locking: bool = False,
-        name: str = "Ftrl", accum_name: str | None = None, linear_name: str | None = None,
-        l2_shrinkage_regularization_strength: float = 0.0,
+        l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
+        use_locking: bool = False, name: str = "Ftrl", accum_name: str | None = None,
+        linear_name: str | None = None, l2_shrinkage_regularization_strength: float = 0.0,
     ) -> None:  # fmt: skip
         super().__init__(use_locking, name)
         not_negative = {
@@ -61,7 +61,9 @@ class FtrlOptimizer(RuleOptimizer):
         before = accum.value
         after = accum.set(before + gradient * gradient)
         shrunk = gradient + 2.0 * self._shrinkage * variable.value if self._shrinkage else gradient
-        pull = linear.set(linear.value + shrunk - (self._root(after) - self._root(before)) / rate * variable.value)
+        pull = linear.set(
+            linear.value + shrunk - (self._root(after) - self._root(before)) / rate * variable.value
+        )
         steepness = self._root(after) / rate + 2.0 * self._l2
         moved = (self._l1 * ops.sign(pull) - pull) / steepness
         if self._l1:

@@ -57,6 +57,10 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
 def assert_global_step(global_step_tensor: Any) -> None:
     """TypeError unless this is an integer scalar."""
     if not global_step_tensor.dtype.is_integer:
-        raise TypeError(f"a global step has integer type, {global_step_tensor.name} is {global_step_tensor.dtype}")
+        raise TypeError(
+            f"a global step has integer type, {global_step_tensor.name} is {global_step_tensor.dtype}"
+        )
     if global_step_tensor.shape.ndims not in (0, None):
-        raise TypeError(f"a global step is a scalar, {global_step_tensor.name} has shape {global_step_tensor.shape}")
+        raise TypeError(
+            f"a global step is a scalar, {global_step_tensor.name} has shape {global_step_tensor.shape}"
+        )

@@ -26,4 +26,6 @@ class GradientDescentOptimizer(RuleOptimizer):
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation:
         delta = grad.values * self._number("learning_rate", grad)
-        return ops.scatter_sub(var.handle, grad.indices, delta).op  # adds up rows that are listed twice by itself
+        return ops.scatter_sub(
+            var.handle, grad.indices, delta
+        ).op  # adds up rows that are listed twice by itself

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from staticgraph import array_ops
+from staticgraph import creation
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, float32
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.framework import GraphKeys, add_to_collection, name_scope
+from staticgraph.framework import GraphKeys, add_to_collection, init_scope, name_scope
 from staticgraph.initializers import Zeros
 from staticgraph.inputs import convert_to_tensor, group
 from staticgraph.variable_lists import global_variables, moving_average_variables, trainable_variables
@@ -22,8 +22,8 @@ def assign_moving_average(
 ) -> Tensor:
     """Assign `variable * decay + value * (1 - decay)` to `variable`; the output is the new value.
 
-    With `zero_debias`, a variable that began at zero is divided by how much it has seen, `1 - decay**steps`: two more
-    variables, `biased` and `local_step`, keep the account.
+    With `zero_debias`, a variable that began at zero is divided by how much it has seen, `1 - decay**steps`:
+    two more variables, `biased` and `local_step`, keep the account.
     """
     with name_scope(name, "AssignMovingAvg", [variable, value, decay]) as scope:
         weight = convert_to_tensor(1.0 - decay, name="decay")
@@ -35,10 +35,9 @@ def assign_moving_average(
 
 
 def _debiased(variable: Variable, value: Tensor, weight: Tensor, name: str) -> Tensor:
-    with variable_scope(variable.op.name):
-        with variable_scope(None, "debias"):
-            biased = get_variable("biased", variable.shape, variable.dtype, Zeros(), trainable=False)
-            step = get_variable("local_step", [], variable.dtype, Zeros(), trainable=False)
+    with variable_scope(variable.op.name), variable_scope(None, "debias"):
+        biased = get_variable("biased", variable.shape, variable.dtype, Zeros(), trainable=False)
+        step = get_variable("local_step", [], variable.dtype, Zeros(), trainable=False)
     total = biased.assign_sub((biased - value) * weight)
     seen = 1.0 - ops.pow(1.0 - weight, step.assign_add(1.0))
     return ops.assign(variable.handle, total / seen, name=name)
@@ -47,9 +46,9 @@ def _debiased(variable: Variable, value: Tensor, weight: Tensor, name: str) -> T
 class ExponentialMovingAverage:
     """Keeps averages `average * decay + value * (1 - decay)` of variables, each in a variable of its own.
 
-    `num_updates`, for instance the global step, makes the decay small at first:
-    `min(decay, (1 + num_updates) / (10 + num_updates))`. Averages of variables begin at their initial values, those of
-    tensors at zero, with the bias of that taken out (for variables too with `zero_debias`).
+    `num_updates`, for instance the global step, makes the decay small at first: `min(decay, (1 + num_updates)
+    / (10 + num_updates))`. Averages of variables begin at their initial values, those of tensors at zero,
+    with the bias of that taken out (for variables too with `zero_debias`).
 
     >>> import staticgraph as sg
     >>> w = sg.Variable([1.0, 2.0], name="w")
@@ -60,7 +59,11 @@ class ExponentialMovingAverage:
     """
 
     def __init__(
-        self, decay: Any, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage"
+        self,
+        decay: Any,
+        num_updates: Any = None,
+        zero_debias: bool = False,
+        name: str = "ExponentialMovingAverage",
     ) -> None:
         self._decay = decay
         self._num_updates = num_updates
@@ -90,14 +93,15 @@ class ExponentialMovingAverage:
         with name_scope(self._name) as scope:
             decay = self._present_decay()
             updates = [
-                assign_moving_average(self._averages[var], var, decay, zero_debias=var in debiased) for var in listed
+                assign_moving_average(self._averages[var], var, decay, zero_debias=var in debiased)
+                for var in listed
             ]
             return group(updates, name=scope)
 
     def _shadow(self, var: Any, zero: bool) -> Variable:
         name = f"{var.op.name}/{self._name}"
-        with name_scope(None), variable_scope(None, name) as scope:
-            initial = array_ops.zeros(var.shape, var.dtype) if zero else var.initialized_value()
+        with init_scope(), name_scope(None), variable_scope(None, name) as scope:
+            initial = creation.zeros(var.shape, var.dtype) if zero else var.initialized_value()
             return Variable(initial, trainable=False, name=scope.original_name_scope)
 
     def _present_decay(self) -> Any:
@@ -117,9 +121,13 @@ class ExponentialMovingAverage:
         return made.op.name if made is not None else f"{var.op.name}/{self._name}"
 
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Variable]:
-        """For a Saver that restores averages in place of variables: variables by the names to restore them from."""
+        """For a Saver that restores averages in place of variables: variables by the names to restore them
+        from.
+        """
         averaged = set(
-            moving_average_variables() + trainable_variables() if moving_avg_variables is None else moving_avg_variables
+            moving_average_variables() + trainable_variables()
+            if moving_avg_variables is None
+            else moving_avg_variables
         )
         own = {made.op.name for made in self._averages.values()}
         out = {self.average_name(var): var for var in averaged}

@@ -27,8 +27,8 @@ Gradient = Tensor | IndexedSlices
 class Optimizer:
     """The base of all optimizers.
 
-    `minimize` is `compute_gradients`, then `apply_gradients`; between the two, gradients can be clipped. A subclass
-    defines `_create_slots(variables)`, `_prepare()`, `_apply_dense(gradient, variable)` and
+    `minimize` is `compute_gradients`, then `apply_gradients`; between the two, gradients can be clipped. A
+    subclass defines `_create_slots(variables)`, `_prepare()`, `_apply_dense(gradient, variable)` and
     `_apply_sparse(slices, variable)`. Slots are variables that belong to a variable, such as its momentum.
     """
 
@@ -50,14 +50,14 @@ class Optimizer:
 
     def minimize(
         self, loss: Tensor, global_step: Any = None, var_list: Any = None, gate_gradients: int = GATE_OP,
-        aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
-        grad_loss: Any = None,
+        aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
+        name: str | None = None, grad_loss: Any = None,
     ) -> Operation:  # fmt: skip
         """An operation that changes `var_list`, the trainable variables by default, so that `loss` falls.
 
-        It adds one to `global_step`, and runs the updates in the collection UPDATE_OPS that belong to the loss (moving
-        averages of batch normalization), unless the program made them run by a control dependency already.
-        GradientError (a ValueError) where the loss depends on no variable.
+        It adds one to `global_step`, and runs the updates in the collection UPDATE_OPS that belong to the
+        loss (moving averages of batch normalization), unless the program made them run by a control
+        dependency already. GradientError (a ValueError) where the loss depends on no variable.
 
         >>> import staticgraph as sg
         >>> w = sg.Variable(3.0, name="w")
@@ -73,16 +73,23 @@ class Optimizer:
         return self.apply_gradients(grads_and_vars, global_step, name)
 
     def compute_gradients(
-        self, loss: Any, var_list: Any = None, gate_gradients: int = GATE_OP, aggregation_method: int | None = None,
-        colocate_gradients_with_ops: bool = False, grad_loss: Any = None,
+        self, loss: Any, var_list: Any = None, gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
+        grad_loss: Any = None,
     ) -> list[tuple[Any, Variable]]:  # fmt: skip
-        """The gradient of `loss` by each variable, as pairs (gradient, variable); the gradient may be None."""
+        """The gradient of `loss` by each variable, as pairs (gradient, variable); the gradient may be
+        None.
+        """
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
-            raise ValueError(f"gate_gradients={gate_gradients!r} is not Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH")
+            raise ValueError(
+                f"gate_gradients={gate_gradients!r} is not Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH"
+            )
         loss = convert_to_tensor(loss)
         listed = trainable_variables() if var_list is None else _listed(var_list)
         if not listed:
-            raise ValueError(layout("there are no variables to optimize", user_frame(), hint="make a Variable first"))
+            raise ValueError(
+                layout("there are no variables to optimize", user_frame(), hint="make a Variable first")
+            )
         for item in (loss, *listed):
             if item.dtype not in FLOATING:
                 text = f"{item.name} is {item.dtype}, and only floating tensors can be optimized"
@@ -226,7 +233,8 @@ def _converted(grad: Any) -> Gradient:
 
 
 def _statistics(grads: Sequence[Gradient], updates: Sequence[Operation]) -> list[Operation]:
-    """The operations in UPDATE_OPS that this training step should run: those whose inputs the gradients need anyway.
+    """The operations in UPDATE_OPS that this training step should run: those whose inputs the gradients need
+    anyway.
 
     None where some of them are run by a control dependency: then the program has decided which.
     """

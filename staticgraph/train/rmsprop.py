@@ -14,7 +14,8 @@ from staticgraph.variables import Variable
 class RMSPropOptimizer(RuleOptimizer):
     """Gradients over the root of a moving average of their squares, which begins at one, with momentum.
 
-    With `centered`, over their standard deviation: the square of the moving average of gradients is taken off.
+    With `centered`, over their standard deviation: the square of the moving average of gradients is taken
+    off.
     """
 
     def __init__(
@@ -37,7 +38,10 @@ class RMSPropOptimizer(RuleOptimizer):
 
     def _prepare(self) -> None:
         self._make_tensors(
-            learning_rate=self._learning_rate, decay=self._decay, momentum=self._momentum, epsilon=self._epsilon
+            learning_rate=self._learning_rate,
+            decay=self._decay,
+            momentum=self._momentum,
+            epsilon=self._epsilon,
         )
 
     def _rule(self, gradient: Any, variable: Cell, slot: Callable[[str], Cell]) -> None:

@@ -35,7 +35,8 @@ def exponential_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`learning_rate * decay_rate ** (global_step / decay_steps)`; with `staircase` the quotient is rounded down.
+    """`learning_rate * decay_rate ** (global_step / decay_steps)`; with `staircase` the quotient is rounded
+    down.
 
     >>> import staticgraph as sg
     >>> step = sg.train.get_or_create_global_step()
@@ -45,48 +46,63 @@ def exponential_decay(
     with name_scope(name, "ExponentialDecay", [learning_rate, global_step]) as scope:
         rate = _rate(learning_rate, global_step)
         base = ops.cast(convert_to_tensor(decay_rate), dtype=rate.dtype)
-        return ops.multiply(rate, ops.pow(base, _elapsed(rate, global_step, decay_steps, staircase)), name=scope)
+        return ops.multiply(
+            rate, ops.pow(base, _elapsed(rate, global_step, decay_steps, staircase)), name=scope
+        )
 
 
 def natural_exp_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`learning_rate * exp(-decay_rate * global_step / decay_steps)`; with `staircase` the quotient is rounded down."""
+    """`learning_rate * exp(-decay_rate * global_step / decay_steps)`; with `staircase` the quotient is
+    rounded down.
+    """
     with name_scope(name, "ExponentialDecay", [learning_rate, global_step]) as scope:
         rate = _rate(learning_rate, global_step)
         base = ops.exp(-ops.cast(convert_to_tensor(decay_rate), dtype=rate.dtype))
-        return ops.multiply(rate, ops.pow(base, _elapsed(rate, global_step, decay_steps, staircase)), name=scope)
+        return ops.multiply(
+            rate, ops.pow(base, _elapsed(rate, global_step, decay_steps, staircase)), name=scope
+        )
 
 
 def inverse_time_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`learning_rate / (1 + decay_rate * global_step / decay_steps)`; `staircase` rounds the quotient down."""
+    """`learning_rate / (1 + decay_rate * global_step / decay_steps)`; `staircase` rounds the quotient
+    down.
+    """
     with name_scope(name, "InverseTimeDecay", [learning_rate, global_step]) as scope:
         rate = _rate(learning_rate, global_step)
         base = ops.cast(convert_to_tensor(decay_rate), dtype=rate.dtype)
         return ops.realdiv(rate, 1.0 + base * _elapsed(rate, global_step, decay_steps, staircase), name=scope)
 
 
-def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None) -> Tensor:
+def piecewise_constant(
+    x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
+) -> Tensor:
     """`values[i]` where `x` is above `boundaries[i - 1]` and not above `boundaries[i]`.
 
-    ValueError unless there is one value more than boundaries, all values have one dtype, and the boundaries that of x.
+    ValueError unless there is one value more than boundaries, all values have one dtype, and the boundaries
+    that of x.
 
     >>> import staticgraph as sg
     >>> step = sg.train.get_or_create_global_step()
     >>> rate = sg.train.piecewise_constant(step, [1000, 5000], [0.1, 0.01, 0.001])
     """
     if len(boundaries) != len(values) - 1:
-        raise ValueError(f"{len(boundaries)} boundaries separate {len(boundaries) + 1} values, {len(values)} were given")
+        raise ValueError(
+            f"{len(boundaries)} boundaries separate {len(boundaries) + 1} values, {len(values)} were given"
+        )
     with name_scope(name, "PiecewiseConstant", [x, *boundaries, *values]):
         position = convert_to_tensor(x)
         limits = [_limit(b, position) for b in boundaries]
         levels = [convert_to_tensor(v) for v in values]
         if any(v.dtype is not levels[0].dtype for v in levels):
-            raise ValueError(f"the values have dtypes {', '.join(str(v.dtype) for v in levels)}: one is needed")
+            raise ValueError(
+                f"the values have dtypes {', '.join(str(v.dtype) for v in levels)}: one is needed"
+            )
         chosen = levels[-1]
         for limit, level in reversed(list(zip(limits, levels, strict=False))):
             chosen = ops.select(position <= limit, level, chosen)
@@ -109,7 +125,8 @@ def polynomial_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: Any = 0.0001, power: Any = 1.0,
     cycle: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """From `learning_rate` to `end_learning_rate` in `decay_steps`, along `(1 - step / decay_steps) ** power`.
+    """From `learning_rate` to `end_learning_rate` in `decay_steps`, along `(1 - step / decay_steps) **
+    power`.
 
     With `cycle`, `decay_steps` is multiplied by the least integer that makes it at least the global step.
     """
@@ -117,7 +134,9 @@ def polynomial_decay(
         rate = _rate(learning_rate, global_step)
         end, exponent, step, steps = _numbers(rate.dtype, end_learning_rate, power, global_step, decay_steps)
         if cycle:
-            rounds = ops.select(ops.equal(step, 0.0), convert_to_tensor(1.0, rate.dtype), ops.ceil(step / steps))
+            rounds = ops.select(
+                ops.equal(step, 0.0), convert_to_tensor(1.0, rate.dtype), ops.ceil(step / steps)
+            )
             steps = steps * rounds
         else:
             step = ops.minimum(step, steps)
@@ -162,14 +181,17 @@ def linear_cosine_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: Any = 0.5, alpha: Any = 0.0,
     beta: Any = 0.001, name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`learning_rate * ((alpha + linear) * cosine + beta)`: a linear decay times `num_periods` of a cosine."""
+    """`learning_rate * ((alpha + linear) * cosine + beta)`: a linear decay times `num_periods` of a
+    cosine.
+    """
     with name_scope(name, "LinearCosineDecay", [learning_rate, global_step]) as scope:
         return _linear_cosine(learning_rate, global_step, decay_steps, num_periods, alpha, beta, None, scope)
 
 
 def noisy_linear_cosine_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, initial_variance: Any = 1.0, variance_decay: Any = 0.55,
-    num_periods: Any = 0.5, alpha: Any = 0.0, beta: Any = 0.001, name: str | None = None,
+    learning_rate: Any, global_step: Any, decay_steps: Any, initial_variance: Any = 1.0,
+    variance_decay: Any = 0.55, num_periods: Any = 0.5, alpha: Any = 0.0, beta: Any = 0.001,
+    name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`linear_cosine_decay` with normal noise on the linear part, of variance falling with the step."""
     with name_scope(name, "NoisyLinearCosineDecay", [learning_rate, global_step]) as scope:
@@ -182,7 +204,9 @@ def _linear_cosine(
     noise: tuple[Any, Any] | None, scope: str,
 ) -> Tensor:  # fmt: skip
     rate = _rate(learning_rate, global_step)
-    step, steps, periods, lift, floor = _numbers(rate.dtype, global_step, decay_steps, num_periods, alpha, beta)
+    step, steps, periods, lift, floor = _numbers(
+        rate.dtype, global_step, decay_steps, num_periods, alpha, beta
+    )
     step = ops.minimum(step, steps)
     linear = (steps - step) / steps
     if noise is not None:

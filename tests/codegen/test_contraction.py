@@ -34,7 +34,7 @@ def test_matrix_products_in_all_transposes(size, turn_a, turn_b, dtype, rng):
 
 @pytest.mark.parametrize("vector_bytes", [16, 32])
 @pytest.mark.parametrize(
-    "size", [(13, 37, 300), (64, 100, 20), (3, 9, 50)], ids=lambda s: "x".join(map(str, s))
+    "size", [(13, 530, 700), (64, 100, 20), (3, 9, 50)], ids=lambda s: "x".join(map(str, s))
 )
 def test_narrower_vectors(size, vector_bytes, rng):
     for turn_b in (False, True):

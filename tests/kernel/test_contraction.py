@@ -2,7 +2,7 @@ import pytest
 
 from staticgraph.compiler.graph.dtypes import float16, float32, int32, int64
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.contraction import affine, analyse
+from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 
@@ -104,9 +104,3 @@ def test_update_in_place_reads_what_it_writes():
 )  # fmt: skip
 def test_other_forms_are_left_alone(value):
     assert of(value, h=Buffer(float16, (8, 10)), n=Buffer(int32, (9, 10))) is None
-
-
-def test_affine_forms():
-    assert affine((M - N) * 3 + 2) == (2, {M: 3, N: -3})
-    assert affine(-(M + 1)) == (-1, {M: -1})
-    assert affine(scalar.floordiv(M, 2)) is None

@@ -58,7 +58,7 @@ class Use:
 
 @dataclass
 class Build:
-    """Uses recorded into one Function. All of them are compiled at once, which is much faster than one by one."""
+    """Uses recorded into one Function: to compile them all at once is much faster than one by one."""
 
     builder: Builder = field(default_factory=Builder)
     params: list[Value] = field(default_factory=list)
@@ -95,7 +95,7 @@ def tensor_params(op: OpDef, count: int) -> list[tuple[Param, int]]:
 
 
 def dtype_choices(op: OpDef) -> Iterator[dict[str, DType]]:
-    """Dtypes by letter: T takes all that are allowed, and others follow it; letters that cannot, as indices, go alone."""
+    """Dtypes by letter: T takes all that are allowed and others follow it; those that cannot go alone."""
     letters = {p.var for p in op.params if p.role in (Role.TENSOR, Role.TENSORS) and len(p.var) == 1}
     allowed = {v: sorted(op.dtypes.get(v, ANY), key=list(DTYPES.values()).index) for v in sorted(letters)}
     usual = {v: float32 if float32 in ds else ds[0] for v, ds in allowed.items()}
@@ -113,14 +113,16 @@ def uses(op: OpDef, choice: dict[str, DType]) -> list[Use]:
     """A use per sample, with the same numbers in every run."""
     samples = op.samples
     if isinstance(samples, Range):
-        samples = samples.samples(tuple(p.var if len(p.var) > 1 else "" for p in op.params if p.role is Role.TENSOR))
+        fixed = tuple(p.var if len(p.var) > 1 else "" for p in op.params if p.role is Role.TENSOR)
+        samples = samples.samples(fixed)
     return [_use(op, sample, choice, seed) for seed, sample in enumerate(samples)]
 
 
 def _use(op: OpDef, sample: Sample, choice: dict[str, DType], seed: int) -> Use:
     rng = np.random.default_rng([seed, *op.name.encode()])
     hidden = ["uint64"] if op.effect is Effect.RANDOM else []  # the counter
-    letters = hidden + [p.var for p, n in tensor_params(op, len(sample.draws) - len(hidden)) for _ in range(n)]
+    seen = tensor_params(op, len(sample.draws) - len(hidden))
+    letters = hidden + [p.var for p, count in seen for _ in range(count)]
     dtypes = [_dtype(draw, var, choice) for draw, var in zip(sample.draws, letters, strict=True)]
     arrays = [d.round(draw.values(d, rng)) for draw, d in zip(sample.draws, dtypes, strict=True)]
     return Use(op, sample, tuple(arrays), tuple(dtypes))
@@ -130,7 +132,7 @@ def _dtype(draw: Draw, var: str, choice: dict[str, DType]) -> DType:
     return as_dtype(draw.dtype) if draw.dtype else choice[var] if len(var) == 1 else as_dtype(var)
 
 
-# What rounding each step of a formula to the type may change, against the reference, which may round only once.
+# What rounding each step of a formula may change, against the meaning, which may round only once.
 TOLERANCE = {"float16": 8e-3, "bfloat16": 6e-2, "float32": 4e-6, "complex64": 4e-6}
 
 
@@ -142,6 +144,7 @@ def assert_same(actual: Any, wanted: Any, dtype: DType, what: str) -> None:
         rtol = TOLERANCE.get(dtype.name, 1e-12)
         wide = np.complex128 if dtype.is_complex else np.float64
         scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=0)
-        np.testing.assert_allclose(actual.astype(wide), wanted.astype(wide), rtol, rtol * float(scale), err_msg=what)
+        atol = rtol * float(scale)
+        np.testing.assert_allclose(actual.astype(wide), wanted.astype(wide), rtol, atol, err_msg=what)
     else:
         np.testing.assert_array_equal(actual, wanted, err_msg=what)

@@ -1,4 +1,4 @@
-"""Every op against its own description: meaning, type, compiled form, gradient, errors. No op is named here."""
+"""Every op against its own description: meaning, type, compiled form, gradient, errors. None is named."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ CHOICES = [
     for choice in dtype_choices(op)
 ]
 # Attributes whose name says it all, or that many ops share and the manual explains once.
-OBVIOUS = set(
-    ["axis", "keepdims", "dtype", "type", "out_type", "output_type", "out_idx", "shape", "seed", "seed2", "name", "ksize", "strides", "padding", "explicit_paddings", "dilations", "data_format"]
-)
+OBVIOUS = {
+    "axis", "data_format", "dilations", "dtype", "explicit_paddings", "keepdims", "ksize", "name", "out_idx",
+    "out_type", "output_type", "padding", "seed", "seed2", "shape", "strides", "type",
+}  # fmt: skip
 each_op = pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED])
 each_choice = pytest.mark.parametrize(("op", "choice"), CHOICES)
 
@@ -52,7 +53,7 @@ def test_meaning_has_the_predicted_type(op: OpDef, choice: dict[str, DType]):
 
 @each_op
 def test_type_with_unknown_sizes(op: OpDef):
-    """With sizes or ranks unknown, the user's graph says less than the whole truth, and never anything else."""
+    """With sizes or ranks unknown, the user's graph knows less of the truth, and never anything else."""
     for use in uses(op, next(dtype_choices(op))):
         _, results = Build().add(use)
         for shape in (lambda a: (None,) * a.ndim, lambda a: None):
@@ -90,7 +91,10 @@ def inner(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.real(np.vdot(a, b)))
 
 
-@pytest.mark.parametrize(("op", "choice"), [c for c in CHOICES if c.values[1].get("T", float64) in (float64, complex128)])
+EXACT = [choice for choice in CHOICES if choice.values[1].get("T", float64) in (float64, complex128)]
+
+
+@pytest.mark.parametrize(("op", "choice"), EXACT)
 def test_gradient_equals_differences(op: OpDef, choice: dict[str, DType], rng: np.random.Generator):
     for use in uses(op, choice):
         check_gradient(use, rng)
@@ -123,8 +127,8 @@ def check_gradient(use: Use, rng: np.random.Generator) -> None:
 
 
 def random_like(value, rng: np.random.Generator) -> np.ndarray:
-    real = rng.uniform(0.5, 1.5, value.shape)
-    return value.dtype.round(real + 1j * rng.uniform(0.5, 1.5, value.shape) if value.dtype.is_complex else real)
+    imaginary = 1j * rng.uniform(0.5, 1.5, value.shape) if value.dtype.is_complex else 0.0
+    return value.dtype.round(rng.uniform(0.5, 1.5, value.shape) + imaginary)
 
 
 @each_op
@@ -167,7 +171,7 @@ def test_refuses_shapes_that_do_not_broadcast(op: OpDef):
         use.call([ops.placeholder(d, s) for d, s in zip(use.dtypes, shapes, strict=True)])
     build = Builder()
     with pytest.raises(ShapeError, match="do not broadcast"):
-        use.apply(build, [build.parameter(f"p{i}", d, s) for i, (d, s) in enumerate(zip(use.dtypes, shapes, strict=True))])
+        use.apply(build, [build.parameter(str(s), d, s) for d, s in zip(use.dtypes, shapes, strict=True)])
 
 
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in OPS.values()])
@@ -181,7 +185,7 @@ def test_is_documented(op: OpDef):
 
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in OPS.values()])
 def test_has_samples(op: OpDef):
-    """Whatever computes is tested here. What the compiler knows by name, and effects, have tests of their own."""
+    """Whatever computes is tested here. What the compiler knows by name, and effects, are tested alone."""
     assert op.samples is not None or op.kind is Kind.STRUCTURAL or op.effect is not Effect.PURE
 
 

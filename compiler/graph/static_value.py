@@ -1,0 +1,71 @@
+"""What is known of a tensor's value while the graph is built.
+
+Shapes are often computed in the graph: `reshape(x, [shape(x)[0], 100])`. The few ops that such computations are made
+of are carried out here, on arrays where all is known, and on tuples with None for entries that depend on feeds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.builder import plain
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+
+LARGEST = 1024  # elements: shapes are short, and nothing large is computed while the graph is built
+DEEPEST = 200  # ops between a shape and the constants that it is made of
+
+
+def static_value(tensor: Tensor, partial: bool = False) -> Any:
+    """What is known of a tensor's value while the graph is built: plain numbers and tuples, or None.
+
+    With `partial`, a vector may come back as a tuple in which None stands for entries that depend on what is fed.
+    """
+    value = _value(tensor, {}, DEEPEST)
+    if value is None:
+        shape = tensor.type.shape
+        return (None,) * shape[0] if partial and shape is not None and len(shape) == 1 and shape[0] else None
+    if isinstance(value, tuple) and None in value and not partial:
+        return None
+    return plain(value)
+
+
+def _value(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
+    """An array, a tuple of ints and Nones, or None."""
+    if tensor not in memo:
+        memo[tensor] = None
+        op = tensor.op
+        definition = op.definition
+        if definition.name == "constant":
+            memo[tensor] = op.attrs["value"].array
+        elif depth > 0 and definition.effect is Effect.PURE and (definition.static or definition.reference):
+            memo[tensor] = _computed(op, tensor.value_index, memo, depth - 1)
+    return memo[tensor]
+
+
+def _computed(op: Operation, index: int, memo: dict[Tensor, Any], depth: int) -> Any:
+    """One output of an operation, from what is known of its inputs."""
+    definition = op.definition
+    attrs = dict(op.attrs)
+    for param, operand in op.operands.items():
+        value = _value(operand, memo, depth)
+        if value is None:
+            return None
+        attrs[param] = plain(value)
+    attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
+    values = [_value(t, memo, depth) for t in op.inputs]
+    if definition.static is not None:
+        found = definition.static([t.type for t in op.inputs], values, **attrs)
+        if found is not None:
+            return found[index] if len(op.outputs) > 1 else found
+    operands = [attrs[name] for name in op.operands]
+    if any(v is None or (isinstance(v, tuple) and None in v) for v in [*values, *operands]):
+        return None
+    type = op.outputs[index].type
+    if definition.reference is None or not type.is_static or any(n > LARGEST for n in (type.size, *map(np.size, values))):
+        return None
+    with np.errstate(all="ignore"):
+        made = definition.reference(*(np.asarray(v) for v in values), **attrs)
+    return np.asarray(made[index] if isinstance(made, tuple) else made)

@@ -1,0 +1,157 @@
+"""Operations of a user's graph as JSON, one line each, and back.
+
+    {"name":"mul","op":"multiply","inputs":["x:0","mul/y:0"],"outputs":[["float32",[null]]],"where":["net.py",3,"main"]}
+
+Operations come in the order of construction and name only earlier ones, so a file cannot hold a cycle. Reading looks
+ops up by name in the registry, decodes attributes from a closed set of types, and asks the type rules again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import PurePath
+from typing import Any
+
+from staticgraph.compiler.graph.errors import GraphError, InvalidFileError, SaveError, layout
+from staticgraph.compiler.graph.function import Literal
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.opdef import OPS, Effect
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.restore import Recorded, restorable_name, restore
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.passes.specialise import variable_of
+from staticgraph.runtime.saving.attributes import decode, encode, encode_type, type_of
+from staticgraph.runtime.saving.strict_json import check, dump, fields, items, parse
+
+_REQUIRED = {"name": (str,), "op": (str,), "outputs": (list,)}
+_OPTIONAL = {
+    "inputs": (list,), "operands": (dict,), "attrs": (dict,), "after": (list,), "device": (str,), "where": (list,),
+}  # fmt: skip
+_INTERNAL = {"parameter", "watch", "override"}  # made by the compiler only
+
+
+def write(operations: Iterable[Operation], variables: Iterable[dict[str, Any]]) -> tuple[bytes, dict[str, Literal]]:
+    """The text of a graph, and the arrays that are too large for it, by key.
+
+    SaveError for an operation that cannot be told in JSON.
+    """
+    large: dict[str, Literal] = {}
+    lines = ",\n".join(dump(_encode(op, large)) for op in operations)
+    tail = ",\n".join(map(dump, variables))
+    return f'{{"operations":[\n{lines}\n],"variables":[\n{tail}\n]}}\n'.encode(), large
+
+
+def _encode(op: Operation, large: dict[str, Literal]) -> dict[str, Any]:
+    if not restorable_name(op.name):
+        raise SaveError(layout(f"cannot save {op.name!r}: no file can hold this name", op.where))
+    where = op.where
+    record = {
+        "name": op.name,
+        "op": op.definition.name,
+        "inputs": [t.name for t in op.inputs],
+        "operands": {name: t.name for name, t in op.operands.items()},
+        "attrs": {name: _attribute(op, name, value, large) for name, value in op.attrs.items()},
+        "after": [control.name for control in op.control_inputs],
+        "device": op.device,
+        "where": [PurePath(where.file).name, where.line, where.function] if where is not None else [],
+        "outputs": [encode_type(t.type) for t in op.outputs],
+    }
+    return {key: value for key, value in record.items() if value or key in _REQUIRED}
+
+
+def _attribute(op: Operation, name: str, value: Any, large: dict[str, Literal]) -> Any:
+    def store(literal: Literal) -> str:
+        key = f"{op.name}:{name}"  # no variable has a colon in its name
+        large[key] = literal
+        return key
+
+    try:
+        return encode(value, store)
+    except TypeError as error:
+        raise SaveError(
+            layout(
+                f"cannot save {op.name} ({op.type}): its {name} is of type {error}, which a file cannot hold",
+                user_frame(),
+                [(op.name, op.where)],
+                "save outputs that do not need this operation",
+            ),
+            op,
+        ) from None
+
+
+def read(data: memoryview, fetch: Callable[[str], Literal]) -> tuple[Graph, list[dict[str, Any]]]:
+    """The graph that `write` was given, and what it was told of variables. `fetch` gives the large arrays."""
+    text = fields(parse(data, "its graph"), "its graph", {"operations": (list,), "variables": (list,)})
+    graph = Graph()
+    for record in text["operations"]:
+        _restore(graph, record, fetch)
+    kinds = {"name": (str,), "trainable": (bool,), "collections": (list,)}
+    variables = [fields(v, "an entry of its variables", kinds) for v in text["variables"]]
+    for variable in variables:
+        items(variable["collections"], f"the collections of {variable['name']!r}", str)
+    return graph, variables
+
+
+def _restore(graph: Graph, record: Any, fetch: Callable[[str], Literal]) -> None:
+    record = fields(record, "an operation", _REQUIRED, _OPTIONAL)
+    name, op = record["name"], OPS.get(record["op"])
+    if op is None or op.name in _INTERNAL:
+        raise InvalidFileError(f"operation {name!r} is a {record['op']!r}, which this version does not know")
+    attrs = (record["attrs"] or {}).items()
+    operands = (record["operands"] or {}).items()
+    recorded = Recorded(
+        op,
+        name,
+        tuple(tensor(graph, t) for t in record["inputs"] or ()),
+        {param: tensor(graph, t) for param, t in operands},
+        {attr: decode(value, f"{attr!r} of {name!r}", fetch) for attr, value in attrs},
+        tuple(operation(graph, c) for c in record["after"] or ()),
+        _printable(record["device"] or "", f"the device of {name!r}"),
+        _where(record["where"], name),
+        tuple(type_of(t, f"an output of {name!r}") for t in record["outputs"]),
+    )
+    try:
+        made = restore(graph, recorded)
+    except GraphError as error:
+        raise InvalidFileError(str(error)) from None
+    _check_variables(made)
+
+
+def _check_variables(op: Operation) -> None:
+    """What reads or writes a variable must be given one."""
+    effect = op.definition.effect
+    owned = op.inputs if effect is Effect.READ else op.inputs[:1] if effect is Effect.WRITE else ()
+    if any(variable_of(t, through_writes=effect is Effect.WRITE) is None for t in owned):
+        raise InvalidFileError(f"{op.name!r} needs a variable, and {op.inputs[0].name} is none")
+
+
+def _where(value: Any, name: str) -> Provenance | None:
+    if not value:
+        return None
+    what = f"the place of {name!r}"
+    if [type(v) for v in value] != [str, int, str]:
+        raise InvalidFileError(f"{what} is not a file, a line and a function")
+    file, line, function = value
+    return Provenance(_printable(file, what), _printable(function, what), None, 0, line)
+
+
+def _printable(text: str, what: str) -> str:
+    if not text.isprintable():
+        raise InvalidFileError(f"{what} has characters that cannot be shown")
+    return text
+
+
+def operation(graph: Graph, name: Any) -> Operation:
+    """The operation of this name. InvalidFileError where there is none."""
+    if not graph.has_operation(check(name, "the name of an operation", str)):
+        raise InvalidFileError(f"it has no operation {name!r} before the place where that is used")
+    return graph.get_operation_by_name(name)
+
+
+def tensor(graph: Graph, name: Any) -> Tensor:
+    """The tensor `operation:index`. InvalidFileError where there is none."""
+    owner, _, index = check(name, "the name of a tensor", str).rpartition(":")
+    outputs = operation(graph, owner).outputs
+    if not (index.isascii() and index.isdigit() and len(index) < 9 and int(index) < len(outputs)):
+        raise InvalidFileError(f"it has no tensor {name!r}")
+    return outputs[int(index)]

@@ -1,0 +1,65 @@
+"""Activation functions, with TensorFlow 1's names. Most are the ops themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.casts import cast
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import name_scope
+from staticgraph.inputs import convert_to_tensor
+
+__all__ = [
+    "crelu",
+    "elu",
+    "leaky_relu",
+    "log_sigmoid",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "softplus",
+    "softsign",
+    "swish",
+    "tanh",
+]
+
+elu = ops.elu
+relu = ops.relu
+relu6 = ops.relu6
+selu = ops.selu
+sigmoid = ops.sigmoid
+softplus = ops.softplus
+softsign = ops.softsign
+tanh = ops.tanh
+
+
+def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
+    """x where it is positive, alpha * x elsewhere. Integers are converted to float32."""
+    with name_scope(name, "LeakyRelu", [features]) as scope:
+        features = convert_to_tensor(features, name="features")
+        if features.dtype.is_integer:
+            features = cast(features, float32)
+        return ops.leaky_relu(features, alpha=float(alpha), name=scope)
+
+
+def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+    """`relu` of x and of -x side by side along `axis`, which becomes twice as large."""
+    with name_scope(name, "CRelu", [features]) as scope:
+        features = convert_to_tensor(features, name="features")
+        return ops.relu(ops.concat([features, -features], axis=axis, name=scope))
+
+
+def swish(features: Any) -> Tensor:
+    """x * sigmoid(x)."""
+    features = convert_to_tensor(features, name="features")
+    return features * ops.sigmoid(features)
+
+
+def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """log(sigmoid(x)), finite for every finite x."""
+    with name_scope(name, "LogSigmoid", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        return ops.negative(ops.softplus(-x), name=scope)

@@ -1,0 +1,104 @@
+"""Conversions between element types, with TensorFlow 1's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import (
+    as_dtype,
+    bfloat16,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int32,
+    int64,
+)
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import name_scope
+from staticgraph.inputs import constant, convert_to_tensor
+
+__all__ = [
+    "bitcast",
+    "cast",
+    "saturate_cast",
+    "to_bfloat16",
+    "to_complex128",
+    "to_complex64",
+    "to_double",
+    "to_float",
+    "to_int32",
+    "to_int64",
+]
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """`x` as numbers of another type; itself where it has that type already.
+
+    Floating numbers become integers by cutting off what follows the point; what is out of range becomes the
+    nearest integer of the type, and NaN becomes 0. Anything but 0 is True. Complex numbers lose their
+    imaginary part.
+
+    >>> import staticgraph as sg
+    >>> sg.cast([1.8, -1.8], sg.int32)
+    <sg.Tensor 'Cast:0' shape=(2,) dtype=int32>
+    """
+    wanted = as_dtype(dtype)
+    with name_scope(name, "Cast", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        return x if x.dtype is wanted else ops.cast(x, dtype=wanted, name=scope)
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """`value` as numbers of another type; what is out of range becomes the smallest or largest one."""
+    wanted = as_dtype(dtype)
+    with name_scope(name, "saturate_cast", [value]) as scope:
+        value = convert_to_tensor(value, name="value")
+        source = value.dtype
+        if not (source.is_floating and wanted.is_integer):  # there, a cast saturates by itself
+            if source.min < wanted.min:
+                value = ops.maximum(value, constant(wanted.min, source, name="min"))
+            if source.max > wanted.max:
+                value = ops.minimum(value, constant(wanted.max, source, name="max"))
+        return cast(value, wanted, name=scope)
+
+
+def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
+    """The bits of `input` read as another type of the same size."""
+    return ops.bitcast(input, type=as_dtype(type), name=name)
+
+
+def to_float(x: Any, name: str = "ToFloat") -> Tensor:
+    """`cast(x, float32)`."""
+    return cast(x, float32, name)
+
+
+def to_double(x: Any, name: str = "ToDouble") -> Tensor:
+    """`cast(x, float64)`."""
+    return cast(x, float64, name)
+
+
+def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
+    """`cast(x, int32)`."""
+    return cast(x, int32, name)
+
+
+def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
+    """`cast(x, int64)`."""
+    return cast(x, int64, name)
+
+
+def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
+    """`cast(x, bfloat16)`."""
+    return cast(x, bfloat16, name)
+
+
+def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
+    """`cast(x, complex64)`."""
+    return cast(x, complex64, name)
+
+
+def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
+    """`cast(x, complex128)`."""
+    return cast(x, complex128, name)

@@ -1,0 +1,16 @@
+"""The namespace `math`: `math_ops`, `reductions`, order and running totals, and some activation functions."""
+
+from __future__ import annotations
+
+from staticgraph.activations import log_sigmoid, sigmoid, softplus, softsign, tanh
+from staticgraph.indexing import invert_permutation
+from staticgraph.math_ops import *  # noqa: F403
+from staticgraph.math_ops import __all__ as _elementwise
+from staticgraph.reductions import *  # noqa: F403
+from staticgraph.reductions import __all__ as _reductions
+from staticgraph.sorting import argmax, argmin, cumprod, cumsum, cumulative_logsumexp, in_top_k, top_k
+
+__all__ = [
+    "argmax", "argmin", "cumprod", "cumsum", "cumulative_logsumexp", "in_top_k", "invert_permutation",
+    "log_sigmoid", "sigmoid", "softplus", "softsign", "tanh", "top_k", *_elementwise, *_reductions,
+]  # fmt: skip

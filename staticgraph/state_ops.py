@@ -1,0 +1,148 @@
+"""Operations that change variables, as functions: `assign(w, value)` is `w.assign(value)`.
+
+Their output is the new value. Operations built later that use the variable see it in the same run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.variables import Variable
+
+__all__ = [
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "scatter_add",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_nd_add",
+    "scatter_nd_sub",
+    "scatter_nd_update",
+    "scatter_sub",
+    "scatter_update",
+]
+
+
+def _handle(ref: Any, function: str) -> Tensor:
+    """The tensor that stands for a variable: `ref` is the variable, or the result of an operation that
+    changed it.
+    """
+    if isinstance(ref, Variable):
+        return ref.handle
+    found = ref
+    while isinstance(found, Tensor) and found.op.definition.effect in (Effect.WRITE, Effect.READ):
+        found = found.op.inputs[0]
+    if isinstance(found, Tensor) and found.op.definition.name == "variable":
+        return found
+    raise TypeError(layout(f"{function}: ref must be a Variable, not {ref!r}", user_frame()))
+
+
+def assign(
+    ref: Any,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Give the variable the value `value`, of the variable's shape unless `validate_shape` is False.
+
+    >>> import staticgraph as sg
+    >>> w = sg.Variable([1.0, 2.0])
+    >>> sg.assign(w, [3.0, 4.0])
+    <sg.Tensor 'Assign:0' shape=(2,) dtype=float32>
+    """
+    return ops.assign(_handle(ref, "assign"), value, validate_shape=validate_shape is not False, name=name)
+
+
+def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Tensor:
+    """Add `value`, of the variable's shape, to the variable."""
+    return ops.assign_add(_handle(ref, "assign_add"), value, name=name)
+
+
+def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Tensor:
+    """Subtract `value`, of the variable's shape, from the variable."""
+    return ops.assign_sub(_handle(ref, "assign_sub"), value, name=name)
+
+
+def scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Replace the rows `indices` of a variable by `updates`, of shape indices.shape + ref.shape[1:].
+
+    >>> import staticgraph as sg
+    >>> w = sg.Variable(sg.zeros([5, 2]))
+    >>> sg.scatter_update(w, [0, 3], [[1.0, 1.0], [2.0, 2.0]]).shape.as_list()
+    [5, 2]
+    """
+    return ops.scatter_update(_handle(ref, "scatter_update"), indices, updates, name=name)
+
+
+def scatter_add(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Add to rows of a variable; to a row that is listed twice, twice."""
+    return ops.scatter_add(_handle(ref, "scatter_add"), indices, updates, name=name)
+
+
+def scatter_sub(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Subtract from rows of a variable."""
+    return ops.scatter_sub(_handle(ref, "scatter_sub"), indices, updates, name=name)
+
+
+def scatter_mul(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Multiply rows of a variable."""
+    return ops.scatter_mul(_handle(ref, "scatter_mul"), indices, updates, name=name)
+
+
+def scatter_div(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Divide rows of a variable."""
+    return ops.scatter_div(_handle(ref, "scatter_div"), indices, updates, name=name)
+
+
+def scatter_max(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Raise elements of rows of a variable to those of `updates` where these are larger."""
+    return ops.scatter_max(_handle(ref, "scatter_max"), indices, updates, name=name)
+
+
+def scatter_min(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Lower elements of rows of a variable to those of `updates` where these are smaller."""
+    return ops.scatter_min(_handle(ref, "scatter_min"), indices, updates, name=name)
+
+
+def scatter_nd_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Replace elements or slices of a variable at the positions in the last axis of `indices`."""
+    return ops.scatter_nd_update(_handle(ref, "scatter_nd_update"), indices, updates, name=name)
+
+
+def scatter_nd_add(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Add to elements or slices of a variable at the positions in the last axis of `indices`."""
+    return ops.scatter_nd_add(_handle(ref, "scatter_nd_add"), indices, updates, name=name)
+
+
+def scatter_nd_sub(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Subtract from elements or slices of a variable at the positions in the last axis of `indices`."""
+    return ops.scatter_nd_sub(_handle(ref, "scatter_nd_sub"), indices, updates, name=name)

@@ -1,0 +1,260 @@
+"""`Saver`: writes checkpoints of variables, keeps the last few, and restores them."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.passes.specialise import variable_of
+from staticgraph.framework import GraphKeys, get_default_graph
+from staticgraph.runtime.saving import checkpoint
+from staticgraph.runtime.session import Session
+from staticgraph.train.checkpoint_state import (
+    checkpoint_exists,
+    get_checkpoint_mtimes,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
+from staticgraph.train.global_step import global_step as read_global_step
+
+__all__ = ["Saver"]
+
+_log = logging.getLogger("staticgraph")
+
+
+class Saver:
+    """Saves and restores variables of a graph.
+
+    `var_list`: a list of variables, or a dict from the names that they have in checkpoints; all global
+    variables by default. `max_to_keep`: older checkpoints than the last so many are removed; None or 0 keeps
+    all. `keep_checkpoint_every_n_hours`: one per so many hours is kept besides. `reshape`: restored values
+    need only have the right number of elements. `pad_step_number`: steps in file names have eight digits.
+    `save_relative_paths`: the file `checkpoint` names paths relative to itself. The other parameters are
+    those of TensorFlow and change nothing: a checkpoint is one file, written in one go, and nothing is added
+    to the graph.
+
+    ValueError where there is no variable to save, TypeError for what is no variable.
+
+    >>> import os, staticgraph as sg, tempfile
+    >>> w = sg.Variable([1.0, 2.0], name="w")
+    >>> saver = sg.train.Saver()
+    >>> with sg.Session() as sess:
+    ...     _ = sess.run(sg.global_variables_initializer())
+    ...     path = saver.save(sess, os.path.join(tempfile.mkdtemp(), "model"), global_step=100)
+    >>> with sg.Session() as sess:
+    ...     saver.restore(sess, path)
+    ...     print(os.path.basename(path), sess.run(w))
+    model-100 [1. 2.]
+    """
+
+    def __init__(
+        self,
+        var_list: Any = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: Any = None,
+        builder: Any = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: Any = None,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
+    ) -> None:
+        if defer_build and var_list:
+            raise ValueError("If `var_list` is provided then build cannot be deferred: set defer_build=False")
+        self._given = var_list
+        self._reshape = reshape
+        self._max_to_keep = max_to_keep or 0
+        self._every = keep_checkpoint_every_n_hours * 3600
+        self._allow_empty = allow_empty
+        self._pad = pad_step_number
+        self._relative = save_relative_paths
+        self._variables: dict[str, Operation] | None = None
+        self._kept: list[tuple[str, float]] = []
+        self._next_kept = math.inf
+        if not defer_build:
+            self.build()
+
+    def build(self) -> None:
+        """Choose the variables: those that the graph has now, where no list was given."""
+        if self._variables is not None:
+            return
+        given = self._given
+        if given is None:
+            graph = get_default_graph()
+            given = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection(
+                GraphKeys.SAVEABLE_OBJECTS
+            )
+        if not given and not self._allow_empty:
+            raise ValueError("No variables to save: make them before the Saver, or pass var_list")
+        self._variables = _by_key(given)
+        self._next_kept = time.time() + self._every
+
+    # Saving
+
+    def save(
+        self,
+        sess: Any,
+        save_path: Any,
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> str | None:
+        """Write a checkpoint; returns its prefix, for `restore`: `save_path`, with `-step` where a step is
+        given.
+
+        `global_step`: an integer, or a tensor or variable that holds it. `latest_filename` is the file that
+        names the latest checkpoint, `checkpoint` by default; `write_state=False` leaves it alone. No graph is
+        written (`staticgraph.save` does that). A checkpoint replaces one of the same name as a whole or not
+        at all.
+
+        SaveError, a ValueError, where the path cannot be written; UninitializedError for a variable without a
+        value.
+        """
+        variables = self._built("save")
+        _check_session(sess)
+        latest_filename = latest_filename or "checkpoint"
+        save_path = os.fspath(save_path)
+        if os.path.split(latest_filename)[0]:
+            raise ValueError("'latest_filename' must not contain path components")
+        prefix = save_path
+        if global_step is not None:
+            step = (
+                global_step
+                if isinstance(global_step, int | np.integer)
+                else read_global_step(sess, global_step)
+            )
+            prefix = f"{save_path}-{int(step):08d}" if self._pad else f"{save_path}-{int(step)}"
+        elif os.path.basename(save_path) == latest_filename:
+            raise ValueError(
+                f"'latest_filename' collides with 'save_path': {latest_filename!r} and {save_path!r}"
+            )
+        if not variables:
+            return None
+        checkpoint.write(prefix, variables, sess)
+        if write_state:
+            self._write_state(os.path.dirname(save_path), prefix, latest_filename)
+        return prefix
+
+    def _write_state(self, folder: str, prefix: str, latest_filename: str) -> None:
+        """Name the new checkpoint before an old one is removed: whenever we are stopped, the latest
+        exists."""
+        dropped = []
+        if self._max_to_keep:
+            self._kept = [(p, t) for p, t in self._kept if p != prefix] + [(prefix, time.time())]
+            dropped, self._kept = self._kept[: -self._max_to_keep], self._kept[-self._max_to_keep :]
+        paths = self.last_checkpoints
+        if self._relative:
+            prefix, *paths = (os.path.relpath(p, folder) if os.path.isabs(p) else p for p in (prefix, *paths))
+        update_checkpoint_state(folder, prefix, paths, latest_filename)
+        for old, written in dropped:
+            self._drop(old, written)
+
+    def _drop(self, prefix: str, written: float) -> None:
+        if written > self._next_kept:
+            self._next_kept += self._every
+            return
+        try:
+            remove_checkpoint(prefix)
+        except (
+            OSError
+        ) as error:  # the new checkpoint is written: what became of an old one must not stop training
+            _log.warning("the old checkpoint %s could not be removed: %s", prefix, error)
+
+    # Restoring
+
+    def restore(self, sess: Any, save_path: Any) -> None:
+        """Set the variables from a checkpoint, all of them or none. They need not have been initialised.
+
+        `save_path`: what `save` or `latest_checkpoint` returned. ValueError where there is no such
+        checkpoint, NotFoundError for a variable that it lacks, InvalidArgumentError for a value of another
+        shape or dtype, InvalidFileError for a damaged file.
+        """
+        variables = self._built("restore")
+        _check_session(sess)
+        if not variables:
+            return
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        prefix = os.fspath(save_path)
+        if not checkpoint_exists(prefix):
+            hint = _neighbours(prefix)
+            raise ValueError(
+                layout(f"The passed save_path is not a valid checkpoint: {prefix}", user_frame(), hint=hint)
+            )
+        checkpoint.restore(prefix, variables, sess, self._reshape)
+
+    # Which checkpoints there are
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The prefixes of the checkpoints that were written and not removed, oldest first."""
+        return [prefix for prefix, _ in self._kept]
+
+    def set_last_checkpoints(self, last_checkpoints: list[str]) -> None:
+        """Take these as the checkpoints written so far; they will not be removed."""
+        self._kept = [(prefix, math.inf) for prefix in last_checkpoints]
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: list[tuple[str, float]]) -> None:
+        """Take these as the checkpoints written so far, with the times of writing."""
+        self._kept = list(last_checkpoints_with_time)
+
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
+        """Take those of these checkpoints that exist as the ones written so far: after a restart."""
+        existing = [p for p in checkpoint_paths if checkpoint_exists(p)]
+        self._kept = list(zip(existing, get_checkpoint_mtimes(existing), strict=True))
+
+    def _built(self, call: str) -> dict[str, Operation]:
+        if self._variables is None:
+            raise RuntimeError(f"`build()` should be called before {call} if defer_build==True")
+        return self._variables
+
+
+def _by_key(given: Any) -> dict[str, Operation]:
+    """The variables by their names in checkpoints."""
+    pairs = list(given.items()) if isinstance(given, Mapping) else [(None, v) for v in given]
+    out: dict[str, Operation] = {}
+    for key, variable in pairs:
+        handle = getattr(variable, "handle", variable)
+        op = variable_of(handle) if hasattr(handle, "op") else None
+        if op is None:
+            raise TypeError(layout(f"a Saver saves variables, not {variable!r}", user_frame()))
+        name = op.name if key is None else key
+        if not isinstance(name, str):
+            raise TypeError(layout(f"names in a checkpoint are strings, not {name!r}", user_frame()))
+        if name in out:
+            raise ValueError(layout(f"At least two variables have the same name: {name}", user_frame()))
+        out[name] = op
+    return out
+
+
+def _check_session(sess: Any) -> None:
+    if not isinstance(sess, Session):
+        raise TypeError(layout(f"'sess' must be a Session; {sess!r}", user_frame()))
+
+
+def _neighbours(prefix: str) -> str:
+    folder = os.path.dirname(prefix) or os.curdir
+    if not os.path.isdir(folder):
+        return f"the folder {folder} does not exist"
+    suffix = checkpoint.checkpoint_file("")
+    found = sorted(name.removesuffix(suffix) for name in os.listdir(folder) if name.endswith(suffix))
+    return f"{folder} has {', '.join(found[-5:])}" if found else f"{folder} has no checkpoint"

@@ -1,0 +1,208 @@
+"""The drawing of what the compiler makes of a graph: the Function after its passes, alone or cut into kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.opdef import Effect, Kind, Role as ParamRole
+from staticgraph.compiler.lower.lower import lower
+from staticgraph.compiler.passes.fuse import Fusion, Group, is_alias, is_host
+from staticgraph.compiler.passes.specialise import Step
+from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
+from staticgraph.visualize.recorded import without_plain_references
+from staticgraph.visualize.wording import (
+    attribute_lines,
+    is_short,
+    lines_of,
+    place_lines,
+    shorten,
+    type_text,
+    value_text,
+)
+
+_PARAMETER_ROLES = {"feed": Role.INPUT, "variable": Role.VARIABLE, "counter": Role.RANDOM, "initialized": Role.INPUT}
+
+
+@dataclass(slots=True)
+class _Ends:
+    """Where the results of a step go: by value, what is fetched and which variables get it."""
+
+    fetched: dict[Value, list[str]] = field(default_factory=dict)
+    assigned: dict[Value, list[str]] = field(default_factory=dict)
+    in_place: set[Value] = field(default_factory=set)
+
+
+def optimized(step: Step, function: Function, fetches: Sequence[str]) -> Drawing:
+    """The nodes of `function`, which the passes made of `step.function`."""
+    ends = _ends(step, function, fetches, frozenset())
+    return _Compiled(function, ends, {node: [()] for node in function.nodes}, {}).drawing()
+
+
+def fused(step: Step, fusion: Fusion, fetches: Sequence[str]) -> Drawing:
+    """The nodes of a fused Function, each in the kernel that computes it; in several where it is computed again."""
+    program = lower(fusion, step.fetches, step_updates(step))
+    ends = _ends(step, fusion.function, fetches, program.in_place)
+    paths: dict[Node, list[Path]] = {}
+    regions: dict[Path, Region] = {}
+    homes: dict[Value, Path] = {}
+    kernels = 0
+    for group in fusion.groups:
+        path: Path = ()
+        if not is_alias(group.root):  # an alias is a buffer read by another shape: no kernel
+            kernels += 1
+            path = (f"kernel {kernels}",)
+            regions[path] = _region(group, path[0])
+        for node in group.nodes:
+            paths.setdefault(node, []).append(path)
+        homes.update(dict.fromkeys(group.root.outputs, path))
+    return _Compiled(fusion.function, ends, paths, homes).drawing(regions)
+
+
+def step_updates(step: Step) -> dict[int, int]:
+    """For each result that is the new value of a variable which the step reads: the argument with the old one."""
+    old = {op: len(step.feeds) + i for i, op in enumerate(step.reads)}
+    return {step.fetches + i: old[op] for i, op in enumerate(step.writes) if op in old}
+
+
+def work_of(group: Group) -> Work:
+    """What kind of kernel computes a group."""
+    if is_host(group.root):
+        return Work.HOST
+    kinds = {node.op.kind for node in group.nodes}
+    if Kind.CONTRACTION in kinds:
+        return Work.PRODUCT
+    return Work.REDUCTION if group.reduces or Kind.REDUCTION in kinds else Work.LOOPS
+
+
+def _region(group: Group, name: str) -> Region:
+    work = work_of(group)
+    title = f"{name}: {work.value.partition(': ')[2] or work.value}"
+    return Region(title, work, "\n".join([title, *place_lines(group.root.where)]))
+
+
+def _ends(step: Step, function: Function, fetches: Sequence[str], in_place: frozenset[int]) -> _Ends:
+    ends, updates = _Ends(), step_updates(step)
+    for i, value in enumerate(function.results):
+        if i < step.fetches:
+            ends.fetched.setdefault(value, []).append(fetches[i])
+        else:
+            ends.assigned.setdefault(value, []).append(step.writes[i - step.fetches].name)
+            if updates.get(i) in in_place:
+                ends.in_place.add(value)
+    return ends
+
+
+class _Compiled:
+    """`paths`: where each node is drawn. `homes`: for a value, the one of these places that others read it from."""
+
+    def __init__(
+        self, function: Function, ends: _Ends, paths: Mapping[Node, list[Path]], homes: Mapping[Value, Path]
+    ) -> None:
+        self.function = function
+        self.nodes = function.nodes
+        self.ends = ends
+        self.paths = paths
+        self.homes = homes
+        results = set(function.results)
+        self.inlined = {
+            node.outputs[0]
+            for node in self.nodes
+            if node.outputs and (array := node.outputs[0].constant) is not None and is_short(array) and node.outputs[0] not in results
+        }
+        self.first_use: dict[Node, int] = {}
+        for node in self.nodes:
+            for value in node.inputs:
+                self.first_use.setdefault(value.node, node.serial)
+
+    def drawing(self, regions: dict[Path, Region] | None = None) -> Drawing:
+        boxes: list[Box] = []
+        links: list[Link] = []
+        for node in self.nodes:
+            if node.outputs and node.outputs[0] in self.inlined:
+                continue
+            for path in self.paths.get(node, [()]):
+                boxes.append(self._box(node, path))
+                links += self._links(node, path)
+        return Drawing((), (), regions=regions or {}).with_parts(boxes, without_plain_references(links))
+
+    def _box(self, node: Node, path: Path) -> Box:
+        role = _role(node, self.ends)
+        fetched = [f for v in node.outputs for f in self.ends.fetched.get(v, ())]
+        assigned = [a for v in node.outputs for a in self.ends.assigned.get(v, ())]
+        in_place = any(v in self.ends.in_place for v in node.outputs)
+        if path and path != self.homes.get(node.outputs[0], path):
+            fetched, assigned, in_place = [], [], False  # a copy computed again for its kernel's own use
+        lines = [*self._lines(node)]
+        lines += [f"fetched: {shorten(name, 22)}" for name in fetched[:1]]
+        lines += [f"→ {shorten(name, 26)}" for name in assigned[:1]]
+        if in_place:
+            lines.append("in place")
+        return Box(
+            _key(node, path), path, _title(node), role, self._order(node), tuple(lines), _tooltip(node, fetched, assigned),
+            node.where.short if node.where else "", node.op.name, bool(fetched), in_place,
+        )  # fmt: skip
+
+    def _order(self, node: Node) -> int:
+        """Twice the serial number; params stand right before what uses them first."""
+        if node.op.name in ("parameter", "constant"):
+            return 2 * self.first_use.get(node, node.serial) - 1
+        return 2 * node.serial
+
+    def _lines(self, node: Node) -> tuple[str, ...]:
+        if node.op.name in ("parameter", "constant"):
+            return (type_text(node.outputs[0].type),)
+        constants = []
+        names = [p.name for p in node.op.params if p.role is ParamRole.TENSOR]
+        if len(names) == len(node.inputs):
+            for name, value in zip(names, node.inputs, strict=True):
+                if value in self.inlined:
+                    array = value.node.attrs["value"].array
+                    constants.append(f"{name} = {value_text(array)}")
+        return lines_of([*constants, *attribute_lines(node.op, node.attrs)])
+
+    def _links(self, node: Node, path: Path) -> list[Link]:
+        out = []
+        for value in node.inputs:
+            if value in self.inlined:
+                continue
+            places = self.paths.get(value.node, [()])
+            source = path if path in places else self.homes.get(value, places[0])
+            name = f"{value.node.op.name} #{value.node.serial}:{value.index}"
+            old = node.op.effect is Effect.WRITE and value is node.inputs[0] and value.op.name == "parameter"
+            text, flow = ("", Flow.REFERENCE) if old else (type_text(value.type), Flow.DATA)
+            out.append(Link(_key(value.node, source), _key(node, path), name, text, f"{name} {value.type}", flow))
+        return out
+
+
+def _key(node: Node, path: Path) -> str:
+    return f"{node.serial} {'/'.join(path)}"
+
+
+def _role(node: Node, ends: _Ends) -> Role:
+    if node.op.name == "parameter":
+        return _PARAMETER_ROLES[node.attrs["name"].partition(" ")[0]]
+    if node.op.name == "constant":
+        return Role.CONSTANT
+    if any(v in ends.assigned for v in node.outputs):
+        return Role.ASSIGN
+    return Role.RANDOM if node.op.effect is Effect.RANDOM else Role.OP
+
+
+def _title(node: Node) -> str:
+    if node.op.name == "parameter":
+        kind, _, name = node.attrs["name"].partition(" ")
+        name = name.removesuffix(":0")
+        return name if kind in ("feed", "variable") else f"{kind} {name}"
+    return node.op.name
+
+
+def _tooltip(node: Node, fetched: list[str], assigned: list[str]) -> str:
+    head = node.attrs["name"] if node.op.name == "parameter" else f"{node.op.name} #{node.serial}"
+    lines = [head, *(f"output {v.index}: {v.type}" for v in node.outputs[:6])]
+    lines += [f"fetched: {name}" for name in fetched] + [f"the new value of {name}" for name in assigned]
+    return "\n".join(lines + place_lines(node.where))
+
+

@@ -1,0 +1,103 @@
+"""A drawing as text in Graphviz's language."""
+
+from __future__ import annotations
+
+import html
+import math
+
+import graphviz
+
+from staticgraph.visualize.legend import legend_table
+from staticgraph.visualize.markup import label, plain
+from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
+from staticgraph.visualize.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
+
+
+def dot_source(drawing: Drawing, legend: bool = True) -> str:
+    """The DOT text of `drawing`. The same drawing gives the same text."""
+    graph = graphviz.Digraph("staticgraph")
+    graph.attr(
+        "graph", rankdir="TB", nodesep="0.28", ranksep="0.36", pad="0.25", fontname=FONT, fontsize="11", fontcolor=INK,
+        labelloc="b", labeljust="l", compound="true", nslimit="4", mclimit="2", bgcolor="white",
+    )  # fmt: skip
+    graph.attr("node", fontname=FONT, fontsize="11", fontcolor=INK, height="0.3", width="0.6")
+    graph.attr("edge", fontname=FONT, fontsize="9", fontcolor=QUIET, arrowsize="0.6")
+    if legend and (table := legend_table(drawing)):
+        graph.attr("graph", label=f"<{table}>")
+    names = {box.key: f"b{i}" for i, box in enumerate(drawing.boxes)}
+    # A graph has one label, and the legend is it: the heading is the label of an area around everything.
+    with graph.subgraph(name="cluster_all") as frame:
+        frame.attr("graph", label=_heading(drawing), labelloc="t", labeljust="l", peripheries="0", margin="4")
+        _add_scope(frame, drawing, (), names)
+    for link in drawing.links:
+        _add_link(graph, link, names)
+    return graph.source
+
+
+def _heading(drawing: Drawing) -> str:
+    lines = [f'<td align="left"><font point-size="14"><b>{plain(drawing.title)}</b></font></td>'] if drawing.title else []
+    lines += [f'<td align="left"><font point-size="9" color="{QUIET}">{plain(n)}</font></td>' for n in drawing.notes]
+    rows = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="2">{rows}</table>>' if rows else ""
+
+
+def _add_scope(graph: graphviz.Digraph, drawing: Drawing, path: Path, names: dict[str, str]) -> None:
+    """The boxes of a scope, then the scopes in it."""
+    for box in drawing.boxes:
+        if box.path == path:
+            _add_box(graph, box, names[box.key])
+    depth = len(path)
+    inner = dict.fromkeys(b.path[: depth + 1] for b in drawing.boxes if len(b.path) > depth and b.path[:depth] == path)
+    for child in inner:
+        # Names of clusters are counted by their first box: names of scopes may hold anything.
+        first = next(names[b.key] for b in drawing.boxes if b.path[: depth + 1] == child)
+        with graph.subgraph(name=f"cluster_{depth}_{first}") as cluster:
+            cluster.attr("graph", **_region_look(drawing.region(child), depth))
+            _add_scope(cluster, drawing, child, names)
+
+
+def _region_look(region: Region, depth: int) -> dict[str, str]:
+    look = WORKS[region.work]
+    fill = NESTED_SCOPE if region.work is Work.SCOPE and depth % 2 else look.fill
+    return {
+        "label": label(f"{region.title}\u00a0\u00a0", bold=False), "style": look.style, "fillcolor": fill, "color": look.stroke,
+        "penwidth": str(look.width), "peripheries": "1", "fontsize": "10", "fontcolor": QUIET, "margin": "10", "labelloc": "t",
+        "labeljust": "l", "tooltip": tooltip(region.tooltip or region.title),
+    }  # fmt: skip
+
+
+def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
+    look = ROLES[box.role]
+    attrs = {
+        "shape": look.shape, "style": look.style, "fillcolor": look.fill, "color": look.stroke,
+        "penwidth": str(look.width), "margin": margin(box),
+        "label": label(box.title, box.lines, quiet=box.role is Role.CONSTANT), "tooltip": tooltip(box.tooltip),
+    }  # fmt: skip
+    if look.double:
+        attrs["peripheries"] = "2"
+    if box.work is not Work.SCOPE:
+        attrs |= {"fillcolor": WORKS[box.work].fill, "color": WORKS[box.work].stroke}
+    if box.fetched:
+        attrs |= {"color": ACCENT, "penwidth": "2.4"}
+    graph.node(name, **attrs)
+
+
+def margin(box: Box) -> str:
+    """Room around a label: the fonts of whoever looks may be a tenth wider than those that Graphviz measured."""
+    longest = max(map(len, (box.title, *box.lines)))
+    return f"{0.1 + 0.006 * longest:.3f},{0.02 if box.role is Role.VARIABLE else 0.05}"
+
+
+def _add_link(graph: graphviz.Digraph, link: Link, names: dict[str, str]) -> None:
+    attrs = {**FLOWS[link.flow], "edgetooltip": tooltip(link.tooltip)}
+    if link.count > 1 and link.flow is Flow.DATA:
+        attrs["penwidth"] = f"{1 + math.log2(link.count) / 3:.2f}"
+    if link.text:
+        attrs |= {"label": graphviz.nohtml(f" {html.escape(link.text)} "), "labeltooltip": attrs["edgetooltip"]}
+    graph.edge(names[link.source], names[link.target], **attrs)
+
+
+def tooltip(text: str) -> str:
+    """Text for a tooltip attribute: entities and escapes in it stand for themselves."""
+    escaped = html.escape(text, quote=False).replace("\\", "\\\\").replace("\n", "\\n")
+    return graphviz.nohtml(escaped)

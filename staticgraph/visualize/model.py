@@ -1,0 +1,99 @@
+"""What a drawing consists of, before anything is known of Graphviz: boxes in nested scopes, and links between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+Path = tuple[str, ...]  # a scope, from the outermost inwards
+
+
+class Role(Enum):
+    """What a box stands for. The value is its entry in the legend."""
+
+    INPUT = "placeholder (rounded)"
+    VARIABLE = "variable (cylinder)"
+    CONSTANT = "constant"
+    OP = "operation"
+    RANDOM = "random (hexagon)"
+    ASSIGN = "assignment (double line)"
+    GRADIENTS = "gradients (octagon)"
+    CONTROL = "group, no output"
+    HIDDEN = "folded operations"
+    REPEATS = "folded repetition"
+
+
+class Flow(Enum):
+    """What a link stands for. The value is its entry in the legend."""
+
+    DATA = "tensor"
+    CONTROL = "runs after"
+    REFERENCE = "changes"
+
+
+class Work(Enum):
+    """What a region is computed by. The value is its entry in the legend."""
+
+    SCOPE = "name scope"
+    LOOPS = "kernel: elementwise"
+    REDUCTION = "kernel: reduction"
+    PRODUCT = "kernel: product"
+    HOST = "call of NumPy"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One box. `order` is the order of construction; `ops` how many operations the box stands for."""
+
+    key: str
+    path: Path
+    title: str
+    role: Role
+    order: int
+    lines: tuple[str, ...] = ()
+    tooltip: str = ""
+    place: str = ""  # the user's line, `file.py:12`
+    kind: str = ""  # boxes of one kind look alike: what repetitions are recognised by
+    fetched: bool = False
+    in_place: bool = False
+    work: Work = Work.SCOPE  # of a folded region
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An arrow. Links of the same `tensor` from one box to another are one arrow."""
+
+    source: str
+    target: str
+    tensor: str
+    text: str = ""
+    tooltip: str = ""
+    flow: Flow = Flow.DATA
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """How a scope is shown."""
+
+    title: str
+    work: Work = Work.SCOPE
+    tooltip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Boxes in order of construction, links between their keys, and what is known of their scopes."""
+
+    boxes: tuple[Box, ...]
+    links: tuple[Link, ...]
+    title: str = ""
+    regions: dict[Path, Region] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def with_parts(self, boxes: Iterable[Box], links: Iterable[Link]) -> Drawing:
+        return replace(self, boxes=tuple(sorted(boxes, key=lambda b: b.order)), links=tuple(links))
+
+    def region(self, path: Path) -> Region:
+        return self.regions.get(path) or Region(path[-1])

@@ -1,0 +1,202 @@
+"""The drawing of a graph as the user built it.
+
+What is there only to set the stage is drawn into the box that it serves: a variable's box holds its reads and its
+initialiser, and small constants become a line in the label of the operation that uses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.opdef import Effect, Role as ParamRole
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Role
+from staticgraph.visualize.wording import (
+    attribute_lines,
+    counted,
+    is_short,
+    lines_of,
+    place_lines,
+    shorten,
+    stem,
+    type_text,
+    value_text,
+)
+
+
+def recorded(graph: Graph, roots: Sequence[Operation] | None, fetched: Collection[Operation]) -> Drawing:
+    """The part of `graph` that `roots` need; all of it where they are None. `fetched` operations are emphasised."""
+    operations = graph.get_operations() if roots is None else needed(roots)
+    return _Recorded(operations, set(fetched)).drawing()
+
+
+def needed(roots: Iterable[Operation]) -> list[Operation]:
+    """`roots` and what they depend on, in order of construction."""
+    seen: set[Operation] = set()
+    stack = list(roots)
+    while stack:
+        op = stack.pop()
+        if op not in seen:
+            seen.add(op)
+            stack += [t.op for t in op.all_inputs]
+            stack += op.control_inputs
+    return sorted(seen, key=lambda op: op.id)
+
+
+class _Recorded:
+    def __init__(self, operations: list[Operation], fetched: set[Operation]) -> None:
+        self.operations = operations
+        self.fetched = fetched
+        self.users: dict[Operation, list[Operation]] = {op: [] for op in operations}
+        for op in operations:
+            for source in dict.fromkeys([*(t.op for t in op.all_inputs), *op.control_inputs]):
+                self.users[source].append(op)
+        self.home: dict[Operation, Operation] = {}  # folded operation -> the one into whose box it goes
+        self.inlined: set[Operation] = set()
+        self._fold_variables()
+        self._inline_constants()
+        shown = [op for op in operations if op not in self.home and op not in self.inlined]
+        self.variables = {op.name for op in shown if role_of(op) is Role.VARIABLE}
+        self.scopes = {op.name.rpartition("/")[0] for op in shown}
+        self.shown = shown
+
+    def drawing(self) -> Drawing:
+        links = [link for op in self.operations if op not in self.inlined for link in self._links(op)]
+        return Drawing(tuple(map(self._box, self.shown)), tuple(without_plain_references(links)))
+
+    # What is folded
+
+    def _fold_variables(self) -> None:
+        for op in reversed(self.operations):  # users before what they use
+            definition = op.definition
+            if op in self.fetched:
+                continue
+            if definition.name == "read_variable" and op.inputs[0].op.definition.name == "variable":
+                self.home[op] = op.inputs[0].op
+            elif definition.name == "assign" and op.name == f"{op.inputs[0].op.name}/Assign":
+                self.home[op] = op.inputs[0].op
+            elif role_of(op) not in (Role.VARIABLE, Role.INPUT):
+                homes = {self.home.get(user) for user in self.users[op]}
+                if len(homes) == 1 and (home := homes.pop()) is not None:
+                    self.home[op] = home
+
+    def _inline_constants(self) -> None:
+        for op in self.operations:
+            short = op.definition.name == "constant" and is_short(op.attrs["value"].array)
+            if short and op not in self.home and op not in self.fetched and self.users[op]:
+                self.inlined.add(op)
+
+    # Boxes
+
+    def _box(self, op: Operation) -> Box:
+        role = role_of(op)
+        path, title = self._placed(op)
+        leaf = op.name.rpartition("/")[2]
+        return Box(
+            op.name, path, title, role, op.id, self._lines(op, role, leaf), _tooltip(op),
+            op.where.short if op.where else "", f"{op.type} {stem(leaf)}", op in self.fetched,
+        )  # fmt: skip
+
+    def _placed(self, op: Operation) -> tuple[Path, str]:
+        """The scope of a box and its title in it."""
+        parts = op.name.split("/")
+        if op.name in self.scopes and op.name not in self.variables:
+            return tuple(parts), op.type  # the result of a scope is in it, though it has the name of the scope
+        for depth in range(1, len(parts)):
+            if "/".join(parts[:depth]) in self.variables:  # an optimizer's slot belongs beside its variable
+                return tuple(parts[: depth - 1]), "/".join(parts[depth - 1 :])
+        return tuple(parts[:-1]), parts[-1]
+
+    def _lines(self, op: Operation, role: Role, leaf: str) -> tuple[str, ...]:
+        match role:
+            case Role.INPUT | Role.VARIABLE | Role.CONSTANT:
+                return (type_text(op.outputs[0].type),)
+            case Role.GRADIENTS:
+                ys = ", ".join(t.op.name for t in op.inputs[: op.attrs["ys"]])
+                return (shorten(f"of {ys}"), f"by {counted(op.attrs['xs'], 'tensor')}")
+            case Role.CONTROL:
+                return ()
+        parts = [] if stem(leaf).lower() == stem(op.type).lower() else [op.type]
+        if role is Role.ASSIGN:
+            parts.append(f"→ {shorten(op.inputs[0].op.name, 28)}")
+        return lines_of([*parts, *self._constants(op), *attribute_lines(op.definition, op.attrs)])
+
+    def _constants(self, op: Operation) -> list[str]:
+        found = [
+            f"{name} = {value_text(tensor.op.attrs['value'].array)}"
+            for name, tensor in op.operands.items()
+            if tensor.op in self.inlined
+        ]
+        names = [p.name for p in op.definition.params if p.role is ParamRole.TENSOR]
+        if len(names) == len(op.inputs):  # a list of tensors has no names of its own
+            for name, tensor in zip(names, op.inputs, strict=True):
+                if tensor.op in self.inlined:
+                    found.append(f"{name} = {value_text(tensor.op.attrs['value'].array)}")
+        return found
+
+    # Links
+
+    def _links(self, op: Operation) -> list[Link]:
+        target = self.home.get(op, op)
+        out = []
+        for position, tensor in enumerate(op.all_inputs):
+            if tensor.op not in self.inlined:
+                out.append(self._link(tensor, target, _flow(op, position)))
+        for control in op.control_inputs:
+            if control not in self.inlined:
+                source = self.home.get(control, control)
+                text = f"{op.name} runs after {control.name}"
+                out.append(Link(source.name, target.name, f"^{control.name}", "", text, Flow.CONTROL))
+        return [link for link in out if link.source != link.target]
+
+    def _link(self, tensor: Tensor, target: Operation, flow: Flow) -> Link:
+        source = self.home.get(tensor.op, tensor.op)
+        text = type_text(tensor.type) if flow is Flow.DATA else ""
+        return Link(source.name, target.name, tensor.name, text, f"{tensor.name}: {tensor.type}", flow)
+
+
+def without_plain_references(links: list[Link]) -> list[Link]:
+    """Links without the references from boxes that also give their value to something.
+
+    Labels tell what is assigned; an arrow from each variable to its update would only be in the way.
+    """
+    used = {link.source for link in links if link.flow is not Flow.REFERENCE}
+    return [link for link in links if link.flow is not Flow.REFERENCE or link.source not in used]
+
+
+def role_of(op: Operation) -> Role:
+    """What the box of an operation looks like."""
+    definition = op.definition
+    match definition.name:
+        case "placeholder" | "placeholder_with_default":
+            return Role.INPUT
+        case "variable":
+            return Role.VARIABLE
+        case "constant":
+            return Role.CONSTANT
+        case "symbolic_gradients":
+            return Role.GRADIENTS
+    if definition.effect is Effect.RANDOM:
+        return Role.RANDOM
+    if definition.effect is Effect.WRITE:
+        return Role.ASSIGN
+    return Role.OP if op.outputs else Role.CONTROL
+
+
+def _flow(op: Operation, position: int) -> Flow:
+    if op.definition.effect is Effect.WRITE and position == 0:
+        return Flow.REFERENCE
+    if op.definition.name == "symbolic_gradients" and position >= op.attrs["ys"] + op.attrs["seeds"]:
+        return Flow.REFERENCE
+    return Flow.DATA
+
+
+def _tooltip(op: Operation) -> str:
+    lines = [f"{op.name} ({op.type})"]
+    lines += [f"{t.name}: {t.type}" for t in op.outputs[:6]]
+    if len(op.outputs) > 6:
+        lines.append(f"and {len(op.outputs) - 6} more outputs")
+    if op.device:
+        lines.append(f"device {op.device}")
+    return "\n".join(lines + place_lines(op.where))

@@ -1,0 +1,120 @@
+"""Long rows of things made short: repetitions become one box, and rows that do not repeat are cut into runs.
+
+Both replace neighbours in the order of construction. An operation only uses what was made before it, so arrows
+between such intervals all point forwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from staticgraph.visualize.model import Box, Link, Role
+from staticgraph.visualize.tree import Item, Scope, kind_of
+from staticgraph.visualize.wording import counted, shorten
+
+REPEATS = 10  # fewer repetitions than this are all shown
+LONGEST_PERIOD = 48  # items
+WIDEST = 60  # items of one scope
+RUNS = 24  # what a wider scope is cut into
+
+
+def shortened(scope: Scope, links: Sequence[Link]) -> None:
+    """Fold what is long in `scope` and below it."""
+    for item in scope.items:
+        if isinstance(item, Scope) and item.folded is None:
+            shortened(item, links)
+    scope.items = _without_repeats(scope)
+    if len(scope.items) > WIDEST:
+        scope.items = _runs(scope, links)
+
+
+def _without_repeats(scope: Scope) -> list[Item]:
+    """Items in which a long repetition is shown by its first two rounds, one box for the others, and the last round."""
+    items = scope.items
+    numbers: dict[object, int] = {}
+    kinds = [numbers.setdefault(kind_of(item), len(numbers)) for item in items]
+    equal = _equal_ahead(kinds)
+    out: list[Item] = []
+    at = 0
+    while at < len(items):
+        period, rounds = next(
+            ((p, r) for p, ahead in enumerate(equal, 1) if (r := (ahead[at] + p) // p) >= REPEATS), (1, 1)
+        )
+        if rounds == 1:
+            out.append(items[at])
+            at += 1
+            continue
+        end = at + period * rounds
+        first, last = at + 2 * period, end - period
+        out += [*items[at:first], _repetition(scope, items[first:last], period), *items[last:end]]
+        at = end
+    return out
+
+
+def _equal_ahead(kinds: Sequence[int]) -> list[list[int]]:
+    """For each period p: at each position, how many items in a row equal the one that stands p further."""
+    size, out = len(kinds), []
+    for period in range(1, min(LONGEST_PERIOD, size // REPEATS) + 1):
+        ahead = [0] * (size + 1)
+        for at in range(size - period - 1, -1, -1):
+            ahead[at] = ahead[at + 1] + 1 if kinds[at] == kinds[at + period] else 0
+        out.append(ahead)
+    return out
+
+
+def _repetition(scope: Scope, items: list[Item], period: int) -> Scope:
+    made = Scope(scope.path, items, title=_span(items), folded=Role.REPEATS)
+    names = list(dict.fromkeys(_word(item) for item in items[:period]))
+    total = sum(1 for _ in made.boxes)
+    each = total * period // len(items)
+    what = shorten(", ".join(names)) if len(names) > 1 else counted(each, "op")
+    made.lines = (f"{len(items) // period} × ({what})", *((counted(total, "op"),) if each > 1 else ()))
+    made.work = items[0].work if isinstance(items[0], Scope) else made.work
+    return made
+
+
+def _word(item: Item) -> str:
+    return (item.kind.partition(" ")[0] or item.title) if isinstance(item, Box) else item.title
+
+
+def _span(items: Sequence[Item]) -> str:
+    return f"{shorten(items[0].title, 16)} … {shorten(items[-1].title, 16)}"
+
+
+def _runs(scope: Scope, links: Sequence[Link]) -> list[Item]:
+    """The items cut where few tensors pass from one side to the other."""
+    items = scope.items
+    crossing = _crossing(items, links)
+    size = len(items) / RUNS
+    out: list[Item] = []
+    start = 0
+    for number in range(1, RUNS + 1):
+        target = round(number * size)
+        near = range(max(start + 1, target - int(size / 3)), min(len(items) - 1, target + int(size / 3)) + 1)
+        end = len(items) if number == RUNS else min(near, key=lambda at: (crossing[at], abs(at - target)), default=target)
+        part = items[start:end]
+        if len(part) == 1:
+            out += part
+        elif part:
+            run = Scope(scope.path, part, title=_span(part), folded=Role.HIDDEN)
+            run.work = part[0].work if isinstance(part[0], Scope) else run.work
+            run.lines = (counted(sum(1 for _ in run.boxes), "op"),)
+            out.append(run)
+        start = max(end, start)
+    return out
+
+
+def _crossing(items: Sequence[Item], links: Sequence[Link]) -> list[int]:
+    """For each position, how many links lead from before it to behind it."""
+    position = {}
+    for i, item in enumerate(items):
+        for box in (item,) if isinstance(item, Box) else item.boxes:
+            position[box.key] = i
+    change = [0] * (len(items) + 1)
+    for link in links:
+        a, b = position.get(link.source), position.get(link.target)
+        if a is not None and b is not None and a != b:
+            change[min(a, b) + 1] += 1
+            change[max(a, b) + 1 if max(a, b) + 1 <= len(items) else len(items)] -= 1
+    return list(accumulate(change))

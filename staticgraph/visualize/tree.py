@@ -1,0 +1,111 @@
+"""The scopes of a drawing as a tree, in which folding happens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from staticgraph.visualize.model import Box, Drawing, Path, Role, Work
+from staticgraph.visualize.wording import counted, shorten, stem
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """Boxes and scopes, in order of construction. `folded`: why it can only be shown as one box, if it can."""
+
+    path: Path
+    items: list[Item] = field(default_factory=list)
+    work: Work = Work.SCOPE
+    title: str = ""
+    tooltip: str = ""
+    folded: Role | None = None
+    lines: tuple[str, ...] = ()
+
+    @property
+    def boxes(self) -> Iterator[Box]:
+        """All boxes in it, however deep."""
+        for item in self.items:
+            if isinstance(item, Box):
+                yield item
+            else:
+                yield from item.boxes
+
+
+Item = Box | Scope
+
+
+def tree_of(drawing: Drawing) -> Scope:
+    """The root of the scopes of `drawing`. A scope around a single thing is left out: its name goes to the thing."""
+    root = Scope(())
+    scopes: dict[Path, Scope] = {(): root}
+    for box in drawing.boxes:
+        for depth in range(1, len(box.path) + 1):
+            path = box.path[:depth]
+            if path not in scopes:
+                region = drawing.region(path)
+                scopes[path] = Scope(path, work=region.work, title=region.title, tooltip=region.tooltip)
+                scopes[path[:-1]].items.append(scopes[path])
+        scopes[box.path].items.append(box)
+    return _joined(root)
+
+
+def _joined(scope: Scope) -> Scope:
+    items: list[Item] = []
+    for item in scope.items:
+        if isinstance(item, Scope):
+            item = _joined(item)
+            if len(item.items) == 1 and item.work is Work.SCOPE:
+                only = item.items[0]
+                if isinstance(only, Box) or only.work is Work.SCOPE:
+                    only = replace(only, title=f"{item.title}/{only.title}")
+                item = only
+        items.append(item)
+    scope.items = items
+    return scope
+
+
+def kind_of(item: Item) -> tuple[object, ...]:
+    """What items that look alike have in common."""
+    if isinstance(item, Box):
+        return (item.role, item.kind)
+    kinds = Counter((b.role, b.kind) for b in item.boxes)
+    return (stem(item.title), item.work, frozenset(kinds.items()))
+
+
+def as_box(scope: Scope, path: Path) -> Box:
+    """A scope as one box, in the scope `path`."""
+    boxes = list(scope.boxes)
+    places = list(dict.fromkeys(b.place for b in boxes if b.place))
+    tooltip = [scope.tooltip or "/".join(scope.path) or scope.title, _summary(boxes)]
+    tooltip += [f"made at {', '.join(places[:6])}{', …' if len(places) > 6 else ''}"] if places else []
+    return Box(
+        key=f"{boxes[0].key} … {boxes[-1].key}",
+        path=path,
+        title=shorten(scope.title, 34),
+        role=scope.folded or Role.HIDDEN,
+        order=boxes[0].order,
+        lines=scope.lines or _lines(scope, boxes),
+        tooltip="\n".join(tooltip),
+        place=", ".join(places[:2]),
+        fetched=any(b.fetched for b in boxes),
+        in_place=any(b.in_place for b in boxes),
+        work=scope.work,
+    )
+
+
+def _lines(scope: Scope, boxes: list[Box]) -> tuple[str, ...]:
+    variables = sum(b.role is Role.VARIABLE for b in boxes)
+    lines = [counted(len(boxes) - variables, "op")] if len(boxes) > variables else []
+    if variables:
+        lines.append(counted(variables, "variable"))
+    if scope.work is not Work.SCOPE:
+        lines = [shorten(", ".join(dict.fromkeys(b.title for b in boxes)))]
+    if any(b.in_place for b in boxes):
+        lines.append("in place")
+    return tuple(lines)
+
+
+def _summary(boxes: list[Box]) -> str:
+    counts = Counter(b.kind or b.title for b in boxes).most_common(8)
+    return ", ".join(f"{n} × {kind.partition(' ')[0]}" if n > 1 else kind.partition(" ")[0] for kind, n in counts)

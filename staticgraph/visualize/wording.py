@@ -1,0 +1,123 @@
+"""How types, values and places are written in a drawing: short, and the same everywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.function import Literal
+from staticgraph.compiler.graph.opdef import REQUIRED, OpDef
+from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.shapes import TensorShape, TensorType
+
+SMALL = 6  # elements: larger constants have a box of their own
+WIDTH = 30  # characters per line of a box
+_UNTOLD = frozenset({"dtype", "shape", "name", "value", "key", "seed", "seed2", "ys", "seeds", "xs", "out_type"})
+_SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
+
+
+def type_text(type: TensorType) -> str:
+    """`32×10 f32`; `scalar f32`; `?×10 f32` where a size is unknown."""
+    return f"{shape_text(type.shape)} {dtype_text(type.dtype)}"
+
+
+def shape_text(shape: tuple[int | None, ...] | None) -> str:
+    if shape is None:
+        return "any shape"
+    return "×".join("?" if n is None else str(n) for n in shape) or "scalar"
+
+
+def dtype_text(dtype: DType) -> str:
+    """`f32` for float32, and so on."""
+    found = re.fullmatch(r"([a-z]+?)(\d+)", dtype.name)
+    return f"{_SHORT[found[1]]}{found[2]}" if found and found[1] in _SHORT else dtype.name
+
+
+def is_short(array: np.ndarray) -> bool:
+    """Whether a constant fits into the label of what uses it: it has few elements, or all of them are equal."""
+    return array.size <= SMALL or bool((array == array.flat[0]).all())
+
+
+def value_text(array: np.ndarray) -> str:
+    """A short array in one line: `2`, `[1, 0]`, `all 0.5`."""
+    if array.size > SMALL:
+        return f"all {_number(array.flat[0].item())}"
+    flat = [_number(v) for v in array.ravel().tolist()]
+    return flat[0] if array.ndim == 0 else f"[{', '.join(flat)}]"
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def attribute_lines(op: OpDef, attrs: Mapping[str, Any]) -> list[str]:
+    """The attributes that say something about this use of an op: those that are not left at their default."""
+    lines = []
+    for param in op.params:
+        if param.name not in attrs or param.name in _UNTOLD:
+            continue
+        value = attrs[param.name]
+        if value is None or (param.default is not REQUIRED and value == param.default):
+            continue
+        text = _attribute(value)
+        if text:
+            lines.append(param.name if text == "True" else f"{param.name} = {text}")
+    return lines
+
+
+def _attribute(value: Any) -> str:
+    match value:
+        case DType():
+            return dtype_text(value)
+        case Literal():
+            return value_text(value.array) if value.array.size <= SMALL else ""
+        case TensorShape() | TensorType():
+            return ""
+        case tuple() | list():
+            text = f"[{', '.join(map(_attribute, value))}]"
+            return text if len(text) <= WIDTH else ""
+        case float():
+            return _number(value)
+    text = str(value)
+    return text if len(text) <= WIDTH else ""
+
+
+def lines_of(parts: Iterable[str], most: int = 3) -> tuple[str, ...]:
+    """Short parts joined into at most `most` lines."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(part) + 2 <= WIDTH - 6:
+            lines[-1] += f", {part}"
+        else:
+            lines.append(part)
+    return tuple(shorten(line) for line in lines[:most])
+
+
+def shorten(text: str, width: int = WIDTH) -> str:
+    """`text` with its middle left out where it is longer than `width`; names differ most at their ends."""
+    if len(text) <= width:
+        return text
+    front = (width - 1) // 2
+    return f"{text[:front]}…{text[len(text) - (width - 1 - front):]}"
+
+
+def stem(name: str) -> str:
+    """A name without its numbers, by which members of a series are recognised."""
+    return re.sub(r"_?\d+", "", name)
+
+
+def place_lines(where: Provenance | None) -> list[str]:
+    """The user's line for a tooltip: the place, and the text where the file is at hand."""
+    if where is None:
+        return []
+    head = f"{where.short}, in {where.function}"
+    return [head, f"    {where.text}"] if where.text else [head]
+
+
+def counted(number: int, what: str) -> str:
+    """`1 op`, `12 ops`."""
+    return f"{number} {what}" if number == 1 else f"{number:,} {what}s"

@@ -1,0 +1,195 @@
+"""Layers: names, seeds, shapes and values."""
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import ShapeError
+from tests.api.evaluate import State
+
+
+def images(channels_first=False):
+    return sg.placeholder(sg.float32, [None, 3, 8, 8] if channels_first else [None, 8, 8, 3])
+
+
+def seeds():
+    return [op.attrs["seed2"] for op in sg.get_default_graph().get_operations() if "seed2" in op.attrs]
+
+
+L = sg.layers
+
+
+class TestNames:
+    """What TensorFlow 1.15.5 calls things, and the seeds that it gives: they follow from how many operations
+    it makes.
+    """
+
+    def test_dense(self):
+        sg.set_random_seed(7)
+        y = L.dense(L.dense(sg.placeholder(sg.float32, [None, 4]), 3, activation=sg.nn.relu), 2)
+        assert y.name == "dense_1/BiasAdd:0"
+        names = ["dense/kernel:0", "dense/bias:0", "dense_1/kernel:0", "dense_1/bias:0"]
+        assert [v.name for v in sg.global_variables()] == names
+        assert seeds() == [4, 21]
+
+    def test_convolutions(self):
+        sg.set_random_seed(7)
+        h = L.conv2d(images(), 4, 3, activation=sg.nn.relu)
+        h = L.max_pooling2d(L.conv2d(h, 5, 3, padding="same"), 2, 2)
+        y = L.dense(L.flatten(h), 7)
+        assert [h.name, y.name] == ["max_pooling2d/MaxPool:0", "dense/BiasAdd:0"]
+        assert seeds() == [4, 22, 48]
+
+    def test_batch_normalization(self):
+        sg.set_random_seed(7)
+        h = L.dense(sg.placeholder(sg.float32, [None, 4]), 3)
+        L.dense(L.batch_normalization(h, training=True), 2)
+        assert seeds() == [4, 60]
+
+    def test_transposed_convolution(self):
+        sg.set_random_seed(7)
+        y = L.conv2d(L.conv2d_transpose(images(), 4, 3, 2, padding="same"), 2, 2)
+        assert y.shape.as_list() == [None, 15, 15, 2]
+        assert seeds()[0] == 4
+
+    def test_an_object_called_twice(self):
+        layer = L.Dense(3)
+        x = sg.placeholder(sg.float32, [None, 4])
+        assert [layer(x).name, layer(x).name] == ["dense/BiasAdd:0", "dense/BiasAdd_1:0"]
+        assert len(sg.global_variables()) == 2
+
+    def test_reuse(self):
+        x = sg.placeholder(sg.float32, [None, 4])
+        with sg.variable_scope("s"):
+            first = L.dense(x, 3, name="fc")
+        with sg.variable_scope("s", reuse=True):
+            second = L.dense(x, 3, name="fc")
+        assert [first.name, second.name] == ["s/fc/BiasAdd:0", "s_1/fc/BiasAdd:0"]
+        assert len(sg.global_variables()) == 2
+
+    def test_the_same_name_twice(self):
+        x = sg.placeholder(sg.float32, [None, 4])
+        L.dense(x, 3, name="fc")
+        with pytest.raises(ValueError, match="there already is a variable fc/kernel"):
+            L.dense(x, 3, name="fc")
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [
+        (lambda: L.conv2d(images(), 4, 3), [None, 6, 6, 4]),
+        (lambda: L.conv2d(images(), 4, 3, strides=2, padding="same"), [None, 4, 4, 4]),
+        (lambda: L.conv2d(images(True), 4, (3, 1), data_format="channels_first"), [None, 4, 6, 8]),
+        (lambda: L.conv2d(images(), 4, 3, dilation_rate=2), [None, 4, 4, 4]),
+        (lambda: L.conv1d(sg.placeholder(sg.float32, [None, 9, 2]), 4, 3), [None, 7, 4]),
+        (lambda: L.conv2d_transpose(images(), 4, 3, 2), [None, 17, 17, 4]),
+        (lambda: L.conv2d_transpose(images(True), 4, 3, 2, "same", "channels_first"), [None, 4, 16, 16]),
+        (lambda: L.separable_conv2d(images(), 4, 3, depth_multiplier=2), [None, 6, 6, 4]),
+        (lambda: L.max_pooling2d(images(), 3, 2), [None, 3, 3, 3]),
+        (lambda: L.average_pooling2d(images(True), 2, 2, "same", "channels_first"), [None, 3, 4, 4]),
+        (lambda: L.max_pooling1d(sg.placeholder(sg.float32, [None, 9, 2]), 2, 2), [None, 4, 2]),
+        (lambda: L.average_pooling1d(sg.placeholder(sg.float32, [None, 2, 9]), 2, 2, "same", "channels_first"), [None, 2, 5]),
+        (lambda: L.flatten(images()), [None, 192]),
+        (lambda: L.dense(sg.placeholder(sg.float32, [None, 5, 4]), 3), [None, 5, 3]),
+    ],
+)  # fmt: skip
+def test_shapes(layer, shape):
+    assert layer().shape.as_list() == shape
+
+
+def test_unknown_channels():
+    with pytest.raises(ShapeError, match="axis -1 of the input"):
+        L.dense(sg.placeholder(sg.float32, [3, None]), 2)
+
+
+def test_wrong_rank():
+    with pytest.raises(ShapeError, match="has 2 axes, and must have 4"):
+        L.conv2d(sg.placeholder(sg.float32, [3, 4]), 2, 3)
+
+
+def test_dense_values(rng):
+    x = rng.normal(size=(5, 4)).astype(np.float32)
+    layer = L.Dense(3, activation=sg.nn.relu, bias_initializer=sg.constant_initializer([1.0, 2.0, 3.0]))
+    y = layer(sg.constant(x))
+    state = State()
+    state.run(sg.global_variables_initializer())
+    kernel = state.run(layer.kernel)
+    np.testing.assert_allclose(state.run(y), np.maximum(x @ kernel + [1, 2, 3], 0), rtol=1e-5)
+
+
+def test_regularizers_and_activity():
+    x = sg.placeholder(sg.float32, [None, 4])
+    layer = L.Dense(3, kernel_regularizer=sg.nn.l2_loss, activity_regularizer=sg.nn.l2_loss)
+    layer(x)
+    names = ["dense/kernel/Regularizer/L2Loss:0", "dense/ActivityRegularizer/truediv:0"]
+    assert [t.name for t in sg.losses.get_regularization_losses()] == names
+    assert layer.losses == sg.losses.get_regularization_losses()
+    assert layer.count_params() == 15
+
+
+def test_a_layer_that_is_not_trained():
+    layer = L.Dense(3, trainable=False)
+    layer(sg.placeholder(sg.float32, [None, 4]))
+    assert sg.trainable_variables() == []
+    assert layer.trainable_weights == []
+    assert len(layer.weights) == 2
+
+
+class TestDropout:
+    def test_outside_of_training(self):
+        assert L.dropout(sg.placeholder(sg.float32, [3])).name == "dropout/Identity:0"
+
+    def test_training_may_be_fed(self):
+        training = sg.placeholder(sg.bool, [])
+        x = sg.constant(np.ones(100, np.float32))
+        y = L.dropout(x, 0.5, training=training)
+        assert y.shape.as_list() == [100]
+
+
+class TestBatchNormalization:
+    def run(self, training, x, momentum=0.9):
+        layer = L.BatchNormalization(momentum=momentum, epsilon=0.01)
+        y = layer(sg.constant(x), training=training)
+        state = State()
+        state.run(sg.global_variables_initializer())
+        return layer, y, state
+
+    def test_statistics_of_the_batch(self, rng):
+        x = rng.normal(2.0, 3.0, size=(50, 4)).astype(np.float32)
+        layer, y, state = self.run(True, x)
+        expected = (x - x.mean(0)) / np.sqrt(x.var(0) + 0.01)
+        np.testing.assert_allclose(state.run(y), expected, rtol=1e-4, atol=1e-5)
+        state.run(layer.updates)
+        np.testing.assert_allclose(state.run(layer.moving_mean), 0.1 * x.mean(0), rtol=1e-4)
+        np.testing.assert_allclose(state.run(layer.moving_variance), 0.9 + 0.1 * x.var(0), rtol=1e-4)
+
+    def test_images_have_an_unbiased_moving_variance(self, rng):
+        x = rng.normal(size=(2, 3, 3, 2)).astype(np.float32)
+        layer, _, state = self.run(True, x)
+        state.run(layer.updates)
+        unbiased = x.reshape(-1, 2).var(0, ddof=1)
+        np.testing.assert_allclose(state.run(layer.moving_variance), 0.9 + 0.1 * unbiased, rtol=1e-4)
+
+    @pytest.mark.parametrize("shape", [(6, 4), (2, 3, 3, 2)])
+    def test_training_may_be_fed(self, shape, rng):
+        x = rng.normal(2.0, size=shape).astype(np.float32)
+        training = sg.placeholder(sg.bool, [])
+        layer, y, state = self.run(training, x)
+        state.run(layer.updates, {training: False})
+        assert not state.run(layer.moving_mean).any()
+        np.testing.assert_allclose(state.run(y, {training: False}), x / np.sqrt(1.01), rtol=1e-4)
+        state.run(layer.updates, {training: True})
+        np.testing.assert_allclose(
+            state.run(layer.moving_mean), 0.1 * x.reshape(-1, shape[-1]).mean(0), rtol=1e-4
+        )
+        assert abs(state.run(y, {training: True}).mean()) < 1e-5
+
+    def test_other_axes(self):
+        layer = L.BatchNormalization(axis=1, center=False)
+        y = layer(sg.placeholder(sg.float32, [None, 3, 5]))
+        assert y.shape.as_list() == [None, 3, 5]
+        assert [v.name for v in layer.trainable_weights] == ["batch_normalization/gamma:0"]
+
+    def test_what_is_not_offered(self):
+        with pytest.raises(NotImplementedError, match="renorm"):
+            L.batch_normalization(images(), renorm=True)

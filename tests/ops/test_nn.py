@@ -1,0 +1,70 @@
+"""Losses and normalisation at their edges."""
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler import ops
+from tests.ops.meaning import gradients, meaning
+
+
+def test_softmax_does_not_overflow():
+    y = meaning(ops.softmax, np.float32([[1000, 1000], [-1000, 0]]))
+    assert y.tolist() == [[0.5, 0.5], [0, 1]]
+
+
+def test_gradient_of_the_cross_entropy_takes_labels_for_a_distribution():
+    """As in TensorFlow: softmax - labels, even for a row of zeros."""
+    (by_logits,) = gradients(
+        lambda x, z: ops.softmax_cross_entropy(x, z)[0], np.float32([[0, 0]]), np.float32([[0, 0]])
+    )
+    assert by_logits.tolist() == [[0.5, 0.5]]
+
+
+def test_label_that_is_no_class_gives_nan():
+    loss, _ = meaning(ops.sparse_softmax_cross_entropy, np.zeros((3, 2), np.float32), np.int32([0, 2, -1]))
+    np.testing.assert_allclose(loss, [np.log(2), np.nan, np.nan], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        sg.nn.softmax_cross_entropy_with_logits,
+        sg.nn.sparse_softmax_cross_entropy_with_logits,
+        sg.nn.sigmoid_cross_entropy_with_logits,
+    ],
+)
+def test_cross_entropies_take_their_arguments_by_name(loss):
+    with pytest.raises(ValueError, match="by name"):
+        loss(sg.zeros([2, 3]), sg.zeros([2, 3]))
+
+
+def test_fused_batch_norm_returns_the_unbiased_variance():
+    x = np.float64([1, 3]).reshape(2, 1, 1, 1)
+    one, none = np.ones(1), np.zeros(0)
+    y, mean, variance = meaning(lambda *v: ops.fused_batch_norm(*v, epsilon=0.0), x, one, 0 * one, none, none)
+    assert (y.ravel().tolist(), mean.tolist(), variance.tolist()) == ([-1, 1], [2], [2])
+
+
+def test_dropout_of_nothing_is_the_input():
+    x = sg.placeholder(sg.float32, [2])
+    assert sg.nn.dropout(x, rate=0.0) is x
+    assert sg.nn.dropout(x, keep_prob=1.0) is x
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.0, 2])
+def test_dropout_refuses_rates(rate):
+    with pytest.raises(ValueError, match="rate"):
+        sg.nn.dropout(sg.zeros([2]), rate=rate)
+
+
+def test_names_that_are_two_for_one_argument():
+    with pytest.raises(ValueError, match="axis and dim"):
+        sg.nn.softmax(sg.zeros([2, 3]), axis=1, dim=1)
+
+
+def test_embedding_lookup_deals_rows_out_in_turn():
+    tables = [sg.placeholder(sg.float32, [2, 1]), sg.placeholder(sg.float32, [1, 1])]
+    rows = sg.nn.embedding_lookup(tables, [0, 1, 2])
+    table = rows.op.inputs[0].op.inputs[0]
+    assert sg.get_static_value(table.op.inputs[1]).tolist() == [0, 2, 1]

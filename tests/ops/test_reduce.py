@@ -1,0 +1,32 @@
+"""Reductions over nothing, with ties and with zeros."""
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from tests.ops.meaning import gradients, meaning
+
+
+def test_reductions_over_nothing():
+    x = np.zeros((2, 0), np.float32)
+    reduced = meaning(lambda x: [f(x, axis=1) for f in (ops.reduce_sum, ops.reduce_prod, ops.reduce_max)], x)
+    assert [r.tolist() for r in reduced] == [[0, 0], [1, 1], [-np.inf, -np.inf]]
+    assert np.isnan(meaning(lambda x: ops.reduce_mean(x, axis=1), x)).all()
+
+
+def test_equal_maxima_share_the_gradient():
+    (by_x,) = gradients(lambda x: ops.reduce_max(x, axis=1), np.float32([[1, 3, 3], [2, 2, 2]]))
+    np.testing.assert_allclose(by_x, [[0, 0.5, 0.5], [1 / 3, 1 / 3, 1 / 3]], rtol=1e-6)
+
+
+def test_gradient_of_a_product_with_zeros():
+    x = np.float64([[2, 0, 3], [0, 0, 5], [1, 2, 3]])
+    (by_x,) = gradients(lambda x: ops.reduce_prod(x, axis=1), x)
+    assert by_x.tolist() == [[0, 6, 0], [0, 0, 0], [6, 3, 2]]
+
+
+def test_mean_of_integers_is_rounded_towards_zero():
+    assert meaning(lambda x: ops.reduce_mean(x, axis=1), np.int32([[-7, 2], [5, 2]])).tolist() == [-2, 3]
+
+
+def test_half_precision_is_summed_in_more():
+    assert meaning(ops.reduce_sum, np.full(4096, 1.0, np.float16)) == 4096

@@ -1,0 +1,70 @@
+"""The examples, run as a user runs them, and what they promise."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+sys.path.insert(0, str(EXAMPLES))
+
+import two_layer_net  # noqa: E402
+
+
+def run(script: str, *args: str, cwd: Path) -> str:
+    """What an example prints; it must end well and print no warning."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLES / script), *args],
+        cwd=cwd, capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize("way", [two_layer_net.fed_weights, two_layer_net.assigned_weights, two_layer_net.minimized])
+def test_two_layer_net_trains_to_the_loss_of_numpy(way):
+    expected = two_layer_net.in_numpy(500)
+    assert way(500) == pytest.approx(expected, rel=1e-5)
+
+
+def test_two_layer_net_prints_and_draws(tmp_path):
+    text = run("two_layer_net.py", "--steps", "5", "--svg", "net.svg", cwd=tmp_path)
+    losses = re.findall(r"(\S+) +\d+ us", text)
+    assert len(losses) == 4
+    assert np.allclose([float(x) for x in losses], float(losses[0]), rtol=1e-5)
+    assert "<svg" in (tmp_path / "net.svg").read_text()
+
+
+def test_a_step_is_one_native_call():
+    (x_data, y_data), (w1_data, w2_data) = two_layer_net.data()
+    x, y = two_layer_net.placeholders()
+    loss = two_layer_net.net(x, y, sg.Variable(w1_data), sg.Variable(w2_data))
+    train = sg.train.GradientDescentOptimizer(1e-6).minimize(loss)
+    feeds = {x: x_data, y: y_data}
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        step = sess.executable([loss, train], feeds)
+        before = step.calls
+        for _ in range(7):
+            sess.run([loss, train], feed_dict=feeds)
+        assert step.calls == before + 7
+        assert sess.executable([loss, train], feeds) is step
+        assert not step.compiled.program.host_calls
+
+
+def test_digits_are_read_and_the_saved_file_serves_them(tmp_path):
+    text = run("digits_cnn.py", cwd=tmp_path)
+    accuracy = float(re.search(r"accuracy on the test digits: ([\d.]+)%", text)[1])
+    assert accuracy >= 98.0
+    assert "<svg" in (tmp_path / "digits_cnn.svg").read_text()
+    served = run("serve_saved.py", "digits.sg", cwd=tmp_path)
+    assert float(re.search(r"([\d.]+)% are read right", served)[1]) >= 98.0
