@@ -17,10 +17,10 @@ from staticgraph.compiler.kernel.place import place
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import SCRATCH, Copy, HostCall, Launch, Loops, Program, Ref
-from staticgraph.compiler.passes.fuse import Fusion, fuse
+from staticgraph.compiler.passes.fuse import fuse
+from staticgraph.compiler.passes.group import Fusion
 from staticgraph.compiler.passes.pipeline import PIPELINE, Observer
 from staticgraph.compiler.passes.specialise import Step
-
 
 
 @dataclass(frozen=True, slots=True)

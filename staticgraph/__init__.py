@@ -42,6 +42,7 @@ from staticgraph.inputs import *
 from staticgraph.variables import *
 from staticgraph.variable_lists import *
 from staticgraph.variable_scope import *
+from staticgraph.variable_store import *
 from staticgraph.state_ops import *
 from staticgraph import initializers
 from staticgraph.initializers import Constant as constant_initializer
@@ -63,10 +64,19 @@ from staticgraph.array_ops import *
 from staticgraph.casts import *
 from staticgraph.creation import *
 from staticgraph.indexing import *
-from staticgraph.linalg import cholesky, cross, einsum, matmul, norm, tensordot, trace
+from staticgraph.linalg import cholesky, cholesky_solve, cross, einsum, matmul, matrix_transpose, norm, qr, svd
+from staticgraph.linalg import tensordot, trace
+from staticgraph.linalg import det as matrix_determinant
+from staticgraph.linalg import eigh as self_adjoint_eig
+from staticgraph.linalg import eigvalsh as self_adjoint_eigvals
+from staticgraph.linalg import inv as matrix_inverse
+from staticgraph.linalg import lstsq as matrix_solve_ls
+from staticgraph.linalg import solve as matrix_solve
+from staticgraph.linalg import triangular_solve as matrix_triangular_solve
 from staticgraph.math_ops import *
 from staticgraph.random_ops import *
 from staticgraph.reductions import *
+from staticgraph.segments import *
 from staticgraph.sorting import *
 from staticgraph.space import *
 

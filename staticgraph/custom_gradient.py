@@ -77,7 +77,8 @@ def _derivatives(grad: Any, cotangents: list[Tensor], count: int, variables: lis
         names = ", ".join(v.op.name for v in variables)
         raise TypeError(
             layout(
-                f"custom_gradient: the function uses the variables {names}, and its gradient has no parameter `variables`",
+                f"custom_gradient: the function uses the variables {names}, "
+                "and its gradient has no parameter `variables`",
                 user_frame(),
                 hint="def grad(*dys, variables=None): return by_xs, by_variables",
             )

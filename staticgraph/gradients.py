@@ -176,7 +176,8 @@ def _same(tensor: Tensor, used: Tensor) -> bool:
 def no_gradients_error(loss: Tensor, variables: Sequence[Any]) -> GradientError:
     """The error of an optimizer that found no variable which `loss` depends on."""
     names = ", ".join(v.op.name for v in variables[:5]) + (", ..." if len(variables) > 5 else "")
-    text = f"no gradients provided for any variable: {loss.name} has none by {names}\n{why_no_gradient(loss, variables[0])}"
+    why = why_no_gradient(loss, variables[0])
+    text = f"no gradients provided for any variable: {loss.name} has none by {names}\n{why}"
     return GradientError(layout(text, user_frame(), hint="check the way from the variables to the loss"))
 
 

@@ -4,6 +4,7 @@ others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -99,8 +100,8 @@ def constant(
 
 def _filled(array: np.ndarray, shape: TensorShape, verify: bool) -> np.ndarray:
     require(shape.is_fully_defined(), f"shape {shape} has unknown sizes, and a constant has none")
-    sizes = shape.as_list()
-    size = int(np.prod(sizes, dtype=np.int64))
+    sizes = [n for n in shape.as_list() if n is not None]
+    size = math.prod(sizes)
     given = shape_text(array.shape)
     require(not verify or list(array.shape) == sizes, f"the value has shape {given}, not {shape}")
     require(
@@ -110,7 +111,7 @@ def _filled(array: np.ndarray, shape: TensorShape, verify: bool) -> np.ndarray:
     flat = array.reshape(-1)
     if array.size < size:
         flat = np.concatenate([flat, np.broadcast_to(flat[-1], size - array.size)])
-    return flat.reshape([n for n in sizes if n is not None])
+    return flat.reshape(sizes)
 
 
 def convert_to_tensor(

@@ -10,6 +10,13 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.creation import diag as tensor_diag
+from staticgraph.creation import diag_part as tensor_diag_part
+from staticgraph.creation import eye
+from staticgraph.creation import matrix_band_part as band_part
+from staticgraph.creation import matrix_diag as diag
+from staticgraph.creation import matrix_diag_part as diag_part
+from staticgraph.creation import matrix_set_diag as set_diag
 from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.reductions import reduce_max, reduce_sum
@@ -17,27 +24,36 @@ from staticgraph.renamed import renamed
 
 __all__ = [
     "adjoint",
+    "band_part",
     "cholesky",
     "cholesky_solve",
     "cross",
     "det",
+    "diag",
+    "diag_part",
     "eigh",
     "eigvalsh",
     "einsum",
+    "eye",
     "global_norm",
     "inv",
     "l2_normalize",
     "logdet",
     "lstsq",
     "matmul",
+    "matrix_transpose",
     "matvec",
     "norm",
     "qr",
+    "set_diag",
     "slogdet",
     "solve",
     "svd",
+    "tensor_diag",
+    "tensor_diag_part",
     "tensordot",
     "trace",
+    "transpose",
     "triangular_solve",
 ]
 
@@ -307,14 +323,32 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
         return ops.sqrt(total * convert_to_tensor(2.0, dtype=total.dtype), name="global_norm")
 
 
+def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:
+    """The transposes of the matrices in the last two axes; with `conjugate` their adjoints.
+
+    >>> import staticgraph as sg
+    >>> sg.linalg.transpose(sg.ones([5, 2, 3])).shape.as_list()
+    [5, 3, 2]
+    """
+    with name_scope(name, "matrix_transpose", [a]):
+        a = convert_to_tensor(a, name="a")
+        with checked("matrix_transpose"):
+            rank = a.shape.ndims
+            require(
+                rank is not None and rank >= 2, f"a has shape {a.shape}, a rank of at least 2 must be known"
+            )
+        *batch, rows, columns = range(rank or 0)
+        turned = ops.transpose(a, perm=(*batch, columns, rows))
+        return _conjugated(turned) if conjugate else turned
+
+
+transpose = matrix_transpose
+
+
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
     """The conjugate transposes of the matrices in the last two axes."""
     with name_scope(name, "adjoint", [matrix]):
-        matrix = convert_to_tensor(matrix, name="matrix")
-        with checked("adjoint"):
-            require(matrix.shape.ndims is not None, "the rank of the matrix must be known")
-        *batch, rows, columns = range(matrix.shape.ndims or 0)
-        return _conjugated(ops.transpose(matrix, perm=(*batch, columns, rows)))
+        return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
 
 
 # Computed on the host, by LAPACK

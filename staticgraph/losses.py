@@ -169,7 +169,9 @@ def _pair(
     first = convert_to_tensor(labels)
     first = first if first.dtype is second.dtype else ops.cast(first, dtype=second.dtype)
     if not first.shape.is_compatible_with(second.shape):
-        text = f"{names[0]} of shape {first.shape} and {names[1]} of shape {second.shape} must have the same shape"
+        text = (
+            f"{names[0]} of shape {first.shape} and {names[1]} of shape {second.shape} must be of one shape"
+        )
         raise ShapeError(
             layout(text, user_frame(), [(names[0], first.op.where), (names[1], second.op.where)])
         )

@@ -13,9 +13,10 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.recording import static_value
 from staticgraph.compiler.graph.shapes import Dimension, TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, get_seed, name_scope, set_random_seed
+from staticgraph.framework import checked, get_default_graph, get_seed, name_scope, set_random_seed
 from staticgraph.inputs import convert_to_tensor
 
 __all__ = [
@@ -29,6 +30,10 @@ __all__ = [
     "set_random_seed",
     "truncated_normal",
 ]
+
+
+# So many operations TensorFlow makes before it draws, to check the size: its default seed counts them.
+_CROP_OPERATIONS = 15
 
 
 def _seeds(seed: int | None) -> dict[str, int]:
@@ -169,10 +174,23 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     """
     with name_scope(name, "random_crop", [value, size]):
         value = convert_to_tensor(value, name="value")
+        if seed is None and get_default_graph().seed is not None:
+            seed = get_default_graph().version + _CROP_OPERATIONS
         size = convert_to_tensor(size, dtype=int32, name="size")
+        sizes = static_value(size)
+        with checked("random_crop"):
+            require(
+                sizes is not None and value.shape.ndims is not None,
+                "size, and the rank of value, must be known",
+            )
+            for n, wanted in zip(value.shape.as_list(), sizes, strict=True):
+                require(
+                    n is None or n >= wanted,
+                    f"value has shape {value.shape}, from which {sizes} cannot be cut",
+                )
         shape = ops.shape_of(value, out_type=int32, name="Shape")
-        limit = shape - size + 1
-        offset = random_uniform(
-            ops.shape_of(shape, out_type=int32, name="Shape"), maxval=size.dtype.max, dtype=int32, seed=seed
-        )
-        return ops.slice(value, begin=offset % limit, size=size, name="Slice")
+        any_number = random_uniform([len(sizes)], maxval=int32.max, dtype=int32, seed=seed)
+        offset = any_number % (shape - size + 1)
+        for axis, n in enumerate(sizes):
+            value = ops.gather(value, offset[axis] + np.arange(n, dtype=np.int32), axis=axis)
+        return value

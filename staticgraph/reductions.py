@@ -132,14 +132,14 @@ def reduce_logsumexp(
     """
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
-    with name_scope(name, "ReduceLogSumExp", [input_tensor]) as scope:
+    with name_scope(name, "ReduceLogSumExp", [input_tensor]):
         x = convert_to_tensor(input_tensor)
         largest = reduce_max(x, axis, keepdims=True)
         shift = ops.stop_gradient(ops.select(ops.is_finite(largest), largest, ops.zeros_like(largest)))
-        summed = ops.log(reduce_sum(ops.exp(x - shift), axis, keepdims=keepdims))
+        summed = ops.log(reduce_sum(ops.exp(ops.subtract(x, shift)), axis, keepdims=keepdims))
         if not keepdims:
             shift = ops.reshape(shift, shape=ops.shape_of(summed, out_type=int32, name="Shape"))
-        return ops.add(summed, shift, name=scope)
+        return ops.add(summed, shift)
 
 
 def reduce_variance(

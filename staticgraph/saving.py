@@ -17,14 +17,14 @@ def save(
 ) -> None:
     """Write a file that computes `outputs`: the operations that they need, and the values of the variables.
 
-    `outputs`: a dict of names and tensors; or a list of tensors, or one, which are then called after their operations.
-    `inputs`: the same for what a caller gives; by default all placeholders that `outputs` and `step` need, under their
-    own names. `session`: holds the variables; by default the default session. `step`: an operation that trains, saved
-    with all that it needs, such as an optimizer's own variables.
+    `outputs`: a dict of names and tensors; or a list of tensors, or one, which are then called after their
+    operations. `inputs`: the same for what a caller gives; by default all placeholders that `outputs` and
+    `step` need, under their own names. `session`: holds the variables; by default the default session.
+    `step`: an operation that trains, saved with all that it needs, such as an optimizer's own variables.
 
-    The file is replaced as a whole or not at all. `SaveError` where the path cannot be written, an output is not a
-    tensor, a needed placeholder is not among `inputs`, or an operation holds what a file cannot (a Python function);
-    `UninitializedError` where a variable has no value.
+    The file is replaced as a whole or not at all. `SaveError` where the path cannot be written, an output is
+    not a tensor, a needed placeholder is not among `inputs`, or an operation holds what a file cannot (a
+    Python function); `UninitializedError` where a variable has no value.
 
     >>> import numpy as np, os, staticgraph as sg, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "line.sg")
@@ -42,11 +42,12 @@ def save(
 def load(path: str | os.PathLike[str]) -> LoadedGraph:
     """The graph in a file that `save` wrote: a function of its inputs, in a graph and a session of its own.
 
-    A call returns what `outputs` was: a dict, a list or one array. `inputs` and `outputs` are its tensors by name,
-    `variables` its values by name, `step(...)` trains where a step was saved, and `save` writes it again. Sizes that
-    were unknown stay unknown. A file is data: reading it runs no code from it.
+    A call returns what `outputs` was: a dict, a list or one array. `inputs` and `outputs` are its tensors by
+    name, `variables` its values by name, `step(...)` trains where a step was saved, and `save` writes it
+    again. Sizes that were unknown stay unknown. A file is data: reading it runs no code from it.
 
-    `InvalidFileError` for a file that is cut short, edited, or of another kind; `NotFoundError` where there is none.
+    `InvalidFileError` for a file that is cut short, edited, or of another kind; `NotFoundError` where there
+    is none.
 
     >>> import os, staticgraph as sg, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "sum.sg")

@@ -4,45 +4,29 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
-from staticgraph.compiler.graph.errors import DuplicateNameError, layout
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import Provenance, user_frame
-from staticgraph.compiler.graph.shapes import TensorShape, as_shape
 from staticgraph.framework import GraphKeys, get_default_graph, graph_of, name_scope
-from staticgraph.initializers import GlorotUniform, Zeros
-from staticgraph.inputs import convert_to_tensor
+from staticgraph.variable_store import AUTO_REUSE, find_or_make
 from staticgraph.variables import Variable
 
 __all__ = [
-    "AUTO_REUSE",
     "VariableScope",
     "get_local_variable",
     "get_variable",
     "get_variable_scope",
-    "no_regularizer",
     "variable_op_scope",
     "variable_scope",
 ]
 
 
-class _Reuse(enum.Enum):
-    """Whether `get_variable` may find a variable that exists, besides True (it must) and False (it must
-    not).
-    """
-
-    AUTO_REUSE = 1
-
-
-AUTO_REUSE = _Reuse.AUTO_REUSE
 _DEFAULTS = ("initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "constraint")
 
 
@@ -182,10 +166,9 @@ class VariableScope:
             "dtype": None if dtype is None else as_dtype(dtype),
             **options,
         }
+        make = functools.partial(find_or_make, _store().variables)
         with name_scope(None):  # names of variables do not depend on name scopes
-            if getter is None:
-                return _find_or_make(**arguments)
-            return _call_getter(getter, _find_or_make, arguments)
+            return make(**arguments) if getter is None else _call_getter(getter, make, arguments)
 
 
 def _call_getter(custom: Callable[..., Any], getter: Callable[..., Any], arguments: dict[str, Any]) -> Any:
@@ -194,112 +177,6 @@ def _call_getter(custom: Callable[..., Any], getter: Callable[..., Any], argumen
     if "constraint" not in accepted and all(p.kind is not p.VAR_KEYWORD for p in accepted.values()):
         arguments = {key: value for key, value in arguments.items() if key != "constraint"}
     return custom(getter=getter, **arguments)
-
-
-def _find_or_make(
-    name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
-    regularizer: Any = None,
-    reuse: Any = None,
-    trainable: bool | None = None,
-    collections: Any = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
-    validate_shape: bool = True,
-    use_resource: bool | None = None,
-    constraint: Any = None,
-    synchronization: Any = None,
-    aggregation: Any = None,
-) -> Variable:
-    store = _store()
-    wanted = TensorShape(as_shape(shape))
-    found = store.variables.get(name)
-    if found is not None:
-        if reuse is False or reuse is None:
-            raise DuplicateNameError(
-                layout(
-                    f"there already is a variable {name}",
-                    user_frame(),
-                    [("it", found.where)],
-                    "to share it, open its variable_scope with reuse=True or reuse=sg.AUTO_REUSE",
-                )
-            )
-        return _checked(found, wanted, dtype)
-    if reuse is True:
-        raise ValueError(
-            layout(
-                f"there is no variable {name} to reuse that get_variable made",
-                user_frame(),
-                hint="reuse=sg.AUTO_REUSE makes it where it does not exist",
-            )
-        )
-    initial, made_dtype = _initial(name, wanted, dtype, initializer)
-    variable = Variable(
-        initial,
-        trainable,
-        collections,
-        validate_shape,
-        caching_device,
-        name,
-        dtype=made_dtype,
-        constraint=constraint,
-    )
-    store.variables[name] = variable
-    if regularizer is not None and regularizer is not no_regularizer:
-        with name_scope(f"{name}/Regularizer/"):
-            loss = regularizer(variable)
-        if loss is not None:
-            variable.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
-    return variable
-
-
-def _checked(found: Variable, shape: TensorShape, dtype: Any) -> Variable:
-    place: Sequence[tuple[str, Provenance | None]] = [("it", found.where)]
-    if not shape.is_compatible_with(found.shape):
-        raise ValueError(
-            layout(f"variable {found.op.name} has shape {found.shape}, not {shape}", user_frame(), place)
-        )
-    if dtype is not None and as_dtype(dtype) is not found.dtype:
-        text = f"variable {found.op.name} has dtype {found.dtype}, not {as_dtype(dtype)}"
-        raise ValueError(layout(text, user_frame(), place))
-    return found
-
-
-def _initial(
-    name: str, shape: TensorShape, dtype: DType | None, initializer: Any
-) -> tuple[Any, DType | None]:
-    """What a Variable takes as initial value, and the dtype to convert it to."""
-    if initializer is None:
-        assert dtype is not None
-        if not (dtype.is_floating or dtype.is_integer or dtype.is_bool or dtype.is_complex):
-            raise ValueError(layout(f"variable {name} of dtype {dtype} needs an initializer", user_frame()))
-        initializer = GlorotUniform() if dtype.is_floating else Zeros()
-    if not callable(initializer):
-        if shape.ndims is not None:
-            text = f"variable {name}: an initializer that is a value has a shape, so shape={shape} must not be given"
-            raise ValueError(layout(text, user_frame()))
-        value = convert_to_tensor(initializer).dtype if dtype is not None else None
-        if value is not None and value is not dtype:
-            raise ValueError(
-                layout(f"variable {name}: the initializer is {value} and dtype is {dtype}", user_frame())
-            )
-        return initializer, dtype
-    if inspect.isclass(initializer):
-        initializer = initializer()
-    if shape.is_fully_defined():
-        return functools.partial(initializer, shape.as_list(), dtype=dtype), dtype
-    needed = [p for p in inspect.signature(initializer).parameters.values() if p.default is p.empty]
-    if any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in needed):
-        raise ValueError(
-            layout(
-                f"variable {name} has shape {shape}, which is not fully known, and its initializer needs a shape",
-                user_frame(),
-                hint="give get_variable a shape, or an initializer that is a value or a function without arguments",
-            )
-        )
-    return initializer, None
 
 
 def get_variable_scope() -> VariableScope:
@@ -359,10 +236,6 @@ def get_local_variable(
         [*(collections or ()), GraphKeys.LOCAL_VARIABLES], caching_device, partitioner, validate_shape,
         use_resource, custom_getter, constraint,
     )  # fmt: skip
-
-
-def no_regularizer(_: Any) -> None:
-    """As a regularizer: none, even where the scope has one."""
 
 
 class variable_scope:

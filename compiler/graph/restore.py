@@ -1,8 +1,8 @@
-"""Operations that were recorded once and come back from a file: appended as they were, after the checks of recording.
+"""Operations that come back from a file: appended as they were recorded, after the checks of recording.
 
-Whoever reads the file is not trusted to have checked anything: names must be free, arguments must fit the op, and the
-type rule is asked again. What the file says of the output types may only be less or more exact, never different,
-since a user may have told a shape with `set_shape`.
+Whoever reads the file is not trusted to have checked anything: names must be free, arguments must fit the op,
+and the type rule is asked again. What the file says of the output types may only be less or more exact, never
+different, since a user may have told a shape with `set_shape`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def restore(graph: Graph, recorded: Recorded) -> Operation:
 
 
 def restorable_name(name: str) -> bool:
-    """Whether an operation in a file may have this name: scopes let more through than `placeholder(name=...)` does."""
+    """Whether an operation in a file may have this name. Inside scopes, graphs accept almost any."""
     return name.isprintable() and name != "" and ":" not in name
 
 
@@ -92,20 +92,28 @@ def _arguments(recorded: Recorded) -> tuple[dict[str, Tensor], dict[str, Any]]:
     unknown = [n for n in (*recorded.operands, *recorded.attrs) if n not in operands and n not in attrs]
     twice = [n for n in recorded.operands if n in recorded.attrs]
     if unknown or twice:
-        raise GraphError(f"{recorded.name!r} has a parameter {(unknown or twice)[0]!r} that {recorded.op.name} has not")
+        raise GraphError(
+            f"{recorded.name!r} has a parameter {(unknown or twice)[0]!r} that {recorded.op.name} has not"
+        )
     return operands, attrs
 
 
 def _check_types(recorded: Recorded, call: Call) -> None:
     try:
         inferred = call.infer()
+        shown = ", ".join(map(str, inferred)) or "nothing"
+        fits = len(inferred) == len(recorded.types) and all(map(_fits, inferred, recorded.types))
     except RuleError as error:
         raise GraphError(f"{recorded.name!r} is not possible: {error.what}") from None
-    except Exception as error:  # a type rule relies on the kinds of its attributes, which a file may get wrong
-        raise GraphError(f"the attributes of {recorded.name!r} are not those of {recorded.op.name}: {error}") from None
-    shown = ", ".join(map(str, recorded.types)) or "nothing"
-    if len(inferred) != len(recorded.types) or not all(map(_fits, inferred, recorded.types)):
-        raise GraphError(f"{recorded.name!r} gives {', '.join(map(str, inferred)) or 'nothing'}, not {shown}")
+    except (
+        Exception
+    ) as error:  # a type rule relies on the kinds of its attributes, which a file may get wrong
+        raise GraphError(
+            f"the attributes of {recorded.name!r} are not those of {recorded.op.name}: {error}"
+        ) from None
+    if not fits:
+        told = ", ".join(map(str, recorded.types)) or "nothing"
+        raise GraphError(f"{recorded.name!r} gives {shown}, not {told}")
 
 
 def _fits(inferred: TensorType, told: TensorType) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from staticgraph.compiler.graph.builder import number
@@ -15,7 +14,7 @@ from staticgraph.compiler.kernel.place import place
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.ops.kinds import Out, View
-from staticgraph.compiler.passes.fuse import Group
+from staticgraph.compiler.passes.group import Group
 from staticgraph.compiler.passes.pull import Fresh, Position, instantiate, pieces, template
 
 
@@ -27,12 +26,12 @@ class GroupKernel:
     values: tuple[Value, ...]
 
 
-def build_kernel(group: Group, in_place: Value | None = None) -> GroupKernel:
-    """The kernel of `group`. Where `in_place` is given, the root overwrites the buffer of that value.
+def build_kernel(group: Group, in_place: Mapping[Value, Value] | None = None) -> GroupKernel:
+    """The kernel of `group`. `in_place`: for a stored value, the value whose buffer it overwrites.
 
     Buffers and indices are numbered in order of use, so that groups of equal structure give equal kernels.
     """
-    puller = _Puller(group, in_place)
+    puller = _Puller(group, in_place or {})
     root = group.root
     if root.op.pieces is not None:
         work: Loops | Kernel = puller.assembly(root)
@@ -46,7 +45,7 @@ def build_kernel(group: Group, in_place: Value | None = None) -> GroupKernel:
 @dataclass(slots=True)
 class _Puller:
     group: Group
-    in_place: Value | None
+    in_place: Mapping[Value, Value]
     values: list[Value] = field(default_factory=list)
     names: dict[Value, str] = field(default_factory=dict)
     buffers: dict[str, Buffer] = field(default_factory=dict)
@@ -54,10 +53,13 @@ class _Puller:
     done: dict[tuple[Value, Position], Expr] = field(default_factory=dict)
 
     def loops(self, root: Node) -> Loops:
-        value = root.outputs[0]
-        at = self.group.domain
-        stored = self.computed(root, at)
-        return Loops(at, (Store(self.output(value), at, stored),), tuple(self.buffers.items()))
+        at = self.group.position
+        nodes = (*self.group.stored, root)
+        elements = [self.element(node.outputs[0], at) for node in nodes]
+        stores = tuple(
+            Store(self.output(node.outputs[0]), at, element) for node, element in zip(nodes, elements, strict=True)
+        )
+        return Loops(self.group.domain, stores, tuple(self.buffers.items()))
 
     def assembly(self, root: Node) -> Kernel:
         out = self.output(root.outputs[0])
@@ -80,7 +82,7 @@ class _Puller:
     def element(self, value: Value, at: Position) -> Expr:
         """One element of any value that the group reads or computes."""
         node = value.node
-        if node not in self.group.members:
+        if node not in self.group.members and node is not self.group.root:
             return self._load(value, at)
         key = value, at
         if key not in self.done:
@@ -105,8 +107,8 @@ class _Puller:
         return self.names[value]
 
     def output(self, value: Value) -> str:
-        if self.in_place is not None:
-            name = self.input(self.in_place)
+        if value in self.in_place:
+            name = self.input(self.in_place[value])
             self.buffers[name] = Buffer(value.dtype, value.shape, written=True)
             self.values[int(name[1:])] = value
             return name
@@ -119,22 +121,17 @@ class _Puller:
         return name
 
 
-def updates_in_place(group: Group, old: Value, base: Callable[[Value], Value]) -> bool:
-    """Whether the root may overwrite `old`: each element of it is read only where the same element is written.
+def updates_in_place(group: Group, new: Value, old: Value, base: Callable[[Value], Value]) -> bool:
+    """Whether `new` may overwrite `old`: the kernel reads each element of it only where it stores the same element.
 
-    `base(value)`: the value whose buffer holds `value`; `old` itself where that is `old` in another shape.
+    `base` gives the value whose buffer holds another one, such as a reshape of `old`.
     """
-    if group.root.op.element is None or old.type != group.root.outputs[0].type:
+    if not group.is_loops or old.type != new.type:
         return False
-    work = build_kernel(group)
-    assert isinstance(work.work, Loops)
-    if any(base(v) is old and v is not old for v in work.values):
-        return False  # read at positions that cannot be compared
-    name = next((f"b{i}" for i, v in enumerate(work.values) if v is old), None)
-    if name is None:
-        return True
-    at = tuple(Const(0, int64) if i.extent == 1 else i for i in group.domain)
-    everything = walk(work.work.stores[0].value)
+    made = build_kernel(group)
+    assert isinstance(made.work, Loops)
+    names = {f"b{i}" for i, v in enumerate(made.values) if base(v) is old}
+    everything = walk(*(store.value for store in made.work.stores))
     summed = {e for r in everything if isinstance(r, Reduce) for e in walk(r.value)}
-    mine = [e for e in everything if isinstance(e, Load) and e.buffer == name]
-    return all(load.at == at and load not in summed for load in mine)
+    mine = [e for e in everything if isinstance(e, Load) and e.buffer in names]
+    return all(load.at == group.position and load not in summed for load in mine)

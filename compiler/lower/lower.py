@@ -19,7 +19,7 @@ from staticgraph.compiler.lower.program import (
     Ref,
     padded,
 )
-from staticgraph.compiler.passes.fuse import Fusion, Group, is_alias, is_host
+from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_host
 
 
 def lower(fusion: Fusion, fetches: int, updates: Mapping[int, int]) -> Program:
@@ -73,7 +73,7 @@ class _Lowering:
     def _ordered(self, groups: list[Group]) -> list[Group]:
         """Groups that nothing in the program reads go last: new values of variables, which may then overwrite."""
         read = {v for g in groups for v in self._reads(g)}
-        final = [g for g in groups if not any(self._base(v) in read for v in g.root.outputs)]
+        final = [g for g in groups if not any(self._base(v) in read for v in g.outputs)]
         return [g for g in groups if g not in set(final)] + final
 
     def _reads(self, group: Group) -> list[Value]:
@@ -92,7 +92,7 @@ class _Lowering:
         found: set[int] = set()
         if any(is_host(g.root) for g in self.groups):
             return frozenset()  # a host call may fail, and then all variables must be as they were
-        home = {g.root.outputs[0]: i for i, g in enumerate(self.groups) if len(g.root.outputs) == 1}
+        home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
         last_read: dict[Value, int] = {}
         for i, group in enumerate(self.groups):
             for value in self._reads(group):
@@ -103,7 +103,7 @@ class _Lowering:
             at = home.get(value)
             if at is None or value in claimed or last_read.get(old, -1) > at:
                 continue
-            if updates_in_place(self.groups[at], old, self._base):
+            if updates_in_place(self.groups[at], value, old, self._base):
                 claimed.add(value)
                 found.add(result)
         return frozenset(found)
@@ -112,7 +112,7 @@ class _Lowering:
         born: dict[Value, int] = {}
         last: dict[Value, int] = {}
         for i, group in enumerate(self.groups):
-            for value in group.root.outputs:
+            for value in group.outputs:
                 born[value] = last[value] = i
             for value in self._reads(group):
                 last[value] = i
@@ -158,17 +158,14 @@ class _Lowering:
                 tuple((self._place(v), v.type) for v in root.outputs),
                 root,
             )
-        overwritten = next(
-            (
-                self.function.params[self.updates[r]]
-                for r in in_place
-                if self.function.results[r] is root.outputs[0]
-            ),
-            None,
-        )
-        made = build_kernel(group, overwritten)
+        old = {
+            self.function.results[r]: self.function.params[self.updates[r]]
+            for r in in_place
+            if self.function.results[r] in group.outputs
+        }
+        made = build_kernel(group, old)
         args = tuple(self._place(v) for v in made.values)
-        outputs = set(root.outputs)
+        outputs = set(group.outputs)
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
         return Launch(made.work, args, tuple(group.nodes), reads, writes)

@@ -219,11 +219,7 @@ def _batch_norm_grad(
     dy = ops.cast(g[0], dtype=wide) if g[0] is not None else ops.zeros_like(x)
     d_scale, d_offset = over.total(dy * centered * inverse), over.total(dy)
     if not is_training:
-        to_mean = -over.vector(weight * inverse) * d_offset
-        to_variance = over.vector(weight * inverse**3) * over.total(dy * centered) * -0.5
-        to_mean = to_mean if g[1] is None else to_mean + g[1]
-        to_variance = to_variance if g[2] is None else to_variance + g[2]
-        return ops.cast(dy * weight * inverse, dtype=narrow), d_scale, d_offset, to_mean, to_variance
+        return ops.cast(dy * weight * inverse, dtype=narrow), d_scale, d_offset, None, None
     along = centered * inverse * inverse * over.mean(dy * centered)
     dx = weight * inverse * (dy - over.mean(dy) - along)
     if g[1] is not None:
@@ -234,7 +230,8 @@ def _batch_norm_grad(
 
 
 @composite(
-    tf="FusedBatchNormV3", type=_batch_norm_type, numpy=_numpy_batch_norm, grad=_batch_norm_grad,
+    tf="FusedBatchNormV3",
+    differentiable=(0, 1, 2), type=_batch_norm_type, numpy=_numpy_batch_norm, grad=_batch_norm_grad,
     vars={"scale": "U", "offset": "U", "mean": "U", "variance": "U"}, dtypes={"T": FLOATING, "U": FLOATING},
     samples=[
         Sample(real(2, 3, 4, 2), real(2), real(2), real(0), real(0)),

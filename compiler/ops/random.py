@@ -165,7 +165,8 @@ def _numpy_integer(
     unsigned = np.uint64 if wide else np.uint32
     bits = blocks.view(np.uint64) if wide else blocks
     span = unsigned(max(int(maxval) - int(minval), 1))
-    return (minval.astype(unsigned) + bits.reshape(-1)[:n] % span).astype(minval.dtype).reshape(shape)
+    low: Any = minval.astype(unsigned)
+    return (low + bits.reshape(-1)[:n] % span).astype(minval.dtype).reshape(shape)
 
 
 @drawn(

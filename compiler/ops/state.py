@@ -13,12 +13,12 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, REAL, bool_, int32, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import Effect, OpDef
+from staticgraph.compiler.graph.opdef import Effect, OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, merge, shape_text
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Expr, Index
+from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import If, Loop, LoopKind, Stmt, Store
-from staticgraph.compiler.ops.kinds import Out, View, movement, routine, structural
+from staticgraph.compiler.ops.kinds import Out, View, composite, routine, structural
 from staticgraph.compiler.ops.samples import Sample, indices, real
 
 _WRITES: dict[str, Any] = {"effect": Effect.WRITE, "differentiable": False}
@@ -30,7 +30,7 @@ def _assign_type(ref: TensorType, value: TensorType, validate_shape: bool) -> Te
     return TensorType(ref.dtype, merge(ref.shape, value.shape, "the variable and its new value:"))
 
 
-@movement(
+@composite(
     tf="Assign",
     type=_assign_type,
     numpy=lambda ref, value, validate_shape: value,
@@ -41,9 +41,9 @@ def _assign_type(ref: TensorType, value: TensorType, validate_shape: bool) -> Te
         Sample(real(2), real(3), validate_shape=False),
     ],
 )
-def assign(at: tuple[Expr, ...], ref: View, value: View, *, validate_shape: bool = True) -> Expr:
+def assign(ref: Any, value: Any, *, validate_shape: bool = True) -> Any:
     """`value`; it has the variable's shape unless `validate_shape` is False."""
-    return value[at]
+    return value
 
 
 _SAME = [Sample(real(2, 3), real(2, 3)), Sample(real(), real()), Sample(real(0, 2), real(0, 2))]
@@ -53,16 +53,16 @@ def _update_type(ref: TensorType, value: TensorType) -> TensorType:
     return TensorType(ref.dtype, merge(ref.shape, value.shape, "the variable and what changes it:"))
 
 
-@movement(tf="AssignAdd", type=_update_type, numpy=np.add, dtypes=NUMERIC, samples=_SAME, **_WRITES)
-def assign_add(at: tuple[Expr, ...], ref: View, value: View) -> Expr:
+@composite(tf="AssignAdd", type=_update_type, numpy=np.add, dtypes=NUMERIC, samples=_SAME, **_WRITES)
+def assign_add(ref: Any, value: Any) -> Any:
     """The variable plus `value`, which has its shape."""
-    return ref[at] + value[at]
+    return ops.add(ref, value)
 
 
-@movement(tf="AssignSub", type=_update_type, numpy=np.subtract, dtypes=NUMERIC, samples=_SAME, **_WRITES)
-def assign_sub(at: tuple[Expr, ...], ref: View, value: View) -> Expr:
+@composite(tf="AssignSub", type=_update_type, numpy=np.subtract, dtypes=NUMERIC, samples=_SAME, **_WRITES)
+def assign_sub(ref: Any, value: Any) -> Any:
     """The variable minus `value`, which has its shape."""
-    return ref[at] - value[at]
+    return ops.subtract(ref, value)
 
 
 # Updates of some rows

@@ -35,7 +35,10 @@ def _default_type(input: TensorType, shape: Any) -> TensorType:
     return TensorType(input.dtype, shape)
 
 
-@structural(tf="PlaceholderWithDefault", type=_default_type, numpy=lambda input, shape: input)
+@structural(
+    tf="PlaceholderWithDefault", type=_default_type, numpy=lambda input, shape: input,
+    grad=lambda g, y, input, shape: (g,),
+)  # fmt: skip
 def placeholder_with_default(input: Any, *, shape: Any) -> Any:
     """A value that may be fed, and is `input` otherwise."""
 
@@ -57,7 +60,10 @@ def initialized_value(input: Any, initial: Any) -> Any:
     """The value of a variable where the session has one at this turn, else `initial`."""
 
 
-@structural(type=lambda *variables: TensorType(STRING, (None,)), effect=Effect.READ, differentiable=False, vars={"variables": "*"})
+@structural(
+    type=lambda *variables: TensorType(STRING, (None,)), effect=Effect.READ, differentiable=False,
+    vars={"variables": "*"},
+)  # fmt: skip
 def report_uninitialized(*variables: Any) -> Any:
     """The names of those variables that have no value. The session knows."""
 

@@ -7,19 +7,20 @@ and its value a buffer.
     y = matmul(x, w);  h = relu(y + b);  s = reduce_sum(h * h, axis=1)
 
 becomes two groups: `h` with the matrix product and the bias in it, and `s` with the square in it. The decision is
-`may_merge`, and nothing else here decides anything.
+`may_merge`, and nothing else here decides anything. Afterwards `join` makes one kernel of groups that run over the same
+elements.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
-from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, free_indices
+from staticgraph.compiler.passes.group import Demand, Demands, Fusion, Group, is_alias, is_host
+from staticgraph.compiler.passes.join import join
 from staticgraph.compiler.passes.pull import (
-    Fresh,
     Position,
     Template,
     domain_of,
@@ -35,49 +36,14 @@ _COSTLY = frozenset(
 )
 
 
-@dataclass(eq=False, slots=True)
-class Group:
-    """Nodes that one kernel computes: `root` and the members merged into it."""
-
-    root: Node
-    members: set[Node] = field(default_factory=set)
-    domain: tuple[Index, ...] = ()
-    fresh: Fresh = field(default_factory=Fresh)
-    contraction: Node | None = None
-    reduces: bool = False
-
-    @property
-    def nodes(self) -> list[Node]:
-        """All nodes of the group, inputs before users."""
-        return sorted({self.root, *self.members}, key=lambda n: n.serial)
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """A position at which a group wants an element, and whether it must be a plain element of a buffer.
-
-    A position of None: the group wants the whole buffer.
-    """
-
-    at: Position | None
-    operand: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Fusion:
-    """A partition of a Function. `groups` are in an order in which they can run."""
-
-    function: Function
-    groups: tuple[Group, ...]
-
-    def group_of(self, value: Value) -> Group | None:
-        """The group whose kernel stores `value`; None for params and constants."""
-        return next((g for g in self.groups if value in g.root.outputs), None)
-
-
 def fuse(function: Function) -> Fusion:
     """The partition of `function` into kernels."""
-    demands: dict[Value, dict[Group, dict[Demand, None]]] = {}
+    return Fusion(function, tuple(join(*partition(function))))
+
+
+def partition(function: Function) -> tuple[list[Group], Demands]:
+    """Groups in an order in which they can run, each with one root, and what they read of each other."""
+    demands: Demands = {}
     results = set(function.results)
     groups: list[Group] = []
     for node in reversed(function.nodes):
@@ -92,18 +58,7 @@ def fuse(function: Function) -> Fusion:
         group = Group(node)
         groups.append(group)
         _start(group, demands)
-    return Fusion(function, tuple(reversed(groups)))
-
-
-def is_alias(node: Node) -> bool:
-    """Whether a node only gives a buffer another shape, so that as a root it needs no kernel."""
-    return node.op.name in ("reshape", "expand_dims", "squeeze")
-
-
-def is_host(node: Node) -> bool:
-    """Whether a node is computed by its NumPy meaning: it has no native form, or complex numbers in it."""
-    native = node.op.element or node.op.pieces or node.op.statements
-    return native is None or any(v.dtype.is_complex for v in (*node.inputs, *node.outputs))
+    return groups[::-1], demands
 
 
 def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]]) -> bool:
@@ -125,7 +80,7 @@ def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]]) -> bool:
             # The product becomes the inner part of its consumer's loops: once, at the consumer's own position.
             if len(wanted) > 1 or len(at) > 1 or group.contraction or group.reduces or group.root.op.pieces:
                 return False
-            if next(iter(at)).at != group.domain:
+            if next(iter(at)).at != group.position:
                 return False
         elif group.contraction is not None and not (node.op.kind is Kind.ELEMENTWISE or formula.is_copy):
             return False  # the epilogue of a product is arithmetic on whole tiles
@@ -171,7 +126,7 @@ def _is_cheap(node: Node, formula: Template) -> bool:
     return len(varying) <= 1 and _cost(formula) <= 1
 
 
-def _start(group: Group, demands: dict[Value, dict[Group, dict[Demand, None]]]) -> None:
+def _start(group: Group, demands: Demands) -> None:
     """Begin a kernel with its root: demand what the root reads."""
     node = group.root
     if is_alias(node) or is_host(node) or node.op.statements is not None:
@@ -179,7 +134,7 @@ def _start(group: Group, demands: dict[Value, dict[Group, dict[Demand, None]]]) 
             demands.setdefault(value, {}).setdefault(group, {})[Demand(None)] = None
     elif node.op.element is not None:
         group.domain = domain_of(node.outputs[0])
-        _merge(node, group, [Demand(group.domain)], demands)
+        _merge(node, group, [Demand(group.position)], demands)
         group.members.discard(node)
     else:
         for number, (piece, formula) in enumerate(pieces(node)):
@@ -188,7 +143,7 @@ def _start(group: Group, demands: dict[Value, dict[Group, dict[Demand, None]]]) 
 
 
 def _merge(
-    node: Node, group: Group, wanted: list[Demand], demands: dict[Value, dict[Group, dict[Demand, None]]]
+    node: Node, group: Group, wanted: list[Demand], demands: Demands
 ) -> None:
     formula = template(node)
     group.members.add(node)
@@ -207,7 +162,7 @@ def _demand(
     formula: Template,
     at: Position,
     operand: bool,
-    demands: dict[Value, dict[Group, dict[Demand, None]]],
+    demands: Demands,
 ) -> None:
     """Note which elements of its inputs the formula of `node` reads at the position `at`."""
 

@@ -20,10 +20,11 @@ def floating(x: Value, **_: Value) -> bool:
 
 
 def invertible(x: Value, c: Value) -> bool:
-    """Whether 1 / c is a number of full precision: the inverse of a tiny number overflows, that of a huge one underflows."""
-    size = abs(number(c) or 0.0)
-    info = np.finfo(c.dtype.numpy) if c.dtype.is_floating else None
-    return info is not None and size > 0 and info.tiny <= 1 / size <= info.max
+    """Whether 1 / c has all its digits: that of a tiny number overflows, that of a huge one underflows."""
+    if not floating(x):
+        return False
+    info, size = np.finfo(c.dtype.numpy), abs(number(c) or 0.0)
+    return size > 0 and float(info.tiny) <= 1 / size <= float(info.max)
 
 
 algebra = RuleSet(

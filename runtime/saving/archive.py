@@ -1,8 +1,8 @@
-"""Several members in one zip file: uncompressed, each beginning at a multiple of 64 bytes, every byte checked.
+"""Several members in one zip file: uncompressed, each aligned to 64 bytes, every byte checked.
 
-The headers of a zip file say everything twice and leave much open. Here they follow from names, sizes and checksums
-of the members alone, always in their 64-bit form, so a reader can build them again and compare: what is not exactly
-as it would have been written is refused. Other programs see a common zip file.
+The headers of a zip file say everything twice and leave much open. Here they follow from names, sizes and
+checksums of the members alone, always in their 64-bit form, so a reader can build them again and compare:
+what is not exactly as it would have been written is refused. Other programs see a common zip file.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from staticgraph.compiler.graph.errors import InvalidFileError
 
 ALIGNMENT = 64  # the widest vectors
 
-# A local header: signature, version 4.5, no flags, uncompressed, 1980-01-01 00:00, crc, sizes in the extra field, and
-# the lengths of name and extra field.
+# A local header: signature, version 4.5, no flags, uncompressed, 1980-01-01 00:00, crc, sizes in the extra
+# field, and the lengths of name and extra field.
 _LOCAL = struct.Struct("<IHHHHHIIIHH")
-# The entry of the central directory has before that who wrote it, and after it comment, disk, attributes, offset.
+# An entry of the directory: the same with who wrote it, and then comment, disk, attributes, offset.
 _ENTRY = struct.Struct("<IHHHHHHIIIHHHHHII")
 _SIZES = struct.Struct("<HHQQ")  # extra field 1: both sizes
 _PLACE = struct.Struct("<HHQQQ")  # the same with the offset
@@ -78,7 +78,7 @@ def unpack(data: memoryview) -> dict[str, memoryview]:
 
 
 def _skeleton(members: Sequence[_Member]) -> tuple[list[bytes], list[int], bytes]:
-    """Everything but the contents: the header before each member, where its contents begin, and the end of the file."""
+    """All but the contents: the header before each member, where its contents begin, the end of the file."""
     headers, starts, directory, position = [], [], b"", 0
     for m in members:
         fixed = _LOCAL.size + len(m.name) + _SIZES.size + _PADDING.size
@@ -87,7 +87,9 @@ def _skeleton(members: Sequence[_Member]) -> tuple[list[bytes], list[int], bytes
         extra = _SIZES.pack(1, 16, m.size, m.size) + _PADDING.pack(0xD935, 2 + len(zeros), ALIGNMENT) + zeros
         shared = (_VERSION, 0, 0, 0, _DATE, m.crc, _IN_EXTRA, _IN_EXTRA, len(m.name))
         headers.append(_LOCAL.pack(0x04034B50, *shared, len(extra)) + m.name + extra)
-        directory += _ENTRY.pack(0x02014B50, _UNIX | _VERSION, *shared, _PLACE.size, 0, 0, 0, _MODE, _IN_EXTRA)
+        directory += _ENTRY.pack(
+            0x02014B50, _UNIX | _VERSION, *shared, _PLACE.size, 0, 0, 0, _MODE, _IN_EXTRA
+        )
         directory += m.name + _PLACE.pack(1, 24, m.size, m.size, position)
         starts.append(start)
         position = start + m.size
@@ -99,7 +101,7 @@ def _skeleton(members: Sequence[_Member]) -> tuple[list[bytes], list[int], bytes
 
 
 def _directory(data: memoryview) -> list[_Member]:
-    """What the directory at the end says, as far as it makes sense at all; `unpack` compares every byte of it."""
+    """What the directory at the end says, as far as that makes sense; `unpack` compares every byte of it."""
     cut = InvalidFileError("it has been cut short, or changed at its end")
     if len(data) < _TAIL:
         raise cut

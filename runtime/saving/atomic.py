@@ -1,6 +1,7 @@
 """A file is replaced as a whole or not at all, whenever the process or the machine stops.
 
-The new contents go into a temporary file in the same folder, reach the disk, and take the file's name in one step.
+The new contents go into a temporary file in the same folder, reach the disk, and take the file's name in one
+step.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _CHUNK = 1 << 24  # systems differ in how much one write may take
 
 
 def write_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
-    """Replace the file at `path` by the bytes of `pieces`. SaveError, with everything as it was, where that fails."""
+    """Replace the file at `path` by the bytes of `pieces`. SaveError where that fails; all is as it was."""
     try:
         _replace(Path(os.path.realpath(path)), pieces)
     except OSError as error:
@@ -73,11 +74,17 @@ def _refusal(path: Path, error: OSError) -> SaveError:
         case errno.ENOTDIR:
             what, hint = "a part of the path is a file, not a folder", "choose a path through folders only"
         case errno.EACCES | errno.EPERM | errno.EROFS:
-            what, hint = f"this user may not write to {folder}", "choose a folder of your own, or change its permissions"
+            what, hint = (
+                f"this user may not write to {folder}",
+                "choose a folder of your own, or change its permissions",
+            )
         case errno.ENOSPC | errno.EDQUOT:
             what, hint = "the disk is full", "free some space and save again"
         case errno.ENAMETOOLONG:
             what, hint = "the name is too long", "choose a shorter one"
         case _:
-            what, hint = error.strerror or str(error), "what was there before is untouched; save to another place"
+            what, hint = (
+                error.strerror or str(error),
+                "what was there before is untouched; save to another place",
+            )
     return SaveError(layout(f"cannot save to {path}: {what}", user_frame(), hint=hint))

@@ -1,7 +1,8 @@
 """Attribute values as JSON, from a closed set of types, so that no op needs code of its own to be saved.
 
-null, true, 3, 0.5, "VALID" and lists stand for themselves; lists are tuples. What JSON has not is an object with one
-key: {"float": "nan"}, {"dtype": "float32"}, {"array": [dtype, shape, base64]}, {"weights": key} for large arrays.
+null, true, 3, 0.5, "VALID" and lists stand for themselves; lists are tuples. What JSON has not is an object
+with one key: {"float": "nan"}, {"dtype": "float32"}, {"array": [dtype, shape, base64]}, {"weights": key} for
+large arrays.
 """
 
 from __future__ import annotations
@@ -73,7 +74,12 @@ def _literal(type: TensorType, text: str, what: str) -> Literal:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         raise InvalidFileError(f"{what} is not base64") from None
-    if not type.is_static or len(data) > INLINE or len(data) != type.size * type.dtype.size or type.dtype is string:
+    if (
+        not type.is_static
+        or len(data) > INLINE
+        or len(data) != type.size * type.dtype.size
+        or type.dtype is string
+    ):
         raise InvalidFileError(f"{what} is an array whose size is not that of its type, {type}")
     if type.dtype is bool_ and max(data, default=0) > 1:
         raise InvalidFileError(f"{what} has values that are neither true nor false")
@@ -103,6 +109,10 @@ def _shape(value: Any, what: str) -> Shape | None:
     if value is None:
         return None
     sizes = items(value, f"the shape of {what}", int, type(None))
-    if len(sizes) > 32 or any(n is not None and n < 0 for n in sizes) or math.prod(n for n in sizes if n) >= 2**48:
+    if (
+        len(sizes) > 32
+        or any(n is not None and n < 0 for n in sizes)
+        or math.prod(n for n in sizes if n) >= 2**48
+    ):
         raise InvalidFileError(f"the shape of {what} is impossible: {sizes[:32]}")
     return tuple(sizes)

@@ -1,12 +1,11 @@
 """Checkpoints: the values of variables by name in one file, without a graph.
 
-A checkpoint with the prefix `model-100` is the file `model-100.index`, the name by which TensorFlow's users ask whether
-a checkpoint exists; `manifest.json` and `weights.safetensors` are its members.
+A checkpoint with the prefix `model-100` is the file `model-100.index`, the name by which TensorFlow's users
+ask whether a checkpoint exists; `manifest.json` and `weights.safetensors` are its members.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +15,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.runtime.saving import container, safetensors
+from staticgraph.runtime.saving.nearest import nearest
 from staticgraph.runtime.saving.safetensors import Stored
 from staticgraph.runtime.saving.values import collect, owned
 from staticgraph.runtime.session import Session
@@ -38,8 +38,8 @@ def write(prefix: str, variables: Mapping[str, Operation], session: Session) -> 
 def restore(prefix: str, variables: Mapping[str, Operation], session: Session, reshape: bool = False) -> None:
     """Set `variables` in `session`, all of them or none, from the values under their keys.
 
-    NotFoundError for a key that the checkpoint lacks, InvalidArgumentError for a value of another dtype or shape; with
-    `reshape`, the same number of elements is enough. InvalidFileError for a damaged file.
+    NotFoundError for a key that the checkpoint lacks, InvalidArgumentError for a value of another dtype or
+    shape; with `reshape`, the same number of elements is enough. InvalidFileError for a damaged file.
     """
 
     def take(_: dict[str, Any], members: dict[str, memoryview]) -> dict[str, Stored]:
@@ -56,19 +56,24 @@ def restore(prefix: str, variables: Mapping[str, Operation], session: Session, r
 def _fitting(prefix: str, key: str, op: Operation, found: dict[str, Stored], reshape: bool) -> Stored:
     """The value for a variable, in its shape."""
     if key not in found:
-        close = difflib.get_close_matches(key, found, n=1)
-        hint = f"it has {close[0]!r}: restore that with Saver({{{close[0]!r}: variable}})" if close else None
+        close = nearest(key, found)
+        listed = ", ".join([*found][:5]) + (", ..." if len(found) > 5 else "")
+        hint = (
+            f"it has {close!r}: Saver({{{close!r}: variable}}) restores that" if close else f"it has {listed}"
+        )
         raise NotFoundError(
-            layout(f"Key {key} not found in checkpoint {prefix}", user_frame(), [(op.name, op.where)], hint), op
+            layout(f"Key {key} not found in checkpoint {prefix}", user_frame(), [(op.name, op.where)], hint),
+            op,
         )
     dtype, array = found[key]
     type = op.outputs[0].type
     if reshape and type.is_static and type.size == array.size:
         array = array.reshape(type.static_shape)
     if dtype is not type.dtype or not compatible(array.shape, type.shape):
+        stored = TensorType(dtype, array.shape)
         raise InvalidArgumentError(
             layout(
-                f"variable {op.name} is {type}, and {key} in checkpoint {prefix} is {TensorType(dtype, array.shape)}",
+                f"variable {op.name} is {type}, and {key} in checkpoint {prefix} is {stored}",
                 user_frame(),
                 [(op.name, op.where)],
                 "the checkpoint is of another model; restore the rest with Saver(var_list)",

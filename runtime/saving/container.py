@@ -1,4 +1,4 @@
-"""An archive with a manifest: what kind of file it is, of which format, who wrote it, and a checksum per member."""
+"""An archive with a manifest: kind and format of the file, who wrote it, and a checksum per member."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def read(
         return make(manifest, contents)
     except InvalidFileError as error:
         hint = "copy it again from where it came, or save it again"
-        raise InvalidFileError(layout(f"{path} is not a usable {kind} file: {error}", user_frame(), hint=hint)) from None
+        raise InvalidFileError(
+            layout(f"{path} is not a usable {kind} file: {error}", user_frame(), hint=hint)
+        ) from None
 
 
 def _mapped(path: Path) -> memoryview:
@@ -67,7 +69,9 @@ def _mapped(path: Path) -> memoryview:
         with open(path, "rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except FileNotFoundError:
-        raise NotFoundError(layout(f"there is no file {path}", user_frame(), hint=_neighbours(path))) from None
+        raise NotFoundError(
+            layout(f"there is no file {path}", user_frame(), hint=_neighbours(path))
+        ) from None
     except OSError as error:
         raise InvalidFileError(f"it cannot be read: {error.strerror or error}") from None
 
@@ -90,7 +94,9 @@ def _checked(
         raise InvalidFileError(f"it is of kind {manifest.get('kind')!r}")
     if manifest.get("format") != FORMAT:
         found, by = manifest.get("format"), manifest.get("producer")
-        raise InvalidFileError(f"its format is {found!r}, written by {by!r}, and this version reads format {FORMAT}")
+        raise InvalidFileError(
+            f"its format is {found!r}, written by {by!r}, and this version reads format {FORMAT}"
+        )
     head: Kinds = {"format": (int,), "kind": (str,), "producer": (str,), "members": (dict,)}
     manifest = fields(manifest, "its manifest", {**head, **body})
     if list(manifest["members"]) != list(members) or list(contents) != list(members):

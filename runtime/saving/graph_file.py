@@ -1,10 +1,11 @@
-"""A saved graph: the operations that outputs and step need, the values of their variables, the counters of random ops.
+"""A saved graph: the operations that outputs and step need, values of variables, counters of random ops.
 
     manifest.json         signature, counters, checksums
     graph.json            operations and variables            (graph_json)
     weights.safetensors   values of variables by name, and large constants as `operation:attribute`
 
-Sizes that were unknown when the graph was built are unknown in the file: a loaded graph is compiled for what it is fed.
+Sizes that were unknown when the graph was built are unknown in the file: a loaded graph is compiled for what
+it is fed.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def _default_session(graph: Graph, variables: list[Operation]) -> Session | None
     if variables:
         names = ", ".join(op.name for op in variables[:3]) + (", ..." if len(variables) > 3 else "")
         hint = "pass session=, or save inside `with sg.Session():`"
-        raise SaveError(layout(f"the values of {names} are in a session, and none is open", user_frame(), hint=hint))
+        raise SaveError(
+            layout(f"the values of {names} are in a session, and none is open", user_frame(), hint=hint)
+        )
     return None
 
 
@@ -76,7 +79,11 @@ def _continues(op: Operation) -> bool:
 
 def _variable_record(op: Operation) -> dict[str, Any]:
     variable = op.graph.variables.get(op.name)
-    keys = [k for k in op.graph.get_all_collection_keys() if any(v is variable for v in op.graph.get_collection(k))]
+    keys = [
+        k
+        for k in op.graph.get_all_collection_keys()
+        if any(v is variable for v in op.graph.get_collection(k))
+    ]
     return {
         "name": op.name,
         "trainable": bool(getattr(variable, "trainable", False)),
@@ -127,7 +134,9 @@ def _restore_variables(
         dtype, array = weights[op.name]
         if dtype is not op.outputs[0].dtype or not compatible(array.shape, op.outputs[0].type.shape):
             found = TensorType(dtype, array.shape)
-            raise InvalidFileError(f"the value of {op.name!r} is {found}, and the variable {op.outputs[0].type}")
+            raise InvalidFileError(
+                f"the value of {op.name!r} is {found}, and the variable {op.outputs[0].type}"
+            )
         store.commit(op, owned(weights[op.name]))
 
 
@@ -150,13 +159,21 @@ def _restored_signature(graph: Graph, record: Any) -> Signature:
     def ports(kind: str) -> dict[str, Tensor]:
         found = {}
         for name, port in record[kind].items():
-            port = fields(port, f"{name!r} of its {kind}", {"tensor": (str,), "dtype": (str,), "shape": (list, type(None))})
+            port = fields(
+                port,
+                f"{name!r} of its {kind}",
+                {"tensor": (str,), "dtype": (str,), "shape": (list, type(None))},
+            )
             found[name] = tensor = graph_json.tensor(graph, port["tensor"])
             if tensor.type != type_of([port["dtype"], port["shape"]], f"{name!r} of its {kind}"):
                 raise InvalidFileError(f"{name!r} of its {kind} is of another type than {tensor.name}")
         return found
 
-    if record["structure"] not in STRUCTURES or (record["structure"] == "one" and len(record["outputs"]) != 1):
-        raise InvalidFileError(f"{record['structure']!r} is not how its {len(record['outputs'])} outputs can be returned")
+    if record["structure"] not in STRUCTURES or (
+        record["structure"] == "one" and len(record["outputs"]) != 1
+    ):
+        raise InvalidFileError(
+            f"{record['structure']!r} is not how its {len(record['outputs'])} outputs can be returned"
+        )
     step = None if record["step"] is None else graph_json.operation(graph, record["step"])
     return Signature(graph, ports("inputs"), ports("outputs"), record["structure"], step)

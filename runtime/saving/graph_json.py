@@ -2,8 +2,9 @@
 
     {"name":"mul","op":"multiply","inputs":["x:0","mul/y:0"],"outputs":[["float32",[null]]],"where":["net.py",3,"main"]}
 
-Operations come in the order of construction and name only earlier ones, so a file cannot hold a cycle. Reading looks
-ops up by name in the registry, decodes attributes from a closed set of types, and asks the type rules again.
+Operations come in the order of construction and name only earlier ones, so a file cannot hold a cycle.
+Reading looks ops up by name in the registry, decodes attributes from a closed set of types, and asks the type
+rules again.
 """
 
 from __future__ import annotations
@@ -25,12 +26,19 @@ from staticgraph.runtime.saving.strict_json import check, dump, fields, items, p
 
 _REQUIRED = {"name": (str,), "op": (str,), "outputs": (list,)}
 _OPTIONAL = {
-    "inputs": (list,), "operands": (dict,), "attrs": (dict,), "after": (list,), "device": (str,), "where": (list,),
-}  # fmt: skip
+    "inputs": (list,),
+    "operands": (dict,),
+    "attrs": (dict,),
+    "after": (list,),
+    "device": (str,),
+    "where": (list,),
+}
 _INTERNAL = {"parameter", "watch", "override"}  # made by the compiler only
 
 
-def write(operations: Iterable[Operation], variables: Iterable[dict[str, Any]]) -> tuple[bytes, dict[str, Literal]]:
+def write(
+    operations: Iterable[Operation], variables: Iterable[dict[str, Any]]
+) -> tuple[bytes, dict[str, Literal]]:
     """The text of a graph, and the arrays that are too large for it, by key.
 
     SaveError for an operation that cannot be told in JSON.

@@ -1,10 +1,9 @@
-"""What a saved graph is after loading: a function of its inputs, with variables that can be looked at and set."""
+"""What a saved graph is after loading: a function of its inputs, with variables to look at and to set."""
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.saving import graph_file
+from staticgraph.runtime.saving.nearest import nearest
 from staticgraph.runtime.saving.signature import Signature
 from staticgraph.runtime.session import Session
 
@@ -23,8 +23,8 @@ from staticgraph.runtime.session import Session
 class LoadedGraph:
     """A graph from a file, in a session of its own.
 
-    A call computes the outputs: `net(x=batch)`, or `net({"x": batch})` for names that are no Python names. It returns
-    what was given as `outputs` when the graph was saved: a dict of arrays, a list, or one array.
+    A call computes the outputs: `net(x=batch)`, or `net({"x": batch})` for names that are no Python names. It
+    returns what was given as `outputs` when the graph was saved: a dict of arrays, a list, or one array.
     """
 
     def __init__(self, path: str | os.PathLike[str], signature: Signature, session: Session) -> None:
@@ -71,7 +71,9 @@ class LoadedGraph:
         step = self._signature.step
         if step is None:
             hint = "save it with one: sg.save(path, outputs, step=train_op)"
-            raise InvalidArgumentError(layout(f"{self.path.name} has no training step", user_frame(), hint=hint))
+            raise InvalidArgumentError(
+                layout(f"{self.path.name} has no training step", user_frame(), hint=hint)
+            )
         fed = self._feeds({**(values or {}), **inputs}, self._step_needs)
         return self.session.run([self._fetches, step], fed)[0]
 
@@ -84,8 +86,12 @@ class LoadedGraph:
         takes = ", ".join(f"{n}: {t.type}" for n, t in known.items()) or "no inputs"
         for name in values:
             if name not in known:
-                hint = _nearest(name, known)
-                raise FeedError(layout(f"{self.path.name} has no input {name!r}; it takes {takes}", user_frame(), hint=hint))
+                hint = _did_you_mean(name, known)
+                raise FeedError(
+                    layout(
+                        f"{self.path.name} has no input {name!r}; it takes {takes}", user_frame(), hint=hint
+                    )
+                )
         for name in required:
             if name not in values:
                 tensor = known[name]
@@ -113,7 +119,7 @@ class LoadedGraph:
 
 
 class Variables(MutableMapping[str, np.ndarray]):
-    """The values of a session's variables by name. Setting one checks dtype and shape; none can be removed."""
+    """The values of a session's variables by name. Setting checks dtype and shape; none can be removed."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -125,9 +131,13 @@ class Variables(MutableMapping[str, np.ndarray]):
     def __setitem__(self, name: str, value: Any) -> None:
         op = self._op(name)
         type, array = op.outputs[0].type, np.asarray(value)
-        if not np.can_cast(array.dtype, type.dtype.numpy, "same_kind") or not compatible(array.shape, type.shape):
+        if not np.can_cast(array.dtype, type.dtype.numpy, "same_kind") or not compatible(
+            array.shape, type.shape
+        ):
             found = f"{array.dtype}{list(array.shape)}"
-            raise InvalidArgumentError(layout(f"variable {name} is {type}, and the new value {found}", user_frame()), op)
+            raise InvalidArgumentError(
+                layout(f"variable {name} is {type}, and the new value {found}", user_frame()), op
+            )
         with self._session.held() as store:
             store.write(op, array)
 
@@ -148,7 +158,9 @@ class Variables(MutableMapping[str, np.ndarray]):
     def _op(self, name: str) -> Operation:
         known = self._session.graph.variables
         if name not in known:
-            raise NotFoundError(layout(f"there is no variable {name!r}", user_frame(), hint=_nearest(name, known)))
+            raise NotFoundError(
+                layout(f"there is no variable {name!r}", user_frame(), hint=_did_you_mean(name, known))
+            )
         return known[name].op  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
@@ -161,6 +173,6 @@ def load(path: str | os.PathLike[str]) -> LoadedGraph:
     return LoadedGraph(path, *graph_file.read(path))
 
 
-def _nearest(name: str, known: Any) -> str | None:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else None
+def _did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    close = nearest(name, known)
+    return f"did you mean {close!r}?" if close else None

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 
 class RestoredVariable(Operators):
-    """Stands in the collections of a loaded graph where the `Variable` stood. It has no initializer, it has a value."""
+    """Stands in a loaded graph where the `Variable` stood. It has no initializer, it has a value."""
 
     def __init__(self, op: Operation, trainable: bool, read: Tensor | None) -> None:
         self.op = op

@@ -1,7 +1,7 @@
 """Arrays by name in one member: the safetensors format, which many libraries read.
 
-Eight bytes with the length of a JSON header, the header, then the arrays without gaps. Complex numbers are stored as
-pairs of real ones, with a note in the header, because the format has none of the larger kind.
+Eight bytes with the length of a JSON header, the header, then the arrays without gaps. Complex numbers are
+stored as pairs of real ones, with a note in the header, because the format has none of the larger kind.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MAX_RANK = 32
 
 
 def write(tensors: Mapping[str, Stored]) -> list[Any]:
-    """The pieces of the file: its header, then the arrays. Those whose size is a multiple of 64 bytes are aligned."""
+    """The pieces of the file: its header, then the arrays, aligned where sizes are multiples of 64 bytes."""
     order = sorted(tensors, key=lambda n: (tensors[n][1].nbytes % ALIGNMENT != 0, -tensors[n][0].size, n))
     header: dict[str, Any] = {}
     complex_names = {n: tensors[n][0].name for n in order if tensors[n][0] in _PARTS}
@@ -74,7 +74,9 @@ def read(data: memoryview, what: str) -> dict[str, Stored]:
         array = np.frombuffer(body[position:end], storage_dtype(stored)).reshape(shape)
         if stored is bool_ and array.view(np.uint8).max(initial=0) > 1:
             raise InvalidFileError(f"{label} has values that are neither true nor false")
-        out[name] = _as_complex(array, complex_names.pop(name), label) if name in complex_names else (stored, array)
+        out[name] = (
+            _as_complex(array, complex_names.pop(name), label) if name in complex_names else (stored, array)
+        )
         position = end
     if position != len(body) or complex_names:
         raise InvalidFileError(f"{what} holds more than its header tells")
@@ -87,10 +89,14 @@ def _entry(entry: Any, label: str, position: int) -> tuple[DType, tuple[int, ...
     dtype = _DTYPES.get(entry["dtype"])
     shape = tuple(items(entry["shape"], f"the shape of {label}", int))
     if dtype is None or len(shape) > _MAX_RANK or min(shape, default=0) < 0:
-        raise InvalidFileError(f"{label} has an impossible type: {entry['dtype']} of shape {list(shape)[:_MAX_RANK]}")
+        raise InvalidFileError(
+            f"{label} has an impossible type: {entry['dtype']} of shape {list(shape)[:_MAX_RANK]}"
+        )
     end = position + math.prod(shape) * dtype.size
     if entry["data_offsets"] != [position, end] or math.prod(n for n in shape if n) >= 2**48:
-        raise InvalidFileError(f"{label} does not follow the array before it, or its size is not that of its shape")
+        raise InvalidFileError(
+            f"{label} does not follow the array before it, or its size is not that of its shape"
+        )
     return dtype, shape, end
 
 

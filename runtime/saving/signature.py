@@ -54,7 +54,7 @@ class Signature:
 
 
 def needed(roots: Iterable[Operation], cut: Iterable[Tensor] = ()) -> list[Operation]:
-    """The operations that `roots` need, in order of construction; those above the tensors `cut` are left out."""
+    """The operations that `roots` need, in order of construction, without those above the tensors `cut`."""
     given = {t for t in cut if t.op.definition.name != "placeholder"}
     seen: set[Operation] = set()
     stack = list(roots)
@@ -68,14 +68,16 @@ def needed(roots: Iterable[Operation], cut: Iterable[Tensor] = ()) -> list[Opera
 
 
 def signature_of(outputs: Any, inputs: Any = None, session: Any = None, step: Any = None) -> Signature:
-    """The signature that a user asks for; see `staticgraph.saving.save`. SaveError where it is not possible."""
+    """The signature that a user asks for, as for `staticgraph.saving.save`. SaveError where impossible."""
     graph = _graph(outputs, session)
     structure, named = _named(graph, outputs)
     target = None if step is None else _element(graph, step, "step")
     target = target.op if isinstance(target, Tensor) else target
     roots = [*(t.op for t in named.values()), *([] if target is None else [target])]
     if inputs is None:
-        fed = [op for op in needed(roots) if op.definition.name in ("placeholder", "placeholder_with_default")]
+        fed = [
+            op for op in needed(roots) if op.definition.name in ("placeholder", "placeholder_with_default")
+        ]
         taken = {op.name: op.outputs[0] for op in fed}
     else:
         _, taken = _named(graph, inputs, "input")
@@ -87,7 +89,9 @@ def _graph(outputs: Any, session: Any) -> Graph:
     if session is not None:
         found = session.graph
     else:
-        listed = outputs.values() if isinstance(outputs, Mapping) else outputs if _is_list(outputs) else [outputs]
+        listed = (
+            outputs.values() if isinstance(outputs, Mapping) else outputs if _is_list(outputs) else [outputs]
+        )
         found = next((t.graph for t in listed if hasattr(t, "graph")), get_default_graph())
     return found  # type: ignore[no-any-return]
 
@@ -106,7 +110,11 @@ def _named(graph: Graph, given: Any, kind: str = "output") -> tuple[str, dict[st
         named = {t.name if t.value_index else t.op.name: t for t in listed}
         structure = "list" if _is_list(given) else "one"
         if len(named) < len(listed):
-            raise SaveError(layout(f"one {kind} is given twice", user_frame(), hint=f"name them: {kind}s={{name: tensor}}"))
+            raise SaveError(
+                layout(
+                    f"one {kind} is given twice", user_frame(), hint=f"name them: {kind}s={{name: tensor}}"
+                )
+            )
     if not named and kind == "output":
         raise SaveError(layout("a saved graph needs an output", user_frame(), hint='outputs={"loss": loss}'))
     return structure, named
@@ -114,7 +122,9 @@ def _named(graph: Graph, given: Any, kind: str = "output") -> tuple[str, dict[st
 
 def _name(name: Any, kind: str) -> str:
     if not isinstance(name, str) or not name.isprintable() or not name:
-        raise SaveError(layout(f"{name!r} is not a name for an {kind}: names are strings of letters", user_frame()))
+        raise SaveError(
+            layout(f"{name!r} is not a name for an {kind}: names are strings of letters", user_frame())
+        )
     return name
 
 
@@ -144,7 +154,7 @@ def _check_given(roots: list[Operation], inputs: dict[str, Tensor]) -> None:
                     f"the outputs need the placeholder {op.name}, which is not among the inputs",
                     user_frame(),
                     [(op.name, op.where)],
-                    "add it to inputs=, or leave inputs= out: then it is all placeholders that the outputs need",
+                    "add it to inputs=, or leave inputs= out for all placeholders that are needed",
                 ),
                 op,
             )

@@ -1,4 +1,4 @@
-"""JSON of which nothing is taken for granted: no key twice, no key unknown, each value of the kind it should have."""
+"""JSON of which nothing is taken for granted: no key twice or unknown, each value of the right kind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parse(data: Any, what: str) -> Any:
 
 
 def fields(value: Any, what: str, required: Kinds, optional: Kinds | None = None) -> dict[str, Any]:
-    """`value`, which must be an object with these fields; optional fields that it lacks are None in the result."""
+    """`value`, an object with exactly these fields; optional ones that it lacks are None in the result."""
     optional = optional or {}
     check(value, what, dict)
     for key in (*value, *required):

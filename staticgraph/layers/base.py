@@ -10,10 +10,11 @@ from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import ShapeError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorShape
-from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import GraphKeys, get_collection_ref, name_scope
 from staticgraph.inputs import convert_to_tensor
-from staticgraph.variable_scope import AUTO_REUSE, VariableScope, get_variable, variable_scope
+from staticgraph.variable_scope import VariableScope, get_variable, variable_scope
+from staticgraph.variable_store import AUTO_REUSE
 from staticgraph.variables import Variable
 
 
@@ -126,9 +127,9 @@ class Layer:
     def add_update(self, updates: Any) -> None:
         """Add operations, such as those of moving averages, that `minimize` runs with each training step."""
         for update in updates if isinstance(updates, list | tuple) else [updates]:
-            update = getattr(update, "op", update)
-            self.updates.append(update)
-            update.graph.add_to_collection(GraphKeys.UPDATE_OPS, update)
+            operation = update if isinstance(update, Operation) else update.op
+            self.updates.append(operation)
+            operation.graph.add_to_collection(GraphKeys.UPDATE_OPS, operation)
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         inputs = (

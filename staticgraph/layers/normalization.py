@@ -77,7 +77,7 @@ class BatchNormalization(Layer):
         training = training if isinstance(training, Tensor) else bool(training)
         return self._fused(inputs, training) if self.fused else self._composed(inputs, training)
 
-    def _fused(self, inputs: Tensor, training: Any) -> Tensor:
+    def _fused(self, inputs: Tensor, training: Any) -> Any:
         size = self.moving_mean.shape.as_list()
         gamma: Any = self.gamma if self.gamma is not None else constant(1.0, self.dtype, size)
         beta: Any = self.beta if self.beta is not None else constant(0.0, self.dtype, size)
@@ -85,19 +85,17 @@ class BatchNormalization(Layer):
             "epsilon": self.epsilon,
             "data_format": "NHWC" if self.axis == 3 else "NCHW",
         }
-        outputs = None
+        known = trained = mean = variance = None
         if training is not True:
-            outputs, _, _ = nn.fused_batch_norm(
-                inputs, gamma, beta, self.moving_mean, self.moving_variance, is_training=False, **options
-            )
+            moving = self.moving_mean, self.moving_variance
+            known, _, _ = nn.fused_batch_norm(inputs, gamma, beta, *moving, is_training=False, **options)
+        if training is not False:
+            trained, mean, variance = nn.fused_batch_norm(inputs, gamma, beta, is_training=True, **options)
+        momentum = constant(self.momentum)  # made in any case, as in TF1: seeds of later operations count it
         if training is False:
-            constant(
-                self.momentum
-            )  # TF1 leaves this constant in the graph, and seeds of later operations count it
-            return outputs
-        trained, mean, variance = nn.fused_batch_norm(inputs, gamma, beta, is_training=True, **options)
-        self._follow(mean, variance, constant(self.momentum), training)
-        return trained if outputs is None else ops.select(training, trained, outputs)
+            return known
+        self._follow(mean, variance, momentum, training)
+        return trained if training is True else ops.select(training, trained, known)
 
     def _composed(self, inputs: Tensor, training: Any) -> Tensor:
         mean: Any = self.moving_mean
@@ -112,8 +110,10 @@ class BatchNormalization(Layer):
                 mean = ops.select(training, batch_mean, mean)
                 variance = ops.select(training, batch_variance, variance)
         last = self.axis == len(inputs.shape) - 1
-        spread = [self._along_axis(v, inputs, last) for v in (mean, variance, self.beta, self.gamma)]
-        return nn.batch_normalization(inputs, *spread, self.epsilon)
+        mean, variance, beta, gamma = (
+            self._along_axis(v, inputs, last) for v in (mean, variance, self.beta, self.gamma)
+        )
+        return nn.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
 
     def _along_axis(self, value: Any, inputs: Tensor, last: bool) -> Any:
         """A vector in the shape that broadcasts along the normalised axis."""
@@ -122,7 +122,7 @@ class BatchNormalization(Layer):
         sizes = [-1 if d == self.axis else 1 for d in range(len(inputs.shape))]
         return ops.reshape(value, shape=sizes)
 
-    def _follow(self, mean: Tensor, variance: Tensor, momentum: Any, training: Any) -> None:
+    def _follow(self, mean: Any, variance: Any, momentum: Any, training: Any) -> None:
         """Make the updates of the moving statistics."""
         for moving, batch in ((self.moving_mean, mean), (self.moving_variance, variance)):
             if isinstance(training, Tensor):

@@ -47,7 +47,7 @@ class _Pooling(Layer):
         last = self.data_format == "channels_last"
         ksize = (1, *pool_size, 1) if last else (1, 1, *pool_size)
         steps = (1, *strides, 1) if last else (1, 1, *strides)
-        function = over_space[len(pool_size), self.kind]
+        function: Any = over_space[len(pool_size), self.kind]
         return function(inputs, ksize, steps, self.padding, data_format_of(self.data_format, len(pool_size)))
 
 
@@ -87,26 +87,83 @@ class AveragePooling3D(_Pooling):
     rank, kind = 3, "avg"
 
 
-def _function(layer: type[_Pooling], doc: str) -> Any:
-    def pooling(
-        inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
-        name: str | None = None,
-    ) -> Tensor:  # fmt: skip
-        return layer(pool_size, strides, padding, data_format, name)(inputs)
+def max_pooling1d(
+    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The largest element of each window of `inputs`, of shape [batch, length, channels].
 
-    pooling.__doc__ = doc
-    return pooling
-
-
-_DOC = """{what} of each window of `pool_size` (one number or one per axis), every `strides` elements.
-
-    `padding`: "valid", windows inside the input only, or "same", as many as there are strides in it. `inputs` has
-    shape [batch, {space}, channels], or [batch, channels, {space}] with `data_format="channels_first"`.
+    >>> import staticgraph as sg
+    >>> sg.layers.max_pooling1d(sg.placeholder(sg.float32, [None, 8, 3]), 2, 2).shape.as_list()
+    [None, 4, 3]
     """
+    return MaxPooling1D(pool_size, strides, padding, data_format, name)(inputs)
 
-max_pooling1d = _function(MaxPooling1D, _DOC.format(what="The largest element", space="length"))
-max_pooling2d = _function(MaxPooling2D, _DOC.format(what="The largest element", space="height, width"))
-max_pooling3d = _function(MaxPooling3D, _DOC.format(what="The largest element", space="depth, height, width"))
-average_pooling1d = _function(AveragePooling1D, _DOC.format(what="The mean", space="length"))
-average_pooling2d = _function(AveragePooling2D, _DOC.format(what="The mean", space="height, width"))
-average_pooling3d = _function(AveragePooling3D, _DOC.format(what="The mean", space="depth, height, width"))
+
+def max_pooling2d(
+    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The largest element of each window of `inputs`, of shape [batch, height, width, channels].
+
+    `padding`: "valid", windows inside the input only, or "same", one window per stride.
+
+    >>> import staticgraph as sg
+    >>> sg.layers.max_pooling2d(sg.placeholder(sg.float32, [None, 8, 8, 3]), 2, 2).shape.as_list()
+    [None, 4, 4, 3]
+    """
+    return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
+
+
+def max_pooling3d(
+    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The largest element of each window of `inputs`, of shape [batch, depth, height, width, channels].
+
+    >>> import staticgraph as sg
+    >>> sg.layers.max_pooling3d(sg.placeholder(sg.float32, [None, 4, 8, 8, 3]), 2, 2).shape.as_list()
+    [None, 2, 4, 4, 3]
+    """
+    return MaxPooling3D(pool_size, strides, padding, data_format, name)(inputs)
+
+
+def average_pooling1d(
+    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of `inputs`, of shape [batch, length, channels].
+
+    >>> import staticgraph as sg
+    >>> sg.layers.average_pooling1d(sg.placeholder(sg.float32, [None, 8, 3]), 2, 2).shape.as_list()
+    [None, 4, 3]
+    """
+    return AveragePooling1D(pool_size, strides, padding, data_format, name)(inputs)
+
+
+def average_pooling2d(
+    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of `inputs`, of shape [batch, height, width, channels].
+
+    `padding`: "valid", windows inside the input only, or "same", one window per stride.
+
+    >>> import staticgraph as sg
+    >>> sg.layers.average_pooling2d(sg.placeholder(sg.float32, [None, 8, 8, 3]), 2, 2).shape.as_list()
+    [None, 4, 4, 3]
+    """
+    return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
+
+
+def average_pooling3d(
+    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of `inputs`, of shape [batch, depth, height, width, channels].
+
+    >>> import staticgraph as sg
+    >>> sg.layers.average_pooling3d(sg.placeholder(sg.float32, [None, 4, 8, 8, 3]), 2, 2).shape.as_list()
+    [None, 2, 4, 4, 3]
+    """
+    return AveragePooling3D(pool_size, strides, padding, data_format, name)(inputs)

@@ -2,7 +2,17 @@
 
 from staticgraph.train.adadelta import AdadeltaOptimizer
 from staticgraph.train.adagrad import AdagradOptimizer
+from staticgraph.train.adagrad_da import AdagradDAOptimizer
 from staticgraph.train.adam import AdamOptimizer
+from staticgraph.train.checkpoint_state import (
+    CheckpointState,
+    checkpoint_exists,
+    get_checkpoint_mtimes,
+    get_checkpoint_state,
+    latest_checkpoint,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
 from staticgraph.train.ftrl import FtrlOptimizer
 from staticgraph.train.global_step import (
     assert_global_step,
@@ -15,7 +25,9 @@ from staticgraph.train.gradient_descent import GradientDescentOptimizer
 from staticgraph.train.momentum import MomentumOptimizer
 from staticgraph.train.moving_averages import ExponentialMovingAverage
 from staticgraph.train.optimizer import Optimizer
+from staticgraph.train.proximal import ProximalAdagradOptimizer, ProximalGradientDescentOptimizer
 from staticgraph.train.rmsprop import RMSPropOptimizer
+from staticgraph.train.saver import Saver
 from staticgraph.train.schedules import (
     cosine_decay,
     cosine_decay_restarts,
@@ -31,27 +43,38 @@ from staticgraph.train.schedules import (
 
 __all__ = [
     "AdadeltaOptimizer",
+    "AdagradDAOptimizer",
     "AdagradOptimizer",
     "AdamOptimizer",
+    "CheckpointState",
     "ExponentialMovingAverage",
     "FtrlOptimizer",
     "GradientDescentOptimizer",
     "MomentumOptimizer",
     "Optimizer",
+    "ProximalAdagradOptimizer",
+    "ProximalGradientDescentOptimizer",
     "RMSPropOptimizer",
+    "Saver",
     "assert_global_step",
+    "checkpoint_exists",
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
     "exponential_decay",
+    "get_checkpoint_mtimes",
+    "get_checkpoint_state",
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
     "inverse_time_decay",
+    "latest_checkpoint",
     "linear_cosine_decay",
     "natural_exp_decay",
     "noisy_linear_cosine_decay",
     "piecewise_constant",
     "piecewise_constant_decay",
     "polynomial_decay",
+    "remove_checkpoint",
+    "update_checkpoint_state",
 ]

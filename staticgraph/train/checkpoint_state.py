@@ -37,8 +37,7 @@ _log = logging.getLogger("staticgraph")
 
 @dataclass
 class CheckpointState:
-    """What the file `checkpoint` says: prefixes of checkpoints, and when they were written, in seconds since
-    1970."""
+    """What the file `checkpoint` says: prefixes of checkpoints, and times of writing (seconds since 1970)."""
 
     model_checkpoint_path: str = ""
     all_model_checkpoint_paths: list[str] = field(default_factory=list)

@@ -47,8 +47,8 @@ class ExponentialMovingAverage:
     """Keeps averages `average * decay + value * (1 - decay)` of variables, each in a variable of its own.
 
     `num_updates`, for instance the global step, makes the decay small at first: `min(decay, (1 + num_updates)
-    / (10 + num_updates))`. Averages of variables begin at their initial values, those of tensors at zero,
-    with the bias of that taken out (for variables too with `zero_debias`).
+    / (10 + num_updates))`. Averages of variables begin at their initial values, those of tensors at zero;
+    `zero_debias` takes the bias of that out.
 
     >>> import staticgraph as sg
     >>> w = sg.Variable([1.0, 2.0], name="w")
@@ -81,19 +81,21 @@ class ExponentialMovingAverage:
         TypeError for an element that is not floating, ValueError for one that has an average already.
         """
         listed = list(trainable_variables() if var_list is None else var_list)
-        debiased = {var for var in listed if self._zero_debias or not isinstance(var, Variable)}
+        tensors = {var for var in listed if not isinstance(var, Variable)}
         for var in listed:
             if var.dtype not in FLOATING:
                 raise TypeError(f"the average of {var.name} would need a floating type, it is {var.dtype}")
             if var in self._averages:
                 raise ValueError(f"a moving average of {var.name} exists already")
-            self._averages[var] = self._shadow(var, zero=var in debiased)
+            self._averages[var] = self._shadow(var, zero=var in tensors)
             if isinstance(var, Variable):
                 add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)
         with name_scope(self._name) as scope:
             decay = self._present_decay()
             updates = [
-                assign_moving_average(self._averages[var], var, decay, zero_debias=var in debiased)
+                assign_moving_average(
+                    self._averages[var], var, decay, zero_debias=self._zero_debias and var in tensors
+                )
                 for var in listed
             ]
             return group(updates, name=scope)

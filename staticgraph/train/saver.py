@@ -155,8 +155,7 @@ class Saver:
         return prefix
 
     def _write_state(self, folder: str, prefix: str, latest_filename: str) -> None:
-        """Name the new checkpoint before an old one is removed: whenever we are stopped, the latest
-        exists."""
+        """Name the new checkpoint before an old one is removed: whenever we stop, the latest exists."""
         dropped = []
         if self._max_to_keep:
             self._kept = [(p, t) for p, t in self._kept if p != prefix] + [(prefix, time.time())]

@@ -166,7 +166,7 @@ def cosine_decay_restarts(
         )
         elapsed = step / first
         same = ops.equal(longer, 1.0)
-        # Where all periods are equally long the geometric series has no closed form; 2 keeps its branch finite.
+        # Where all periods are equally long the series has no closed form; 2 keeps its branch finite.
         ratio = ops.select(same, convert_to_tensor(2.0, rate.dtype), longer)
         growing = ops.floor(ops.log(1.0 - elapsed * (1.0 - ratio)) / ops.log(ratio))
         length = ops.pow(ratio, growing)

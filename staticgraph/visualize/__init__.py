@@ -20,7 +20,7 @@ def visualize(
     session: Any = None,
     feeds: Mapping[Any, Any] | None = None,
     depth: int | None = None,
-    max_nodes: int | None = 120,
+    max_nodes: int | None = 100,
     title: str | None = None,
     legend: bool = True,
 ) -> Picture:

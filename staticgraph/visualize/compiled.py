@@ -9,7 +9,7 @@ from typing import Any
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Effect, Kind, Role as ParamRole
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.passes.fuse import Fusion, Group, is_alias, is_host
+from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_host
 from staticgraph.compiler.passes.specialise import Step
 from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
 from staticgraph.visualize.recorded import without_plain_references
@@ -18,12 +18,14 @@ from staticgraph.visualize.wording import (
     is_short,
     lines_of,
     place_lines,
+    place_of,
     shorten,
     type_text,
     value_text,
 )
 
 _PARAMETER_ROLES = {"feed": Role.INPUT, "variable": Role.VARIABLE, "counter": Role.RANDOM, "initialized": Role.INPUT}
+MANY_KERNELS = 12  # with more of them, a variable that only one kernel reads is drawn in it
 
 
 @dataclass(slots=True)
@@ -38,27 +40,24 @@ class _Ends:
 def optimized(step: Step, function: Function, fetches: Sequence[str]) -> Drawing:
     """The nodes of `function`, which the passes made of `step.function`."""
     ends = _ends(step, function, fetches, frozenset())
-    return _Compiled(function, ends, {node: [()] for node in function.nodes}, {}).drawing()
+    return _Compiled(function, ends, [(node, ()) for node in function.nodes], {}).drawing({})
 
 
 def fused(step: Step, fusion: Fusion, fetches: Sequence[str]) -> Drawing:
     """The nodes of a fused Function, each in the kernel that computes it; in several where it is computed again."""
     program = lower(fusion, step.fetches, step_updates(step))
     ends = _ends(step, fusion.function, fetches, program.in_place)
-    paths: dict[Node, list[Path]] = {}
+    placed: list[tuple[Node, Path]] = []
     regions: dict[Path, Region] = {}
     homes: dict[Value, Path] = {}
-    kernels = 0
     for group in fusion.groups:
         path: Path = ()
         if not is_alias(group.root):  # an alias is a buffer read by another shape: no kernel
-            kernels += 1
-            path = (f"kernel {kernels}",)
+            path = (f"kernel {len(regions) + 1}",)
             regions[path] = _region(group, path[0])
-        for node in group.nodes:
-            paths.setdefault(node, []).append(path)
-        homes.update(dict.fromkeys(group.root.outputs, path))
-    return _Compiled(fusion.function, ends, paths, homes).drawing(regions)
+        placed += [(node, path) for node in group.nodes]
+        homes.update(dict.fromkeys(group.outputs, path))
+    return _Compiled(fusion.function, ends, placed, homes).drawing(regions)
 
 
 def step_updates(step: Step) -> dict[int, int]:
@@ -96,37 +95,48 @@ def _ends(step: Step, function: Function, fetches: Sequence[str], in_place: froz
 
 
 class _Compiled:
-    """`paths`: where each node is drawn. `homes`: for a value, the one of these places that others read it from."""
+    """`placed`: the nodes in the order in which they run, each with where it is drawn. `homes`: where the others read
+    a value that is computed in several places."""
 
     def __init__(
-        self, function: Function, ends: _Ends, paths: Mapping[Node, list[Path]], homes: Mapping[Value, Path]
+        self, function: Function, ends: _Ends, placed: Sequence[tuple[Node, Path]], homes: Mapping[Value, Path]
     ) -> None:
         self.function = function
-        self.nodes = function.nodes
         self.ends = ends
-        self.paths = paths
         self.homes = homes
-        results = set(function.results)
-        self.inlined = {
-            node.outputs[0]
-            for node in self.nodes
-            if node.outputs and (array := node.outputs[0].constant) is not None and is_short(array) and node.outputs[0] not in results
-        }
-        self.first_use: dict[Node, int] = {}
-        for node in self.nodes:
+        self.inlined = {v for node in function.nodes for v in node.outputs if self._is_inlined(v)}
+        running = [(node, path) for node, path in placed if node.op.name not in ("parameter", "constant")]
+        self.paths: dict[Node, list[Path]] = {}
+        self.order: dict[tuple[Node, Path], int] = {}
+        users: dict[Node, list[tuple[int, Path]]] = {}  # of params and constants
+        for turn, (node, path) in enumerate(running):
+            self.paths.setdefault(node, []).append(path)
+            self.order[node, path] = 2 * turn + 1
             for value in node.inputs:
-                self.first_use.setdefault(value.node, node.serial)
+                users.setdefault(value.node, []).append((2 * turn, path))
+        kernels = {path for _, path in running}
+        for node in function.nodes:
+            if node not in self.paths:
+                turn, path = users.get(node, [(0, ())])[0]
+                alone = all(p == path for _, p in users.get(node, ())) and not _is_fed(node)
+                path = path if alone and len(kernels) > MANY_KERNELS else ()
+                self.paths[node] = [path]
+                self.order[node, path] = turn
 
-    def drawing(self, regions: dict[Path, Region] | None = None) -> Drawing:
+    def _is_inlined(self, value: Value) -> bool:
+        array = value.constant
+        return array is not None and is_short(array) and value not in self.function.results
+
+    def drawing(self, regions: dict[Path, Region]) -> Drawing:
         boxes: list[Box] = []
         links: list[Link] = []
-        for node in self.nodes:
-            if node.outputs and node.outputs[0] in self.inlined:
+        for node in self.function.nodes:
+            if not self.inlined.isdisjoint(node.outputs):
                 continue
-            for path in self.paths.get(node, [()]):
+            for path in self.paths[node]:
                 boxes.append(self._box(node, path))
                 links += self._links(node, path)
-        return Drawing((), (), regions=regions or {}).with_parts(boxes, without_plain_references(links))
+        return Drawing((), (), regions=regions).with_parts(boxes, without_plain_references(links))
 
     def _box(self, node: Node, path: Path) -> Box:
         role = _role(node, self.ends)
@@ -141,15 +151,10 @@ class _Compiled:
         if in_place:
             lines.append("in place")
         return Box(
-            _key(node, path), path, _title(node), role, self._order(node), tuple(lines), _tooltip(node, fetched, assigned),
-            node.where.short if node.where else "", node.op.name, bool(fetched), in_place,
+            _key(node, path), path, _title(node), role, self.order[node, path], tuple(lines),
+            _tooltip(node, fetched, assigned),
+            *place_of(node.where), _kind(node), bool(fetched), in_place,
         )  # fmt: skip
-
-    def _order(self, node: Node) -> int:
-        """Twice the serial number; params stand right before what uses them first."""
-        if node.op.name in ("parameter", "constant"):
-            return 2 * self.first_use.get(node, node.serial) - 1
-        return 2 * node.serial
 
     def _lines(self, node: Node) -> tuple[str, ...]:
         if node.op.name in ("parameter", "constant"):
@@ -168,7 +173,7 @@ class _Compiled:
         for value in node.inputs:
             if value in self.inlined:
                 continue
-            places = self.paths.get(value.node, [()])
+            places = self.paths[value.node]
             source = path if path in places else self.homes.get(value, places[0])
             name = f"{value.node.op.name} #{value.node.serial}:{value.index}"
             old = node.op.effect is Effect.WRITE and value is node.inputs[0] and value.op.name == "parameter"
@@ -179,6 +184,14 @@ class _Compiled:
 
 def _key(node: Node, path: Path) -> str:
     return f"{node.serial} {'/'.join(path)}"
+
+
+def _is_fed(node: Node) -> bool:
+    return node.op.name == "parameter" and node.attrs["name"].startswith("feed ")
+
+
+def _kind(node: Node) -> str:
+    return node.attrs["name"].partition(" ")[0] if node.op.name == "parameter" else node.op.name
 
 
 def _role(node: Node, ends: _Ends) -> Role:

@@ -29,8 +29,9 @@ def dot_source(drawing: Drawing, legend: bool = True) -> str:
     with graph.subgraph(name="cluster_all") as frame:
         frame.attr("graph", label=_heading(drawing), labelloc="t", labeljust="l", peripheries="0", margin="4")
         _add_scope(frame, drawing, (), names)
+    roles = {box.key: box.role for box in drawing.boxes}
     for link in drawing.links:
-        _add_link(graph, link, names)
+        _add_link(graph, link, names, roles)
     return graph.source
 
 
@@ -60,7 +61,7 @@ def _region_look(region: Region, depth: int) -> dict[str, str]:
     look = WORKS[region.work]
     fill = NESTED_SCOPE if region.work is Work.SCOPE and depth % 2 else look.fill
     return {
-        "label": label(f"{region.title}\u00a0\u00a0", bold=False), "style": look.style, "fillcolor": fill, "color": look.stroke,
+        "label": label(region.title, bold=False, room=2), "style": look.style, "fillcolor": fill, "color": look.stroke,
         "penwidth": str(look.width), "peripheries": "1", "fontsize": "10", "fontcolor": QUIET, "margin": "10", "labelloc": "t",
         "labeljust": "l", "tooltip": tooltip(region.tooltip or region.title),
     }  # fmt: skip
@@ -85,11 +86,14 @@ def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
 def margin(box: Box) -> str:
     """Room around a label: the fonts of whoever looks may be a tenth wider than those that Graphviz measured."""
     longest = max(map(len, (box.title, *box.lines)))
-    return f"{0.1 + 0.006 * longest:.3f},{0.02 if box.role is Role.VARIABLE else 0.05}"
+    above = 0.09 if box.role in (Role.HIDDEN, Role.REPEATS) else 0.05  # those have a tab or an edge at the top
+    return f"{0.1 + 0.006 * longest:.3f},{above}"
 
 
-def _add_link(graph: graphviz.Digraph, link: Link, names: dict[str, str]) -> None:
+def _add_link(graph: graphviz.Digraph, link: Link, names: dict[str, str], roles: dict[str, Role]) -> None:
     attrs = {**FLOWS[link.flow], "edgetooltip": tooltip(link.tooltip)}
+    if link.flow is Flow.DATA and roles[link.source] is not Role.VARIABLE:
+        attrs["weight"] = "4"  # the way of the data is kept straight
     if link.count > 1 and link.flow is Flow.DATA:
         attrs["penwidth"] = f"{1 + math.log2(link.count) / 3:.2f}"
     if link.text:

@@ -13,7 +13,9 @@ import networkx as nx
 
 from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Region
 from staticgraph.visualize.series import shortened
-from staticgraph.visualize.tree import Scope, as_box, kind_of, tree_of
+from staticgraph.visualize.tree import Scope, as_box, inside_of, tree_of
+
+OPENED = 0.6  # of the boxes that may be drawn: how many there may be after scopes are opened
 
 
 def fold(drawing: Drawing, most: int | None, depth: int | None = None) -> Drawing:
@@ -23,7 +25,7 @@ def fold(drawing: Drawing, most: int | None, depth: int | None = None) -> Drawin
     """
     root = tree_of(drawing)
     if most is not None:
-        shortened(root, drawing.links)
+        shortened(root, drawing.links, most)
     opened = _opened(root, most, depth)
     boxes: list[Box] = []
     regions: dict[Path, Region] = {}
@@ -43,11 +45,11 @@ def _opened(root: Scope, most: int | None, depth: int | None) -> set[Scope]:
         for scope in frontier:
             for item in scope.items:
                 if isinstance(item, Scope) and item.folded is None:
-                    alike.setdefault(kind_of(item), []).append(item)
+                    alike.setdefault(inside_of(item), []).append(item)
         frontier = []
         for scopes in sorted(alike.values(), key=lambda each: sum(len(s.items) for s in each)):
             more = sum(len(s.items) - 1 for s in scopes)
-            if most is None or drawn + more <= most:
+            if most is None or drawn + more <= most * OPENED:
                 drawn += more
                 opened.update(scopes)
                 frontier += scopes
@@ -64,7 +66,7 @@ def _draw(
                 boxes.append(replace(item, path=path))
                 home[item.key] = item.key
             case Scope() if item in opened:
-                inner = (*path, item.title)
+                inner = (*path, f"{item.title} {next(item.boxes).key}")  # two scopes may have one title
                 regions[inner] = Region(item.title, item.work, item.tooltip or "/".join(item.path))
                 _draw(item, inner, opened, boxes, regions, home)
             case _:
@@ -82,9 +84,12 @@ def merged(links: Sequence[Link], home: Mapping[str, str]) -> Iterator[Link]:
             if not quotient.has_edge(source, target, link.flow):
                 quotient.add_edge(source, target, link.flow, tensors={})
             quotient.edges[source, target, link.flow]["tensors"].setdefault(link.tensor, link)
+    for source, target, flow in [e for e in quotient.edges(keys=True) if e[2] is Flow.CONTROL]:
+        data = quotient.edges[source, target, flow]
+        quotient.remove_edge(source, target, flow)
+        if not nx.has_path(quotient, source, target):  # otherwise the order follows from other links
+            quotient.add_edge(source, target, flow, **data)
     for source, target, flow, data in quotient.edges(keys=True, data=True):
-        if flow is Flow.CONTROL and quotient.has_edge(source, target, Flow.DATA):
-            continue  # said already
         yield _one(source, target, flow, list(data["tensors"].values()))
 
 

@@ -13,9 +13,9 @@ def plain(text: str) -> str:
     return html.escape("".join(c if c.isprintable() else "\ufffd" for c in text), quote=False)
 
 
-def label(title: str, lines: Sequence[str] = (), bold: bool = True, quiet: bool = False) -> str:
-    """A title with small lines below it."""
-    head = plain(title) or " "
+def label(title: str, lines: Sequence[str] = (), bold: bool = True, quiet: bool = False, room: int = 0) -> str:
+    """A title with small lines below it, and `room` spaces for fonts that are wider than Graphviz believes."""
+    head = (plain(title) or " ") + "&nbsp;" * room
     head = f"<b>{head}</b>" if bold and not quiet else head
     if not lines:
         return f"<{head}>"

@@ -54,6 +54,7 @@ class Box:
     lines: tuple[str, ...] = ()
     tooltip: str = ""
     place: str = ""  # the user's line, `file.py:12`
+    source: str = ""  # its text
     kind: str = ""  # boxes of one kind look alike: what repetitions are recognised by
     fetched: bool = False
     in_place: bool = False

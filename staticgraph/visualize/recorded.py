@@ -7,6 +7,7 @@ initialiser, and small constants become a line in the label of the operation tha
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from os.path import commonprefix  # works on lists of any items
 
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect, Role as ParamRole
@@ -18,6 +19,7 @@ from staticgraph.visualize.wording import (
     is_short,
     lines_of,
     place_lines,
+    place_of,
     shorten,
     stem,
     type_text,
@@ -57,6 +59,9 @@ class _Recorded:
         self._fold_variables()
         self._inline_constants()
         shown = [op for op in operations if op not in self.home and op not in self.inlined]
+        self.folded: dict[Operation, list[Operation]] = {}
+        for op, home in self.home.items():
+            self.folded.setdefault(home, []).append(op)
         self.variables = {op.name for op in shown if role_of(op) is Role.VARIABLE}
         self.scopes = {op.name.rpartition("/")[0] for op in shown}
         self.shown = shown
@@ -95,18 +100,32 @@ class _Recorded:
         leaf = op.name.rpartition("/")[2]
         return Box(
             op.name, path, title, role, op.id, self._lines(op, role, leaf), _tooltip(op),
-            op.where.short if op.where else "", f"{op.type} {stem(leaf)}", op in self.fetched,
+            *place_of(op.where), f"{op.type} {stem(leaf)}", op in self.fetched,
         )  # fmt: skip
 
     def _placed(self, op: Operation) -> tuple[Path, str]:
         """The scope of a box and its title in it."""
         parts = op.name.split("/")
-        if op.name in self.scopes and op.name not in self.variables:
+        if op.name in self.variables:
+            return self._placed_variable(op, parts)
+        if op.name in self.scopes:
             return tuple(parts), op.type  # the result of a scope is in it, though it has the name of the scope
-        for depth in range(1, len(parts)):
-            if "/".join(parts[:depth]) in self.variables:  # an optimizer's slot belongs beside its variable
-                return tuple(parts[: depth - 1]), "/".join(parts[depth - 1 :])
         return tuple(parts[:-1]), parts[-1]
+
+    def _placed_variable(self, op: Operation, parts: list[str]) -> tuple[Path, str]:
+        """A variable is drawn where it is used: an optimizer's slot in the optimizer's scope."""
+        owner = next((d for d in range(1, len(parts)) if "/".join(parts[:d]) in self.variables), len(parts))
+        own = parts[: owner - 1]
+        used = [user.name.split("/")[:-1] for user in self._users(op)]
+        common = commonprefix(used) if used else own
+        if common[: len(own)] == own or (owner < len(parts) and common):
+            return tuple(common), "/".join(parts[len(own) :])
+        return tuple(own), "/".join(parts[len(own) :])
+
+    def _users(self, op: Operation) -> list[Operation]:
+        """The drawn operations that use `op` or what is folded into it."""
+        users = [user for part in (op, *self.folded.get(op, ())) for user in self.users[part]]
+        return [user for user in users if user not in self.home]
 
     def _lines(self, op: Operation, role: Role, leaf: str) -> tuple[str, ...]:
         match role:

@@ -7,26 +7,27 @@ between such intervals all point forwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, groupby
 
-from staticgraph.visualize.model import Box, Link, Role
-from staticgraph.visualize.tree import Item, Scope, kind_of
-from staticgraph.visualize.wording import counted, shorten
+from staticgraph.visualize.model import Box, Link, Role, Work
+from staticgraph.visualize.tree import Item, Scope, contents, kind_of
+from staticgraph.visualize.wording import counted, shorten, stem
 
 REPEATS = 10  # fewer repetitions than this are all shown
 LONGEST_PERIOD = 48  # items
-WIDEST = 60  # items of one scope
-RUNS = 24  # what a wider scope is cut into
+RUNS = 24  # what a row that does not repeat is cut into
 
 
-def shortened(scope: Scope, links: Sequence[Link]) -> None:
-    """Fold what is long in `scope` and below it."""
+def shortened(scope: Scope, links: Sequence[Link], most: int) -> None:
+    """Fold repetitions in `scope` and below it, and cut rows of more than `most` items."""
+    scope.items = _without_repeats(scope)
+    if len(scope.items) > most:
+        scope.items = _by_line(scope)
     for item in scope.items:
         if isinstance(item, Scope) and item.folded is None:
-            shortened(item, links)
-    scope.items = _without_repeats(scope)
-    if len(scope.items) > WIDEST:
-        scope.items = _runs(scope, links)
+            shortened(item, links, most)
+    if len(scope.items) > most:
+        scope.items = _runs(scope, links, min(RUNS, most))
 
 
 def _without_repeats(scope: Scope) -> list[Item]:
@@ -65,41 +66,70 @@ def _equal_ahead(kinds: Sequence[int]) -> list[list[int]]:
 
 def _repetition(scope: Scope, items: list[Item], period: int) -> Scope:
     made = Scope(scope.path, items, title=_span(items), folded=Role.REPEATS)
-    names = list(dict.fromkeys(_word(item) for item in items[:period]))
-    total = sum(1 for _ in made.boxes)
-    each = total * period // len(items)
-    what = shorten(", ".join(names)) if len(names) > 1 else counted(each, "op")
-    made.lines = (f"{len(items) // period} × ({what})", *((counted(total, "op"),) if each > 1 else ()))
-    made.work = items[0].work if isinstance(items[0], Scope) else made.work
+    one = items[:period]
+    words = dict.fromkeys(_word(item) for item in one if isinstance(item, Scope) or item.role is not Role.VARIABLE)
+    rounds = len(items) // period
+    scopes = [item for item in one if isinstance(item, Scope)]
+    kernels = sum(item.work is not Work.SCOPE for item in scopes)
+    if len(one) == 1 and scopes and not kernels:
+        what = contents(scopes[0].boxes)
+    elif kernels:
+        what = counted(kernels, "kernel")
+    else:
+        what = shorten(", ".join(words) or "variable")
+    made.lines = (f"{rounds:,} × ({what})", contents(made.boxes))
+    made.work = _work(items)
     return made
 
 
 def _word(item: Item) -> str:
-    return (item.kind.partition(" ")[0] or item.title) if isinstance(item, Box) else item.title
+    return (item.kind.partition(" ")[0] or item.title) if isinstance(item, Box) else stem(item.title.partition(":")[0])
+
+
+def _work(items: Sequence[Item]) -> Work:
+    """The kind of kernel that the items are, where they are of one kind."""
+    works = {item.work for item in items}
+    return works.pop() if len(works) == 1 else Work.SCOPE
 
 
 def _span(items: Sequence[Item]) -> str:
-    return f"{shorten(items[0].title, 16)} … {shorten(items[-1].title, 16)}"
+    first, last = (shorten(item.title.partition(":")[0], 18) for item in (items[0], items[-1]))
+    return f"{first} … {last}"
 
 
-def _runs(scope: Scope, links: Sequence[Link]) -> list[Item]:
+def _by_line(scope: Scope) -> list[Item]:
+    """The items with a scope around neighbours that one line of the user's program made."""
+    out: list[Item] = []
+    for place, group in groupby(scope.items, key=lambda item: item.place if isinstance(item, Box) else ""):
+        part = list(group)
+        if not place or len(part) == 1 or len(part) == len(scope.items):
+            out += part
+            continue
+        source = part[0].source if isinstance(part[0], Box) else ""
+        made = Scope(scope.path, part, title=place, tooltip=f"{place}\n    {source}")
+        made.lines = (*((shorten(source, 40),) if source else ()), contents(made.boxes))
+        out.append(made)
+    return out
+
+
+def _runs(scope: Scope, links: Sequence[Link], runs: int) -> list[Item]:
     """The items cut where few tensors pass from one side to the other."""
     items = scope.items
     crossing = _crossing(items, links)
-    size = len(items) / RUNS
+    size = len(items) / runs
     out: list[Item] = []
     start = 0
-    for number in range(1, RUNS + 1):
+    for number in range(1, runs + 1):
         target = round(number * size)
         near = range(max(start + 1, target - int(size / 3)), min(len(items) - 1, target + int(size / 3)) + 1)
-        end = len(items) if number == RUNS else min(near, key=lambda at: (crossing[at], abs(at - target)), default=target)
+        end = len(items) if number == runs else min(near, key=lambda at: (crossing[at], abs(at - target)), default=target)
         part = items[start:end]
         if len(part) == 1:
             out += part
         elif part:
             run = Scope(scope.path, part, title=_span(part), folded=Role.HIDDEN)
-            run.work = part[0].work if isinstance(part[0], Scope) else run.work
-            run.lines = (counted(sum(1 for _ in run.boxes), "op"),)
+            run.work = _work(part)
+            run.lines = (contents(run.boxes),)
             out.append(run)
         start = max(end, start)
     return out

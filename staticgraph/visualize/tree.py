@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from staticgraph.visualize.model import Box, Drawing, Path, Role, Work
@@ -69,8 +69,12 @@ def kind_of(item: Item) -> tuple[object, ...]:
     """What items that look alike have in common."""
     if isinstance(item, Box):
         return (item.role, item.kind)
-    kinds = Counter((b.role, b.kind) for b in item.boxes)
-    return (stem(item.title), item.work, frozenset(kinds.items()))
+    return (stem(item.title), *inside_of(item))
+
+
+def inside_of(scope: Scope) -> tuple[object, ...]:
+    """What scopes that hold the same have in common, whatever they are called."""
+    return (scope.work, frozenset(Counter((b.role, b.kind) for b in scope.boxes).items()))
 
 
 def as_box(scope: Scope, path: Path) -> Box:
@@ -95,15 +99,20 @@ def as_box(scope: Scope, path: Path) -> Box:
 
 
 def _lines(scope: Scope, boxes: list[Box]) -> tuple[str, ...]:
-    variables = sum(b.role is Role.VARIABLE for b in boxes)
-    lines = [counted(len(boxes) - variables, "op")] if len(boxes) > variables else []
-    if variables:
-        lines.append(counted(variables, "variable"))
+    lines = [contents(boxes)]
     if scope.work is not Work.SCOPE:
-        lines = [shorten(", ".join(dict.fromkeys(b.title for b in boxes)))]
+        ops = dict.fromkeys(b.title for b in boxes if b.role is not Role.VARIABLE)
+        lines = [shorten(", ".join(ops))]
     if any(b.in_place for b in boxes):
         lines.append("in place")
     return tuple(lines)
+
+
+def contents(boxes: Iterable[Box]) -> str:
+    """`12 ops, 2 variables`."""
+    roles = Counter(b.role is Role.VARIABLE for b in boxes)
+    parts = [counted(roles[is_variable], what) for is_variable, what in ((False, "op"), (True, "variable"))]
+    return ", ".join(part for part in parts if not part.startswith("0 "))
 
 
 def _summary(boxes: list[Box]) -> str:

@@ -21,14 +21,11 @@ _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 
 
 def type_text(type: TensorType) -> str:
-    """`32×10 f32`; `scalar f32`; `?×10 f32` where a size is unknown."""
-    return f"{shape_text(type.shape)} {dtype_text(type.dtype)}"
-
-
-def shape_text(shape: tuple[int | None, ...] | None) -> str:
-    if shape is None:
-        return "any shape"
-    return "×".join("?" if n is None else str(n) for n in shape) or "scalar"
+    """`32×10 f32`; `f32` for a scalar; `?×10 f32` where a size is unknown, `… f32` where the rank is."""
+    if type.shape is None:
+        return f"… {dtype_text(type.dtype)}"
+    sizes = "×".join("?" if n is None else str(n) for n in type.shape)
+    return f"{sizes} {dtype_text(type.dtype)}".strip()
 
 
 def dtype_text(dtype: DType) -> str:
@@ -108,6 +105,11 @@ def shorten(text: str, width: int = WIDTH) -> str:
 def stem(name: str) -> str:
     """A name without its numbers, by which members of a series are recognised."""
     return re.sub(r"_?\d+", "", name)
+
+
+def place_of(where: Provenance | None) -> tuple[str, str]:
+    """The user's line as `file.py:12`, and its text."""
+    return (where.short, where.text) if where is not None else ("", "")
 
 
 def place_lines(where: Provenance | None) -> list[str]:

@@ -46,7 +46,10 @@ class TestLosses:
 
     @pytest.mark.parametrize(
         ("reduction", "divide"),
-        [("weighted_sum", 1), ("weighted_mean", 6), ("weighted_sum_over_batch_size", 6), ("weighted_sum_by_nonzero_weights", 3)],
+        [
+            ("weighted_sum", 1), ("weighted_mean", 6), ("weighted_sum_over_batch_size", 6),
+            ("weighted_sum_by_nonzero_weights", 3),
+        ],
     )  # fmt: skip
     def test_weights_and_reductions(self, reduction, divide):
         weights = [[0.0], [2.0]]
@@ -79,10 +82,19 @@ class TestLosses:
 class TestSchedules:
     CASES: ClassVar = {
         "exponential": (lambda s: sg.train.exponential_decay(0.1, s, 7, 0.8), lambda t: 0.1 * 0.8 ** (t / 7)),
-        "staircase": (lambda s: sg.train.exponential_decay(0.1, s, 7, 0.8, True), lambda t: 0.1 * 0.8 ** (t // 7)),
-        "natural": (lambda s: sg.train.natural_exp_decay(0.1, s, 7, 0.8), lambda t: 0.1 * math.exp(-0.8 * t / 7)),
+        "staircase": (
+            lambda s: sg.train.exponential_decay(0.1, s, 7, 0.8, True),
+            lambda t: 0.1 * 0.8 ** (t // 7),
+        ),
+        "natural": (
+            lambda s: sg.train.natural_exp_decay(0.1, s, 7, 0.8),
+            lambda t: 0.1 * math.exp(-0.8 * t / 7),
+        ),
         "inverse": (lambda s: sg.train.inverse_time_decay(0.1, s, 7, 0.8), lambda t: 0.1 / (1 + 0.8 * t / 7)),
-        "piecewise": (lambda s: sg.train.piecewise_constant(s, [7, 12], [3.0, 2.0, 1.0]), lambda t: 3 - (t > 7) - (t > 12)),
+        "piecewise": (
+            lambda s: sg.train.piecewise_constant(s, [7, 12], [3.0, 2.0, 1.0]),
+            lambda t: 3 - (t > 7) - (t > 12),
+        ),
         "polynomial": (
             lambda s: sg.train.polynomial_decay(0.1, s, 7, 0.01, 2.0),
             lambda t: 0.09 * (1 - min(t, 7) / 7) ** 2 + 0.01,

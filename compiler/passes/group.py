@@ -1,0 +1,83 @@
+"""What fusion makes: groups of nodes, and what they read of each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.kernel.expr import Const, Index
+from staticgraph.compiler.passes.pull import Fresh, Position
+
+
+@dataclass(eq=False, slots=True)
+class Group:
+    """Nodes that one kernel computes: `root` and the members merged into it.
+
+    The kernel stores the outputs of the root, and those of `stored`: members that others need too.
+    """
+
+    root: Node
+    members: set[Node] = field(default_factory=set)
+    domain: tuple[Index, ...] = ()
+    fresh: Fresh = field(default_factory=Fresh)
+    contraction: Node | None = None
+    reduces: bool = False
+    stored: list[Node] = field(default_factory=list)
+
+    @property
+    def position(self) -> Position:
+        """The element that one pass through the loops is at; 0 along axes of size one, where views say 0."""
+        return tuple(Const(0, int64) if i.extent == 1 else i for i in self.domain)
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The values that the kernel stores."""
+        return (*(v for node in self.stored for v in node.outputs), *self.root.outputs)
+
+    @property
+    def is_loops(self) -> bool:
+        """Whether the kernel is one loop over `domain` for every element of its outputs."""
+        return self.root.op.element is not None and not is_alias(self.root) and not is_host(self.root)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All nodes of the group, inputs before users."""
+        return sorted({self.root, *self.members}, key=lambda n: n.serial)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A position at which a group wants an element, and whether it must be a plain element of a buffer.
+
+    A position of None: the group wants the whole buffer.
+    """
+
+    at: Position | None
+    operand: bool = False
+
+
+Demands = dict[Value, dict[Group, dict[Demand, None]]]  # what each group wants of each value
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """A partition of a Function. `groups` are in an order in which they can run."""
+
+    function: Function
+    groups: tuple[Group, ...]
+
+    def group_of(self, value: Value) -> Group | None:
+        """The group whose kernel stores `value`; None for params and constants."""
+        return next((g for g in self.groups if value in g.outputs), None)
+
+
+def is_alias(node: Node) -> bool:
+    """Whether a node only gives a buffer another shape, so that as a root it needs no kernel."""
+    return node.op.name in ("reshape", "expand_dims", "squeeze")
+
+
+def is_host(node: Node) -> bool:
+    """Whether a node is computed by its NumPy meaning: it has no native form, or complex numbers in it."""
+    native = node.op.element or node.op.pieces or node.op.statements
+    return native is None or any(v.dtype.is_complex for v in (*node.inputs, *node.outputs))

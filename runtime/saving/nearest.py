@@ -1,0 +1,15 @@
+"""What a user who asked for a name that does not exist may have meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like `name`: the same without its scopes, or spelled nearly so."""
+    listed = list(known)
+    last = name.rpartition("/")[2]
+    same = [k for k in listed if k.rpartition("/")[2] == last]
+    close = difflib.get_close_matches(name, same or listed, n=1, cutoff=0.0 if same else 0.6)
+    return close[0] if close else None
