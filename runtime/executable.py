@@ -89,7 +89,7 @@ def evaluate(function: Function, arguments: Sequence[np.ndarray]) -> list[np.nda
     >>> evaluate(Function((x,), (x * 2 + 1,)), [np.array([1, 2])])
     [array([3., 5.], dtype=float32)]
     """
-    step = Step(function, (), (), (), (), (), len(function.results), ())
+    step = Step(function, (), (), (), (), len(function.results), ())
     executable = Executable(compile(step, host()))
     stored = [
         np.ascontiguousarray(to_storage(p.dtype.round(a), p.dtype)).reshape(p.shape)

@@ -88,7 +88,8 @@ def _cast(tensor: Tensor, array: np.ndarray) -> np.ndarray:
 
 
 def _refuse(tensor: Tensor, value: Any, why: str, hint: str | None = None) -> FeedError:
-    shown = repr(value) if np.size(value) <= 4 else f"a {type(value).__name__}"
+    size = value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, list | tuple) else 1
+    shown = repr(value) if size <= 4 else f"a {type(value).__name__}"
     return FeedError(
         layout(
             f"the value fed to {tensor.name} ({tensor.type}) {why}" + ("" if len(shown) > 60 else f": {shown}"),

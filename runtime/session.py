@@ -5,20 +5,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.compile import compile
-from staticgraph.compiler.graph.errors import ClosedSessionError, UninitializedError, layout
+from staticgraph.compiler.graph.errors import ClosedSessionError, EmptyGraphError, layout
 from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_stack
 from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.specialise import StaticFeedNeeded, Step, specialise
+from staticgraph.compiler.passes.specialise import (
+    StaticFeedNeeded,
+    Step,
+    VariableTypeNeeded,
+    specialise,
+    uninitialized,
+)
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.feeds import convert, feed_tensors
@@ -29,12 +35,17 @@ from staticgraph.runtime.variables import VariableStore
 
 @dataclass(slots=True)
 class Plan:
-    """One set of fetches and fed tensors: its programs by signature, and the feeds whose values shapes depend on."""
+    """One set of fetches and fed tensors, and its programs by signature.
+
+    A signature is the shapes of the feeds, the values of those feeds that shapes depend on, and the types of the
+    values of those variables that the graph does not tell.
+    """
 
     fetches: Fetches
     feeds: tuple[Tensor, ...]
-    static: tuple[int, ...]
-    programs: dict[Any, Executable]
+    static: tuple[int, ...] = ()
+    variables: tuple[Operation, ...] = ()
+    programs: dict[Any, Executable] = field(default_factory=dict)
 
 
 class Session:
@@ -102,7 +113,8 @@ class Session:
         except TypeError:
             key, plan = None, None
         if plan is None:
-            plan = Plan(Fetches(self.graph, fetches), feeds, (), {})
+            self._check_not_empty()
+            plan = Plan(Fetches(self.graph, fetches), feeds)
             if key is not None:
                 self._plans[key] = plan
         return plan
@@ -111,7 +123,9 @@ class Session:
         arrays = [convert(t, v) for t, v in zip(plan.feeds, values, strict=True)]
         program = self._program(plan, arrays)
         step = program.compiled.step
-        self._check_initialized(program.needed)
+        missing = [op for op in program.needed if op not in self.variables]
+        if missing:
+            raise uninitialized(missing)
         made = self._call(program, step, plan, arrays)
         return plan.fetches.assemble(made)
 
@@ -124,7 +138,6 @@ class Session:
             store.stored(op) if op in store else empty(type)  # the latter is never read: see _check_initialized
             for op, type in zip(step.reads, types, strict=False)
         ]
-        arguments += [np.array(op in store) for op in step.flags]
         arguments += [store.counter(op) for op in step.counters]
         results = [empty(t) for t in compiled.results[: step.fetches]]
         old = {op: len(arrays) + i for i, op in enumerate(step.reads)}
@@ -136,14 +149,18 @@ class Session:
             store.commit(op, buffer)
         for op, advance in zip(step.counters, step.advances, strict=True):
             store.counter(op)[...] += np.uint64(advance)
-        fetched = zip(results[: step.fetches], plan.fetches.tensors, strict=True)
-        return [from_storage(r, t.dtype)[()] for r, t in fetched]
+        fetched = iter(results[: step.fetches])
+        return [
+            step.names[t] if t in step.names else from_storage(next(fetched), t.dtype)[()]
+            for t in plan.fetches.tensors
+        ]
 
     def _program(self, plan: Plan, arrays: list[np.ndarray]) -> Executable:
         """The program for arrays of these shapes, compiled if need be."""
         while True:
             statics = tuple((i, arrays[i].tobytes()) for i in plan.static)
-            signature = (tuple(a.shape for a in arrays), statics, self._open_types(plan))
+            types = tuple(self.variables.type_of(op) for op in plan.variables)
+            signature = (tuple(a.shape for a in arrays), statics, types)
             program = plan.programs.get(signature)
             if program is not None:
                 return program
@@ -152,21 +169,14 @@ class Session:
             except StaticFeedNeeded as needed:
                 more = {plan.feeds.index(t) for t in needed.feeds}
                 plan.static = tuple(sorted({*plan.static, *more}))
+            except VariableTypeNeeded as needed:
+                plan.variables = (*plan.variables, *needed.variables)
 
     def _step(self, plan: Plan, arrays: list[np.ndarray]) -> Step:
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(plan.feeds, arrays, strict=True)}
         static = {plan.feeds[i]: arrays[i] for i in plan.static}
-        types = {op.name: type for op, type in self._open_types(plan)}
+        types = {op: self.variables.type_of(op) for op in plan.variables}
         return specialise(self.graph, plan.fetches.tensors, plan.fetches.targets, feeds, types, static)
-
-    def _open_types(self, plan: Plan) -> tuple[tuple[Operation, TensorType], ...]:
-        """The present types of variables whose shape the graph does not tell."""
-        found = []
-        for variable in self.graph.variables.values():
-            op = variable.op
-            if not op.outputs[0].type.is_static and (type := self.variables.type_of(op)) is not None:
-                found.append((op, type))
-        return tuple(found)
 
     # State
 
@@ -183,20 +193,11 @@ class Session:
         if self._closed:
             raise ClosedSessionError(layout("the session is closed", user_frame(), hint="open a new Session"))
 
-    def _check_initialized(self, needed: Sequence[Operation]) -> None:
-        missing = [op for op in needed if op not in self.variables]
-        if missing:
-            names = ", ".join(op.name for op in missing[:8]) + (", ..." if len(missing) > 8 else "")
-            what = f"variable {names} has no value" if len(missing) == 1 else f"variables {names} have no value"
-            raise UninitializedError(
-                layout(
-                    f"{what} yet",
-                    user_frame(),
-                    [(op.name, op.where) for op in missing[:3]],
-                    hint="run global_variables_initializer() first, or restore a checkpoint",
-                ),
-                missing[0],
-            )
+    def _check_not_empty(self) -> None:
+        if not self.graph.get_operations():
+            text = "the session's graph has no operations"
+            hint = "a session takes the graph that is the default one when it is made: see Graph.as_default"
+            raise EmptyGraphError(layout(text, user_frame(), hint=hint))
 
     # Life time
 

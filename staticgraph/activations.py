@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from staticgraph.casts import cast
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
@@ -42,7 +44,8 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
         features = convert_to_tensor(features, name="features")
         if features.dtype.is_integer:
             features = cast(features, float32)
-        return ops.leaky_relu(features, alpha=float(alpha), name=scope)
+        # TF1 keeps the slope in single precision whatever the tensor has.
+        return ops.leaky_relu(features, alpha=float(np.float32(alpha)), name=scope)
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import infer_dtype
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import DtypeError, require
+from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, require
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS
 from staticgraph.compiler.graph.recording import check_representable
@@ -57,7 +57,8 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     >>> rate.dtype
     sg.float32
     """
-    input = convert_to_tensor(input)
+    with name_scope(name, "PlaceholderWithDefault", [input]) as scope:
+        input = convert_to_tensor(input, name="input")
     wanted = TensorShape(as_shape(shape))
     with checked("placeholder_with_default"):
         require(
@@ -65,7 +66,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
             f"the default has shape {input.shape} and the placeholder {wanted}",
             hint="the placeholder's shape must allow the default",
         )
-    return ops.placeholder_with_default(input, shape=wanted.shape, name=name)
+    return ops.placeholder_with_default(input, shape=wanted.shape, name=scope)
 
 
 def constant(
@@ -88,6 +89,7 @@ def constant(
             hint="use the tensor itself, or identity() for a new name",
             kind=DtypeError,
         )
+        require(value is not None, "None is no value", kind=MissingValueError)
         array = np.asarray(value)
         require(array.dtype != object, f"{value!r} cannot be made into an array", kind=DtypeError)
         wanted = as_dtype(dtype) if dtype is not None else infer_dtype(value)

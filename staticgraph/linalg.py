@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.array_ops import squeeze
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
@@ -260,7 +261,7 @@ def norm(
     with name_scope(name, "norm", [tensor]):
         x = convert_to_tensor(tensor)
         if ord in ("euclidean", "fro") or (ord == 2 and not is_matrix):
-            return ops.sqrt(reduce_sum(x * _conjugated(x), axis, keepdims=True if keepdims else None))
+            return _kept(ops.sqrt(reduce_sum(x * _conjugated(x), axis, keepdims=True)), axis, keepdims)
         size = ops.abs(x)
         if is_matrix and ord == 2:
             with checked("norm"):
@@ -282,13 +283,19 @@ def norm(
             rows, columns = axis
             summed, over = (rows, columns) if ord == 1 else (columns, rows)
             total = reduce_sum(size, summed, keepdims=True)
-            largest = reduce_max(total, over, keepdims=True)
-            return largest if keepdims else ops.squeeze(largest, axis=tuple(axis))
-        if ord == np.inf:
-            return reduce_max(size, axis, keepdims=keepdims)
-        if ord == 1:
-            return reduce_sum(size, axis, keepdims=keepdims)
-        return reduce_sum(size ** float(ord), axis, keepdims=keepdims) ** (1.0 / float(ord))
+            found = reduce_max(total, over, keepdims=True)
+        elif ord == np.inf:
+            found = reduce_max(size, axis, keepdims=True)
+        elif ord == 1:
+            found = reduce_sum(size, axis, keepdims=True)
+        else:
+            found = reduce_sum(size ** float(ord), axis, keepdims=True) ** (1.0 / float(ord))
+        return _kept(found, axis, keepdims)
+
+
+def _kept(found: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    """A norm with the reduced axes, or without them."""
+    return found if keepdims else squeeze(found, axis)
 
 
 def l2_normalize(

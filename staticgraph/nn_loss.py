@@ -92,9 +92,9 @@ def sparse_softmax_cross_entropy_with_logits(
     [None]
     """
     named_only("sparse_softmax_cross_entropy_with_logits", _sentinel, labels=labels, logits=logits)
-    with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]) as scope:
+    with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
         logits = convert_to_tensor(logits)
-        return ops.sparse_softmax_cross_entropy(logits, convert_to_tensor(labels), name=scope)[0]
+        return ops.sparse_softmax_cross_entropy(logits, convert_to_tensor(labels), name=name)[0]
 
 
 def _same_shape(function: str, **tensors: Tensor) -> None:

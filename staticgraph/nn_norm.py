@@ -133,7 +133,7 @@ def batch_normalization(
     'batchnorm/add_1:0'
     """
     with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
-        x, mean, variance = (convert_to_tensor(v) for v in (x, mean, variance))
+        x = convert_to_tensor(x)
         inverse = ops.rsqrt(variance + variance_epsilon)
         if scale is not None:
             inverse = inverse * scale

@@ -57,13 +57,17 @@ class Builder:
             found = self.table[key] = self._make(op, inputs, attrs)
         return found
 
-    def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
+    def types(self, op: OpDef, inputs: Sequence[Value], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        """The types of the outputs of `op`; the error that its type rule asks for where there are none."""
         try:
             types = op.type(*(v.type for v in inputs), **attrs)
         except RuleError as error:
             operands = ", ".join(str(v.type) for v in inputs)
             raise error.kind(layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint)) from None
-        types = types if isinstance(types, tuple) else (types,)
+        return types if isinstance(types, tuple) else (types,)
+
+    def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
+        types = self.types(op, inputs, attrs)
         if folded := self._fold(op, inputs, attrs, types):
             return folded
         self.serial += 1

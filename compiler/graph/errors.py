@@ -62,12 +62,24 @@ class DtypeError(GraphError, TypeError):
     """Element types do not fit."""
 
 
+class MissingValueError(GraphError, ValueError, TypeError):
+    """None was given where a value is needed."""
+
+
+class OtherGraphError(GraphError, ValueError):
+    """A tensor belongs to another graph."""
+
+
 class DuplicateNameError(GraphError, ValueError):
     """A name is taken."""
 
 
 class FinalizedError(GraphError, RuntimeError):
     """The graph may not change any more."""
+
+
+class EmptyGraphError(GraphError, RuntimeError):
+    """A session has a graph without operations."""
 
 
 class GradientError(GraphError, ValueError, LookupError):

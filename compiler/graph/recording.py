@@ -9,7 +9,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.builder import infer_dtype, plain
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import DtypeError, require
+from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, OtherGraphError, require
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS, OPS, OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import TensorType
@@ -101,7 +101,7 @@ def _python_dtype(value: Any) -> DType:
 def _input(
     graph: _GraphLike, op: OpDef, param: Param, value: Any, dtypes: dict[str, DType], label: str
 ) -> Tensor:
-    require(value is not None, f"{param.name} is None, a tensor is needed", kind=DtypeError)
+    require(value is not None, f"{param.name} is None, a tensor is needed", kind=MissingValueError)
     fixed = as_dtype(param.var) if len(param.var) > 1 else None
     wanted = None if param.var == "*" else fixed or dtypes.get(param.var)
     tensor = as_tensor(graph, value, wanted, label)
@@ -137,7 +137,7 @@ def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: s
     if hasattr(value, "to_tensor"):
         value = value.to_tensor()
     if isinstance(value, Tensor):
-        require(value.graph is graph, f"{value.name} belongs to another graph", kind=DtypeError)
+        require(value.graph is graph, f"{value.name} belongs to another graph", kind=OtherGraphError)
         return value
     if isinstance(value, list | tuple) and _holds_tensor(value):
         return METHODS["stack"]([as_tensor(graph, v, dtype, f"{name}/{i}") for i, v in enumerate(value)], name=f"{name}/")

@@ -168,4 +168,6 @@ class Tensor(Operators):
     def __repr__(self) -> str:
         return f"<sg.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        shape = "" if self.type.shape is None else f", shape={self.shape}"
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'

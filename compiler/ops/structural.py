@@ -36,9 +36,8 @@ def _default_type(input: TensorType, shape: Any) -> TensorType:
 
 
 @structural(
-    tf="PlaceholderWithDefault", type=_default_type, numpy=lambda input, shape: input,
-    grad=lambda g, y, input, shape: (g,),
-)  # fmt: skip
+    tf="PlaceholderWithDefault", type=_default_type, effect=Effect.SOURCE, grad=lambda g, y, input, shape: (g,)
+)
 def placeholder_with_default(input: Any, *, shape: Any) -> Any:
     """A value that may be fed, and is `input` otherwise."""
 

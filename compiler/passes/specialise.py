@@ -16,7 +16,7 @@ point backwards in that order, so it honours them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,11 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.reverse import vjp
 from staticgraph.compiler.graph.builder import Builder, plain
 from staticgraph.compiler.graph.dtypes import bool_, uint64
-from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError, layout
-from staticgraph.compiler.graph.function import Function, Value, as_outputs, toposort
+from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError, UninitializedError, layout
+from staticgraph.compiler.graph.function import Function, Value, as_outputs, substitute, toposort
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect, Kind, recording
+from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.random import philox_advance
@@ -38,18 +39,18 @@ from staticgraph.compiler.ops.random import philox_advance
 class Step:
     """What one run computes, and where its arguments come from and its results go.
 
-    The params of `function` are the feeds, then the variables' values before the run, then one flag per entry of
-    `flags`, then the counters of random ops. Its results are the fetches, then the new values of `writes`.
+    The params of `function` are the feeds, then the variables' values before the run, then the counters of random
+    ops. Its results are the fetches, then the new values of `writes`. Fetches of names are known already.
     """
 
     function: Function
     feeds: tuple[Tensor, ...]
     reads: tuple[Operation, ...]
-    flags: tuple[Operation, ...]  # variables of which the run wants to know whether they have a value
     counters: tuple[Operation, ...]
     advances: tuple[int, ...]  # how far each counter moves per run
     fetches: int
     writes: tuple[Operation, ...]
+    names: Mapping[Tensor, np.ndarray] = field(default_factory=dict)  # fetched vectors of strings
 
     @property
     def needed(self) -> list[Operation]:
@@ -68,18 +69,27 @@ class StaticFeedNeeded(Exception):
         self.feeds = feeds
 
 
+class VariableTypeNeeded(Exception):
+    """The step depends on whether these variables have values, or of what shape: the compile must be told."""
+
+    def __init__(self, variables: list[Operation]) -> None:
+        super().__init__(", ".join(op.name for op in variables))
+        self.variables = variables
+
+
 def specialise(
     graph: Graph,
     fetches: Sequence[Tensor],
     targets: Sequence[Operation],
     feeds: Mapping[Tensor, TensorType],
-    variables: Mapping[str, TensorType] | None = None,
+    variables: Mapping[Operation, TensorType | None] | None = None,
     static: Mapping[Tensor, np.ndarray] | None = None,
 ) -> Step:
     """The step that computes `fetches` and runs `targets`.
 
-    `feeds`: the fed tensors with their static types. `variables`: types of variables whose graph shape is not fully
-    known. `static`: values of feeds that shapes depend on. Raises FeedError for a placeholder that is not fed.
+    `feeds`: the fed tensors with their static types. Raises FeedError for a placeholder that is not fed, and
+    StaticFeedNeeded or VariableTypeNeeded where the answer depends on more: then call again with `static`, values
+    of feeds that shapes depend on, or `variables`, the types of variables' present values, None where there is none.
     """
     return _Specialiser(graph, feeds, variables or {}, static or {}).step(fetches, targets)
 
@@ -89,26 +99,25 @@ class _Specialiser:
         self,
         graph: Graph,
         feeds: Mapping[Tensor, TensorType],
-        variables: Mapping[str, TensorType],
+        variables: Mapping[Operation, TensorType | None],
         static: Mapping[Tensor, np.ndarray],
     ) -> None:
         self.graph = graph
         self.build = Builder()
         self.types = variables
-        self.static = static
         self.values: dict[Tensor, Value] = {}
         self.state: dict[Operation, Value] = {}  # the present value of each variable
         self.initial: dict[Operation, Value] = {}
-        self.flags: dict[Operation, Value] = {}
         self.counters: dict[Operation, Value] = {}
         self.advances: dict[Operation, int] = {}
         self.watched: dict[Any, list[Value]] = {}  # tensors and variables that a derivative is taken by, or stops at
         self.overridden: set[Tensor] = set()  # fed tensors that are computed too, since derivatives flow through
-        self.params = {
+        self.fed = {
             tensor: self.build.parameter(f"feed {tensor.name}", type.dtype, type.static_shape)
             for tensor, type in feeds.items()
         }
-        self.fed = {t: self.build.constant(static[t], p.dtype) if t in static else p for t, p in self.params.items()}
+        self.names: dict[Tensor, np.ndarray] = {}
+        self.known = {self.fed[t]: self.build.constant(v, t.dtype) for t, v in static.items()}
 
     def step(self, fetches: Sequence[Tensor], targets: Sequence[Operation]) -> Step:
         needed = self._needed([*(t.op for t in fetches if t not in self.fed), *targets])
@@ -121,14 +130,14 @@ class _Specialiser:
             for op in needed:
                 with self.build.at(op.where):
                     self._perform(op)
-            results = [self.value(t) for t in fetches]
+            results = [self.value(t) for t in fetches if t not in self.names]
         writes = [v for v in self.state if self.state[v] is not self.initial.get(v)]
         results += [self.state[v] for v in writes]
-        params = [*self.params.values(), *self.initial.values(), *self.flags.values(), *self.counters.values()]
+        params = [*self.fed.values(), *self.initial.values(), *self.counters.values()]
         return Step(
             Function(tuple(params), tuple(results)),
-            tuple(self.fed), tuple(self.initial), tuple(self.flags), tuple(self.counters),
-            tuple(self.advances.values()), len(fetches), tuple(writes),
+            tuple(self.fed), tuple(self.initial), tuple(self.counters), tuple(self.advances.values()),
+            len(results) - len(writes), tuple(writes), self.names,
         )  # fmt: skip
 
     # Which operations
@@ -211,11 +220,12 @@ class _Specialiser:
 
     def _state(self, owner: Operation) -> Value:
         if owner not in self.state:
-            type = self.types.get(owner.name, owner.outputs[0].type)
+            type = owner.outputs[0].type
             if not type.is_static:
-                raise InvalidArgumentError(
-                    layout(f"the shape of variable {owner.name} is not known: {type}", owner.where), owner
-                )
+                found = self._present(owner)
+                if found is None:
+                    raise uninitialized([owner])
+                type = found
             param = self.build.parameter(f"variable {owner.name}", type.dtype, type.static_shape)
             self.state[owner] = self.initial[owner] = param
         return self.state[owner]
@@ -231,7 +241,15 @@ class _Specialiser:
         elif definition.effect is Effect.RANDOM:
             made = self._random(op)
         elif definition.name == "is_variable_initialized":
-            made = self._flag(op)
+            made = self.build.constant(self._has_value(op.inputs[0]), bool_)
+        elif definition.name == "initialized_value":
+            made = self.value(op.inputs[0 if self._has_value(op.inputs[0]) else 1])
+        elif definition.name == "report_uninitialized":
+            missing = [t.op.name.encode() for t in op.inputs if not self._has_value(t)]
+            self.names[op.outputs[0]] = np.array(missing, dtype=object)
+            return
+        elif definition.name == "placeholder_with_default":  # not fed
+            made = self.value(op.inputs[0])
         else:
             made = self._apply(op, [self.value(t) for t in op.inputs])
         for tensor, value in zip(op.outputs, as_outputs(made), strict=True):
@@ -263,15 +281,17 @@ class _Specialiser:
         attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
         if definition.kind is Kind.COMPOSITE and definition.grad is None:
             assert definition.expand is not None
+            self.build.types(definition, inputs, attrs)  # what is expanded at once has no node that would be checked
             return definition.expand(*inputs, **attrs)
         return self.build.apply(definition, inputs, attrs)
 
     def _operand(self, op: Operation, name: str, tensor: Tensor) -> Any:
-        value = self.value(tensor)
+        """The value of a shape, an axis and the like. Everywhere else a feed stays a parameter: it has derivatives."""
+        (value,) = substitute([self.value(tensor)], self.known)
         if value.constant is not None:
             return plain(value.constant)
         below = {v for node in toposort([value]) for v in node.outputs}
-        feeds = [t for t, param in self.params.items() if param in below and t not in self.static]
+        feeds = [t for t, param in self.fed.items() if param in below]
         if feeds:
             raise StaticFeedNeeded(feeds)
         raise InvalidArgumentError(
@@ -321,14 +341,18 @@ class _Specialiser:
         self.advances[op] = philox_advance(op.definition, [v.type for v in inputs], made.shape)
         return made
 
-    def _flag(self, op: Operation) -> Value:
-        owner = variable_of(op.inputs[0])
-        assert owner is not None, op
-        if owner in self.state and owner not in self.initial:
-            return self.build.constant(True, bool_)
-        if owner not in self.flags:
-            self.flags[owner] = self.build.parameter(f"initialized {owner.name}", bool_, ())
-        return self.flags[owner]
+    def _has_value(self, tensor: Tensor) -> bool:
+        """Whether a variable has a value at this turn: from before the run, or assigned in it."""
+        owner = variable_of(tensor)
+        assert owner is not None, tensor
+        assigned = owner in self.state and self.state[owner] is not self.initial.get(owner)
+        return assigned or self._present(owner) is not None
+
+    def _present(self, owner: Operation) -> TensorType | None:
+        """The type of a variable's value before the run."""
+        if owner not in self.types:
+            raise VariableTypeNeeded([owner])
+        return self.types[owner]
 
     def _gradients(self, op: Operation) -> tuple[Value, ...]:
         ys, seeds, xs, stops = _gradient_parts(op)
@@ -354,6 +378,19 @@ class _Specialiser:
         value, owner = self.value(x), variable_of(x)
         read = self.watched[owner] if owner is not None else []
         return read if value in read else [value, *read]
+
+
+def uninitialized(missing: Sequence[Operation]) -> UninitializedError:
+    """The error for a run that needs variables without a value."""
+    names = ", ".join(op.name for op in missing[:8]) + (", ..." if len(missing) > 8 else "")
+    what = f"variable {names} has no value" if len(missing) == 1 else f"variables {names} have no value"
+    text = layout(
+        f"{what} yet",
+        user_frame(),
+        [(op.name, op.where) for op in missing[:3]],
+        hint="run global_variables_initializer() first, or restore a checkpoint",
+    )
+    return UninitializedError(text, missing[0])
 
 
 def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | None:

@@ -52,10 +52,10 @@ def read(
         manifest, contents = _checked(archive.unpack(data), kind, body, members)
         return make(manifest, contents)
     except InvalidFileError as error:
-        hint = "copy it again from where it came, or save it again"
-        raise InvalidFileError(
-            layout(f"{path} is not a usable {kind} file: {error}", user_frame(), hint=hint)
-        ) from None
+        what = str(error)
+    # Outside of the `except` block, so that the new error does not keep the old one's frames and their views.
+    hint = "copy it again from where it came, or save it again"
+    raise InvalidFileError(layout(f"{path} is not a usable {kind} file: {what}", user_frame(), hint=hint))
 
 
 def _mapped(path: Path) -> memoryview:

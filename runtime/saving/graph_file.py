@@ -62,7 +62,7 @@ def _default_session(graph: Graph, variables: list[Operation]) -> Session | None
     """The default session, where there is one for this graph; values of variables cannot be had without."""
     for session in reversed(session_stack()):
         if session.graph is graph:
-            return session  # type: ignore[no-any-return]
+            return session
     if variables:
         names = ", ".join(op.name for op in variables[:3]) + (", ..." if len(variables) > 3 else "")
         hint = "pass session=, or save inside `with sg.Session():`"

@@ -161,7 +161,7 @@ class Variables(MutableMapping[str, np.ndarray]):
             raise NotFoundError(
                 layout(f"there is no variable {name!r}", user_frame(), hint=_did_you_mean(name, known))
             )
-        return known[name].op  # type: ignore[no-any-return]
+        return known[name].op
 
     def __repr__(self) -> str:
         lines = [f"  {name}: {v.type}" for name, v in self._session.graph.variables.items()]

@@ -93,7 +93,7 @@ def _graph(outputs: Any, session: Any) -> Graph:
             outputs.values() if isinstance(outputs, Mapping) else outputs if _is_list(outputs) else [outputs]
         )
         found = next((t.graph for t in listed if hasattr(t, "graph")), get_default_graph())
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _is_list(value: Any) -> bool:

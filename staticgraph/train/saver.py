@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.specialise import variable_of
 from staticgraph.framework import GraphKeys, get_default_graph
 from staticgraph.runtime.saving import checkpoint
@@ -233,7 +233,7 @@ def _by_key(given: Any) -> dict[str, Operation]:
     out: dict[str, Operation] = {}
     for key, variable in pairs:
         handle = getattr(variable, "handle", variable)
-        op = variable_of(handle) if hasattr(handle, "op") else None
+        op = variable_of(handle) if isinstance(handle, Tensor) else None
         if op is None:
             raise TypeError(layout(f"a Saver saves variables, not {variable!r}", user_frame()))
         name = op.name if key is None else key

@@ -168,6 +168,11 @@ class _Compiled:
                     constants.append(f"{name} = {value_text(array)}")
         return lines_of([*constants, *attribute_lines(node.op, node.attrs)])
 
+    def _updates(self, node: Node, value: Value) -> bool:
+        """Whether `node` computes the new value of the variable whose old value is `value`."""
+        assigned = [name for v in node.outputs for name in self.ends.assigned.get(v, ())]
+        return value.op.name == "parameter" and value.node.attrs["name"].removeprefix("variable ") in assigned
+
     def _links(self, node: Node, path: Path) -> list[Link]:
         out = []
         for value in node.inputs:
@@ -176,8 +181,9 @@ class _Compiled:
             places = self.paths[value.node]
             source = path if path in places else self.homes.get(value, places[0])
             name = f"{value.node.op.name} #{value.node.serial}:{value.index}"
-            old = node.op.effect is Effect.WRITE and value is node.inputs[0] and value.op.name == "parameter"
-            text, flow = ("", Flow.REFERENCE) if old else (type_text(value.type), Flow.DATA)
+            text, flow = (type_text(value.type), Flow.DATA)
+            if self._updates(node, value):
+                text, flow = "", Flow.REFERENCE
             out.append(Link(_key(value.node, source), _key(node, path), name, text, f"{name} {value.type}", flow))
         return out
 

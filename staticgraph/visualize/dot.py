@@ -11,6 +11,7 @@ from staticgraph.visualize.legend import legend_table
 from staticgraph.visualize.markup import label, plain
 from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
 from staticgraph.visualize.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
+from staticgraph.visualize.wording import shorten
 
 
 def dot_source(drawing: Drawing, legend: bool = True) -> str:
@@ -18,7 +19,7 @@ def dot_source(drawing: Drawing, legend: bool = True) -> str:
     graph = graphviz.Digraph("staticgraph")
     graph.attr(
         "graph", rankdir="TB", nodesep="0.28", ranksep="0.36", pad="0.25", fontname=FONT, fontsize="11", fontcolor=INK,
-        labelloc="b", labeljust="l", compound="true", nslimit="4", mclimit="2", bgcolor="white",
+        labelloc="b", labeljust="l", compound="true", newrank="true", nslimit="4", mclimit="2", bgcolor="white",
     )  # fmt: skip
     graph.attr("node", fontname=FONT, fontsize="11", fontcolor=INK, height="0.3", width="0.6")
     graph.attr("edge", fontname=FONT, fontsize="9", fontcolor=QUIET, arrowsize="0.6")
@@ -29,9 +30,9 @@ def dot_source(drawing: Drawing, legend: bool = True) -> str:
     with graph.subgraph(name="cluster_all") as frame:
         frame.attr("graph", label=_heading(drawing), labelloc="t", labeljust="l", peripheries="0", margin="4")
         _add_scope(frame, drawing, (), names)
-    roles = {box.key: box.role for box in drawing.boxes}
+    boxes = {box.key: box for box in drawing.boxes}
     for link in drawing.links:
-        _add_link(graph, link, names, roles)
+        _add_link(graph, link, names, boxes[link.source], boxes[link.target])
     return graph.source
 
 
@@ -72,7 +73,7 @@ def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
     attrs = {
         "shape": look.shape, "style": look.style, "fillcolor": look.fill, "color": look.stroke,
         "penwidth": str(look.width), "margin": margin(box),
-        "label": label(box.title, box.lines, quiet=box.role is Role.CONSTANT), "tooltip": tooltip(box.tooltip),
+        "label": label(shorten(box.title, 34), box.lines, quiet=box.role is Role.CONSTANT), "tooltip": tooltip(box.tooltip),
     }  # fmt: skip
     if look.double:
         attrs["peripheries"] = "2"
@@ -85,20 +86,27 @@ def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
 
 def margin(box: Box) -> str:
     """Room around a label: the fonts of whoever looks may be a tenth wider than those that Graphviz measured."""
-    longest = max(map(len, (box.title, *box.lines)))
+    longest = max(len(box.title[:34]), *map(len, box.lines), 0)
     above = 0.09 if box.role in (Role.HIDDEN, Role.REPEATS) else 0.05  # those have a tab or an edge at the top
     return f"{0.1 + 0.006 * longest:.3f},{above}"
 
 
-def _add_link(graph: graphviz.Digraph, link: Link, names: dict[str, str], roles: dict[str, Role]) -> None:
-    attrs = {**FLOWS[link.flow], "edgetooltip": tooltip(link.tooltip)}
-    if link.flow is Flow.DATA and roles[link.source] is not Role.VARIABLE:
-        attrs["weight"] = "4"  # the way of the data is kept straight
+def _add_link(graph: graphviz.Digraph, link: Link, names: dict[str, str], source: Box, target: Box) -> None:
+    attrs = {"weight": str(_weight(link, source, target)), **FLOWS[link.flow], "edgetooltip": tooltip(link.tooltip)}
     if link.count > 1 and link.flow is Flow.DATA:
         attrs["penwidth"] = f"{1 + math.log2(link.count) / 3:.2f}"
     if link.text:
         attrs |= {"label": graphviz.nohtml(f" {html.escape(link.text)} "), "labeltooltip": attrs["edgetooltip"]}
     graph.edge(names[link.source], names[link.target], **attrs)
+
+
+def _weight(link: Link, source: Box, target: Box) -> int:
+    """How much an arrow wants to be short and straight: most within a scope, then on the way of the data."""
+    if link.flow is not Flow.DATA:
+        return 1
+    if source.path and source.path == target.path:
+        return 8
+    return 1 if source.role is Role.VARIABLE else 2
 
 
 def tooltip(text: str) -> str:

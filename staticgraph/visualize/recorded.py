@@ -99,7 +99,7 @@ class _Recorded:
         path, title = self._placed(op)
         leaf = op.name.rpartition("/")[2]
         return Box(
-            op.name, path, title, role, op.id, self._lines(op, role, leaf), _tooltip(op),
+            op.name, path, title, role, op.id, self._lines(op, role, title), _tooltip(op),
             *place_of(op.where), f"{op.type} {stem(leaf)}", op in self.fetched,
         )  # fmt: skip
 
@@ -127,7 +127,7 @@ class _Recorded:
         users = [user for part in (op, *self.folded.get(op, ())) for user in self.users[part]]
         return [user for user in users if user not in self.home]
 
-    def _lines(self, op: Operation, role: Role, leaf: str) -> tuple[str, ...]:
+    def _lines(self, op: Operation, role: Role, title: str) -> tuple[str, ...]:
         match role:
             case Role.INPUT | Role.VARIABLE | Role.CONSTANT:
                 return (type_text(op.outputs[0].type),)
@@ -136,7 +136,7 @@ class _Recorded:
                 return (shorten(f"of {ys}"), f"by {counted(op.attrs['xs'], 'tensor')}")
             case Role.CONTROL:
                 return ()
-        parts = [] if stem(leaf).lower() == stem(op.type).lower() else [op.type]
+        parts = [] if stem(title).lower() == stem(op.type).lower() else [op.type]
         if role is Role.ASSIGN:
             parts.append(f"→ {shorten(op.inputs[0].op.name, 28)}")
         return lines_of([*parts, *self._constants(op), *attribute_lines(op.definition, op.attrs)])

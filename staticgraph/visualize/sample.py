@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, TensorType, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.passes.specialise import StaticFeedNeeded, Step, specialise
+from staticgraph.compiler.passes.specialise import StaticFeedNeeded, Step, VariableTypeNeeded, specialise
 from staticgraph.runtime.feeds import convert, feed_tensors
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.visualize.recorded import needed
@@ -52,7 +52,7 @@ def sample_step(
 def _specialised(
     graph: Graph, fetches: Fetches, types: Mapping[Tensor, TensorType], values: Mapping[Tensor, np.ndarray], session: Any
 ) -> Step:
-    variables = _open_variables(graph, session)
+    variables: dict[Operation, TensorType | None] = {}
     static: dict[Tensor, np.ndarray] = {}
     while True:
         try:
@@ -64,14 +64,12 @@ def _specialised(
                     hint = f"pass feeds={{{tensor.op.name}: an array}}"
                     raise FeedError(layout(text, tensor.op.where, hint=hint), tensor.op) from None
                 static[tensor] = values[tensor]
+        except VariableTypeNeeded as asked:
+            for op in asked.variables:
+                type = op.outputs[0].type
+                known = None if session is None else session.variables.type_of(op)
+                variables[op] = known or TensorType(type.dtype, _filled(op.outputs[0], type.shape))
 
-
-def _open_variables(graph: Graph, session: Any) -> dict[str, TensorType]:
-    if session is None:
-        return {}
-    open_ops = [v.op for v in graph.variables.values() if not v.op.outputs[0].type.is_static]
-    known = {op.name: session.variables.type_of(op) for op in open_ops}
-    return {name: type for name, type in known.items() if type is not None}
 
 
 def _shape(tensor: Tensor, given: Any) -> Shape | None:

@@ -21,8 +21,8 @@ RUNS = 24  # what a row that does not repeat is cut into
 def shortened(scope: Scope, links: Sequence[Link], most: int) -> None:
     """Fold repetitions in `scope` and below it, and cut rows of more than `most` items."""
     scope.items = _without_repeats(scope)
-    if len(scope.items) > most:
-        scope.items = _by_line(scope)
+    if len(scope.items) > most and len(by_line := _by_line(scope)) <= most:
+        scope.items = by_line
     for item in scope.items:
         if isinstance(item, Scope) and item.folded is None:
             shortened(item, links, most)
@@ -83,7 +83,7 @@ def _repetition(scope: Scope, items: list[Item], period: int) -> Scope:
 
 
 def _word(item: Item) -> str:
-    return (item.kind.partition(" ")[0] or item.title) if isinstance(item, Box) else stem(item.title.partition(":")[0])
+    return (item.kind.partition(" ")[0] or item.title) if isinstance(item, Box) else stem(item.title)
 
 
 def _work(items: Sequence[Item]) -> Work:
@@ -93,8 +93,11 @@ def _work(items: Sequence[Item]) -> Work:
 
 
 def _span(items: Sequence[Item]) -> str:
-    first, last = (shorten(item.title.partition(":")[0], 18) for item in (items[0], items[-1]))
-    return f"{first} … {last}"
+    return " … ".join(shorten(_brief(item), 18) for item in (items[0], items[-1]))
+
+
+def _brief(item: Item) -> str:
+    return item.title if item.work is Work.SCOPE else item.title.partition(":")[0]  # kernels have their kind there
 
 
 def _by_line(scope: Scope) -> list[Item]:
@@ -129,7 +132,8 @@ def _runs(scope: Scope, links: Sequence[Link], runs: int) -> list[Item]:
         elif part:
             run = Scope(scope.path, part, title=_span(part), folded=Role.HIDDEN)
             run.work = _work(part)
-            run.lines = (contents(run.boxes),)
+            places = {box.place for box in run.boxes}
+            run.lines = (contents(run.boxes), *(places if len(places) == 1 else ()))
             out.append(run)
         start = max(end, start)
     return out

@@ -35,7 +35,7 @@ def run(
     """The fetched values. `state`: the values of variables by name, changed as the run changes them."""
     state = {} if state is None else state
     step = step_of(fetches, feeds, static)
-    given = [*(feeds or {}).values(), *(state.get(op.name) for op in step.reads), *(op.name in state for op in step.flags)]
+    given = [*(feeds or {}).values(), *(state.get(op.name) for op in step.reads)]
     given += [0] * len(step.counters)
     arguments = {p: a for p, a in zip(step.function.params, given, strict=True) if a is not None}
     results = interpret(step.function, arguments)

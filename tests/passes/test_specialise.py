@@ -57,7 +57,7 @@ def test_missing_feed_names_the_path():
     loss = sg.reduce_sum(sg.exp(x, name="e"), name="loss")
     with pytest.raises(FeedError, match=r"placeholder x \(float32\[\?, 2\]\) must be fed") as caught:
         step_of([loss])
-    assert "the fetch loss needs it, by x <- e <- loss" in str(caught.value)
+    assert "the fetch loss needs it, by loss <- e <- x" in str(caught.value)
     assert caught.value.op is x.op
 
 
@@ -65,7 +65,7 @@ def test_a_long_path_is_shortened():
     h = sg.placeholder(sg.float32, [2], name="x")
     for i in range(20):
         h = sg.exp(h, name=f"h{i}")
-    with pytest.raises(FeedError, match=r"by x <- h0 <- \.\.\. <- h17 <- h18 <- h19\n|\.\.\."):
+    with pytest.raises(FeedError, match=r"by h19 <- h18 <- \.\.\. <- h2 <- h1 <- h0 <- x\n"):
         step_of([h])
 
 
@@ -169,7 +169,7 @@ def test_feeding_a_variable():
 def test_random_counters_move_by_what_was_drawn():
     y = sg.random_uniform([8], seed=1)
     step = step_of([y])
-    assert step.counters == (y.op,)
+    assert [op.type for op in step.counters] == ["RandomUniform"]
     assert step.advances[0] >= 2
 
 
@@ -218,7 +218,8 @@ def test_through_a_fed_tensor():
 def test_by_a_fed_tensor():
     x = sg.placeholder(sg.float32, [], name="x")
     h = x * x
-    by_x, by_h = sg.gradients(h * h, [x, h])
+    y = h * h
+    [by_x], [by_h] = sg.gradients(y, [x]), sg.gradients(y, [h])
     assert run([by_h], {h: 5.0}) == [10]
     assert run([by_x, by_h], {x: 3.0, h: 5.0}) == [60, 10]
 

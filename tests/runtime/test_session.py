@@ -1,0 +1,499 @@
+"""`Session`: what may be fetched and fed, state between runs, plans, life time."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, namedtuple
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import (
+    ClosedSessionError,
+    FeedError,
+    FetchError,
+    FinalizedError,
+    InvalidArgumentError,
+    ShapeError,
+    UninitializedError,
+)
+from staticgraph.runtime import session as session_module
+
+Pair = namedtuple("Pair", "left right")
+
+
+@pytest.fixture
+def sess():
+    with sg.Session() as session:
+        yield session
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list:
+    """The steps that were compiled, in order."""
+    steps: list = []
+    compile_ = session_module.compile
+
+    def record(step, *args, **kwargs):
+        steps.append(step)
+        return compile_(step, *args, **kwargs)
+
+    monkeypatch.setattr(session_module, "compile", record)
+    return steps
+
+
+def initialized(session) -> None:
+    session.run(sg.global_variables_initializer())
+
+
+# Fetches
+
+
+def test_structures_of_fetches(sess):
+    x = sg.constant(1.0, name="x")
+    y = x + 1.0
+    assert sess.run(x) == 1
+    assert sess.run([x, (y, [x])]) == [1, (2, [1])]
+    assert sess.run({"a": x, "b": {"c": [y]}}) == {"a": 1, "b": {"c": [2]}}
+    made = sess.run(Pair(x, [y]))
+    assert isinstance(made, Pair)
+    assert made == Pair(1, [2])
+    ordered = sess.run(OrderedDict([("z", x), ("a", y)]))
+    assert isinstance(ordered, OrderedDict)
+    assert list(ordered.items()) == [("z", 1), ("a", 2)]
+    assert sess.run([]) == []
+    assert sess.run({}) == {}
+    assert sess.run(()) == ()
+
+
+def test_names_variables_and_operations(sess):
+    x = sg.constant(1.0, name="x")
+    w = sg.Variable(5.0, name="w")
+    initialized(sess)
+    assert sess.run("x:0") == 1
+    assert sess.run("x") is None
+    assert sess.run(x.op) is None
+    assert sess.run([w, x.op, "w:0"]) == [5, None, 5]
+
+
+def test_one_tensor_several_times(sess):
+    x = sg.constant([1.0, 2.0])
+    first, second, [third] = sess.run([x, x * 1.0, [x]])
+    np.testing.assert_array_equal([first, second, third], [[1, 2]] * 3)
+
+
+@pytest.mark.parametrize("wrong", [None, 3.0, [None], np.zeros(2), object()], ids=repr)
+def test_what_cannot_be_fetched(wrong, sess):
+    sg.constant(1.0)
+    with pytest.raises(FetchError, match="cannot fetch"):
+        sess.run(wrong)
+
+
+def test_fetch_of_another_graph(sess):
+    sg.constant(1.0)
+    with sg.Graph().as_default():
+        other = sg.constant(1.0)
+    with pytest.raises(FetchError, match="is not an element of this graph"):
+        sess.run(other)
+    with pytest.raises(FeedError, match="is not an element of this graph"):
+        sess.run(sg.constant(1.0), {other: 1.0})
+
+
+def test_scalars_are_numpy_scalars(sess):
+    for value, kind in ((1.5, np.float32), (np.float64(2), np.float64), (3, np.int32), (True, np.bool_)):
+        made = sess.run(sg.constant(value))
+        assert type(made) is kind
+        assert made == value
+
+
+def test_fetched_arrays_belong_to_the_caller(sess):
+    """No later run changes them, and changing them changes nothing here."""
+    w = sg.Variable([1.0, 2.0])
+    raised = w.assign_add([1.0, 1.0])
+    initialized(sess)
+    first = sess.run(w)
+    second = sess.run(raised)
+    third = sess.run(raised)
+    np.testing.assert_array_equal([first, second, third], [[1, 2], [2, 3], [3, 4]])
+    third[:] = 100
+    np.testing.assert_array_equal(sess.run(w), [3, 4])
+
+
+def test_a_fed_array_is_not_given_back_itself(sess):
+    x = sg.placeholder(sg.float32, [2])
+    fed = np.array([1, 2], np.float32)
+    got = sess.run(x, {x: fed})
+    got[:] = 9
+    np.testing.assert_array_equal(fed, [1, 2])
+
+
+# Feeds
+
+
+def test_anything_may_be_fed(sess):
+    x = sg.placeholder(sg.float32, [None, 2], name="x")
+    h = sg.exp(x)
+    w = sg.Variable([1.0, 1.0], name="w")
+    y = h + w
+    initialized(sess)
+    np.testing.assert_array_equal(sess.run(y, {h: [[1, 2]]}), [[2, 3]])
+    np.testing.assert_array_equal(sess.run(y, {h: [[1, 2]], w: [5, 5]}), [[6, 7]])
+    np.testing.assert_array_equal(sess.run(y, {"x:0": [[0, 0]]}), [[2, 2]])
+    np.testing.assert_array_equal(sess.run(y, {y: [[7, 7]]}), [[7, 7]])
+    np.testing.assert_array_equal(sess.run(w), [1, 1])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [[1, 2], [3, 4], [5, 6]],
+        np.arange(6).reshape(3, 2),
+        np.arange(6.0).reshape(2, 3).T,
+        np.arange(13, dtype=np.float32)[1:].reshape(6, 2)[::2],
+        np.arange(6, dtype=">f4").reshape(3, 2),
+        np.asfortranarray(np.arange(6, dtype=np.float32).reshape(3, 2)),
+        np.frombuffer(b"x" + np.arange(6, dtype=np.float32).tobytes(), np.uint8)[1:].view(np.float32).reshape(3, 2),
+    ],
+    ids=["list", "int64", "float64 transposed", "float32 strided", "big endian", "column order", "unaligned"],
+)
+def test_arrays_of_any_layout(value, sess):
+    x = sg.placeholder(sg.float32, [None, 2])
+    np.testing.assert_array_equal(sess.run(x * 2.0, {x: value}), np.asarray(value, np.float32) * 2)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 15, 16, 17, 1000])
+def test_every_size(size: int, sess):
+    x = sg.placeholder(sg.float32, [None])
+    value = np.arange(size + 1, dtype=np.float32)[1:]
+    np.testing.assert_array_equal(sess.run(x * 2.0 + 1.0, {x: value}), value * 2 + 1)
+    assert sess.run(sg.reduce_sum(x), {x: value}) == value.sum()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "message"),
+    [
+        ("int32", [1.5], "is float64, and p:0 is int32"),
+        ("int32", [np.nan], "is float64, and p:0 is int32"),
+        ("int32", [2**40], "has values outside of what int32 can hold"),
+        ("uint8", [-1], "has values outside of what uint8 can hold"),
+        ("float32", [1j], "is complex128, and p:0 is float32"),
+        ("bool", [1], "is int64, and p:0 is bool"),
+        ("float32", ["a"], "and p:0 is float32"),
+        ("float32", [[1, 2], [3]], "its rows differ in length"),
+        ("float32", [object()], "is not an array of numbers"),
+        ("float32", [[1.0]], r"has shape \[1, 1\], and p:0 takes \[\?\]"),
+        ("float32", 1.0, r"has shape \[\], and p:0 takes \[\?\]"),
+    ],
+)
+def test_what_cannot_be_fed(dtype: str, value, message: str, sess):
+    p = sg.placeholder(dtype, [None], name="p")
+    with pytest.raises(FeedError, match=message) as caught:
+        sess.run(p, {p: value})
+    assert caught.value.op is p.op
+
+
+def test_whole_floats_are_integers(sess):
+    p = sg.placeholder(sg.int32, [None])
+    np.testing.assert_array_equal(sess.run(p, {p: [1.0, 2.0]}), [1, 2])
+
+
+def test_a_tensor_cannot_be_fed(sess):
+    x = sg.placeholder(sg.float32, [])
+    with pytest.raises(FeedError, match="is a tensor"):
+        sess.run(x, {x: sg.constant(1.0)})
+    with pytest.raises(FeedError, match="is a tensor"):
+        sess.run(x, {x: sg.Variable(1.0)})
+
+
+def test_feed_dict_must_be_a_dict(sess):
+    x = sg.placeholder(sg.float32, [])
+    with pytest.raises(FeedError, match="feed_dict is a list"):
+        sess.run(x, [x, 1.0])
+    with pytest.raises(FeedError, match="cannot feed 'nothing:0'"):
+        sess.run(x, {"nothing:0": 1.0})
+    with pytest.raises(FeedError, match="cannot feed"):
+        sess.run(x, {x.op: 1.0})
+
+
+def test_values_too_large_for_the_dtype(sess):
+    x = sg.placeholder(sg.float32, [])
+    assert sess.run(x, {x: 1e300}) == np.inf
+
+
+def test_shapes_that_depend_on_fed_values(sess, compiled):
+    n = sg.placeholder(sg.int32, [], name="n")
+    y = sg.fill([n], 2.0)
+    for count in (2, 3, 2):
+        np.testing.assert_array_equal(sess.run(y, {n: count}), np.full(count, 2.0))
+    assert len(compiled) == 2
+
+
+def test_bfloat16_goes_out_and_in(sess):
+    x = sg.placeholder(sg.bfloat16, [None])
+    for value in ([1.0, 3.140625, -np.inf], []):
+        np.testing.assert_array_equal(sess.run(x * 1.0, {x: value}), np.array(value, np.float32))
+    w = sg.Variable(sg.constant([1.5, 2.5], sg.bfloat16))
+    initialized(sess)
+    np.testing.assert_array_equal(sess.run([w, w.assign_add([1.0, 1.0])])[1], [2.5, 3.5])
+
+
+def test_complex_numbers(sess):
+    x = sg.placeholder(sg.complex64, [None])
+    value = np.array([1 + 2j, -3j], np.complex64)
+    for made, wanted in zip(
+        sess.run([x * x, ops.conj(x), ops.complex_abs(x)], {x: value}),
+        [value * value, value.conj(), np.abs(value)],
+        strict=True,
+    ):
+        np.testing.assert_allclose(made, wanted, rtol=1e-6)
+
+
+# State
+
+
+def test_variables_keep_their_values_between_runs(sess):
+    w = sg.Variable(1.0)
+    raised = w.assign_add(1.0)
+    initialized(sess)
+    assert [sess.run(raised) for _ in range(3)] == [2, 3, 4]
+    assert sess.run(w) == 4
+    initialized(sess)
+    assert sess.run(w) == 1
+
+
+def test_uninitialized(sess):
+    w = sg.Variable(1.0, name="w")
+    v = sg.Variable(1.0, name="v")
+    with pytest.raises(UninitializedError, match="variable w has no value yet") as caught:
+        sess.run(w * 2.0)
+    assert caught.value.op is w.op
+    with pytest.raises(UninitializedError, match="variables w, v have no value yet"):
+        sess.run(w + v)
+    sess.run(w.initializer)
+    assert sess.run(w * 2.0) == 2
+    assert sess.run(sg.is_variable_initialized(w)) is np.True_ or sess.run(sg.is_variable_initialized(w))
+    assert not sess.run(sg.is_variable_initialized(v))
+
+
+def test_two_sessions_have_their_own_variables():
+    w = sg.Variable(1.0)
+    init, raised = sg.global_variables_initializer(), w.assign_add(1.0)
+    with sg.Session() as one, sg.Session() as two:
+        one.run(init)
+        assert one.run(raised) == 2
+        with pytest.raises(UninitializedError):
+            two.run(w)
+        two.run(init)
+        assert (one.run(w), two.run(w)) == (2, 1)
+
+
+def failing(x):
+    """A tensor whose computation calls the host and fails there."""
+    return ops.cholesky(x)
+
+
+def test_a_failed_run_changes_nothing(sess):
+    """Even a variable that another run would update in place, before or after the failure."""
+    a, b = sg.Variable([1.0, 2.0], name="a"), sg.Variable([3.0, 4.0], name="b")
+    x = sg.placeholder(sg.float32, [2, 2])
+    first = a.assign_add([1.0, 1.0])
+    made = failing(x)
+    with sg.control_dependencies([made]):
+        second = b.assign(b * 2.0)
+    noise = sg.random_uniform([2], seed=3)
+    initialized(sess)
+    with pytest.raises(np.linalg.LinAlgError):
+        sess.run([first, made, second, noise], {x: -np.eye(2)})
+    np.testing.assert_array_equal(sess.run([a, b]), [[1, 2], [3, 4]])
+    sess.run([first, made, second], {x: np.eye(2)})
+    np.testing.assert_array_equal(sess.run([a, b]), [[2, 3], [6, 8]])
+
+
+def test_a_failed_run_does_not_advance_random_numbers():
+    def draws(fail: bool) -> np.ndarray:
+        with sg.Graph().as_default(), sg.Session() as session:
+            noise = sg.random_uniform([2], seed=3)
+            x = sg.placeholder(sg.float32, [2, 2])
+            made = failing(x)
+            if fail:
+                with pytest.raises(np.linalg.LinAlgError):
+                    session.run([noise, made], {x: -np.eye(2)})
+            return session.run(noise)
+
+    np.testing.assert_array_equal(draws(False), draws(True))
+
+
+def test_random_numbers_advance_and_are_reproducible():
+    noise = sg.random_uniform([3], seed=7)
+    unseeded = sg.random_uniform([3])
+    with sg.Session() as one:
+        first = [one.run(noise) for _ in range(3)]
+        free = [one.run(unseeded) for _ in range(2)]
+    with sg.Session() as two:
+        second = [two.run(noise) for _ in range(3)]
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first[0], first[1])
+    assert not np.array_equal(free[0], free[1])
+
+
+# Plans
+
+
+def test_a_second_run_compiles_nothing(sess, compiled):
+    x = sg.placeholder(sg.float32, [None])
+    y = x * 2.0
+    for _ in range(3):
+        sess.run(y, {x: [1, 2]})
+    assert len(compiled) == 1
+    sess.run(y, {x: [1, 2, 3]})
+    assert len(compiled) == 2
+    sess.run(y, {x: [1, 2]})
+    assert len(compiled) == 2
+
+
+def test_a_step_is_one_native_call(sess):
+    x = sg.placeholder(sg.float32, [None, 3])
+    w = sg.Variable(np.ones((3, 2), np.float32))
+    loss = sg.reduce_sum(sg.square(sg.matmul(x, w)))
+    step = w.assign_sub(0.1 * sg.gradients(loss, w)[0])
+    initialized(sess)
+    feeds = {x: np.ones((4, 3))}
+    executable = sess.executable([loss, step], feeds)
+    for count in range(1, 4):
+        sess.run([loss, step], feeds)
+        assert executable.calls == count
+
+
+def test_a_new_batch_size_compiles_only_what_changed(sess, monkeypatch: pytest.MonkeyPatch):
+    """Kernels whose shapes do not depend on the batch are found again."""
+    x = sg.placeholder(sg.float32, [None, 3])
+    w = sg.Variable(np.ones((3, 2), np.float32))
+    loss = sg.reduce_sum(sg.square(sg.matmul(x, w)))
+    step = w.assign(sg.tanh(w) * sg.reduce_mean(w))
+    initialized(sess)
+    plans = [sess.executable([loss, step], {x: np.ones((n, 3))}) for n in (4, 5)]
+    names = [{k.name for k in p.compiled.kernels} for p in plans]
+    assert names[0] & names[1]
+    assert names[0] - names[1]
+
+
+def test_the_graph_may_grow_between_runs(sess):
+    x = sg.constant(1.0)
+    assert sess.run(x) == 1
+    y = x + 1.0
+    assert sess.run([x, y]) == [1, 2]
+
+
+def test_make_callable(sess):
+    x, y = sg.placeholder(sg.float32, [None]), sg.placeholder(sg.float32, [])
+    call = sess.make_callable([x * y, {"y": y}], [x, y])
+    for factor in (2.0, 3.0):
+        made = call([1, 2], factor)
+        np.testing.assert_array_equal(made[0], np.array([1, 2]) * factor)
+        assert made[1] == {"y": factor}
+    with pytest.raises(TypeError, match="takes 2 values, 1 were given"):
+        call([1, 2])
+    assert sess.make_callable(sg.constant(3.0))() == 3
+
+
+# Threads
+
+
+def test_threads_share_a_session(sess):
+    w = sg.Variable(0, name="w")
+    x = sg.placeholder(sg.float32, [None])
+    raised, y = w.assign_add(1), x * 2.0
+    initialized(sess)
+    wrong: list = []
+
+    def work(number: int) -> None:
+        value = np.full(number + 1, number, np.float32)
+        for _ in range(25):
+            made = sess.run(y, {x: value})
+            sess.run(raised)
+            if not np.array_equal(made, value * 2):
+                wrong.append((number, made))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+    assert sess.run(w) == 100
+
+
+# Life time
+
+
+def test_a_closed_session():
+    x = sg.constant(1.0)
+    session = sg.Session()
+    call = session.make_callable(x)
+    session.close()
+    session.close()
+    for use in (lambda: session.run(x), call, lambda: session.executable(x)):
+        with pytest.raises(ClosedSessionError, match="the session is closed"):
+            use()
+
+
+def test_default_sessions():
+    x = sg.constant(2.0)
+    with pytest.raises(ValueError, match="there is no default session"):
+        x.eval()
+    with sg.Session() as outer:
+        assert x.eval() == 2
+        x.op.run()
+        assert sg.get_default_session() is outer
+        with sg.Session() as inner:
+            assert sg.get_default_session() is inner
+        assert sg.get_default_session() is outer
+    assert sg.get_default_session() is None
+    kept = sg.Session()
+    with kept.as_default():
+        assert x.eval() == 2
+    assert kept.run(x) == 2
+    assert x.eval(session=kept) == 2
+    with sg.Graph().as_default():
+        other = sg.constant(1.0)
+    with pytest.raises(ValueError, match="the session runs another graph"):
+        other.eval(session=kept)
+    kept.close()
+
+
+def test_a_session_makes_its_graph_the_default_one():
+    graph = sg.Graph()
+    with sg.Session(graph=graph) as session:
+        x = sg.constant(1.0)
+        assert x.graph is graph
+        assert session.run(x) == 1
+
+
+def test_interactive_session():
+    graph = sg.Graph()
+    session = sg.InteractiveSession(graph=graph)
+    x = sg.constant(2.0)
+    assert x.graph is graph
+    assert x.eval() == 2
+    session.close()
+    assert sg.get_default_session() is None
+    assert sg.get_default_graph() is not graph
+
+
+def test_a_finalized_graph_runs_and_does_not_change(sess):
+    x = sg.constant(1.0)
+    sess.graph.finalize()
+    assert sess.run(x) == 1
+    with pytest.raises(FinalizedError, match="the graph is finalized"):
+        sg.constant(2.0)
+
+
+def test_errors_of_a_step_name_the_line(sess):
+    """Shapes that only a run knows are checked by the compile, and the message is the user's."""
+    x, y = sg.placeholder(sg.float32, [None]), sg.placeholder(sg.float32, [None])
+    z = x + y
+    with pytest.raises((ShapeError, InvalidArgumentError), match="do not broadcast") as caught:
+        sess.run(z, {x: [1, 2], y: [1, 2, 3]})
+    assert "z = x + y" in str(caught.value)
