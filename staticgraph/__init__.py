@@ -93,4 +93,7 @@ from staticgraph import layers, losses, train
 from staticgraph.runtime.session import InteractiveSession, Session
 from staticgraph.runtime.session import default_session as get_default_session
 
+# Saving
+from staticgraph.saving import *
+
 __version__ = "0.1.0"

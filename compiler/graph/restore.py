@@ -88,6 +88,8 @@ def _arguments(recorded: Recorded) -> tuple[dict[str, Tensor], dict[str, Any]]:
             value = recorded.attrs.get(param.name, param.default)
             if value is REQUIRED or (param.role is Role.OPERAND and value is not None):
                 raise GraphError(f"{recorded.name!r} has no {param.name}, which {recorded.op.name} needs")
+            if param.default not in (None, REQUIRED) and _kind(value) is not _kind(param.default):
+                raise GraphError(f"{param.name} of {recorded.name!r} cannot be {value!r}")
             attrs[param.name] = value
     unknown = [n for n in (*recorded.operands, *recorded.attrs) if n not in operands and n not in attrs]
     twice = [n for n in recorded.operands if n in recorded.attrs]
@@ -96,6 +98,11 @@ def _arguments(recorded: Recorded) -> tuple[dict[str, Tensor], dict[str, Any]]:
             f"{recorded.name!r} has a parameter {(unknown or twice)[0]!r} that {recorded.op.name} has not"
         )
     return operands, attrs
+
+
+def _kind(value: Any) -> type:
+    """What attributes are told apart by: users write 1 for 1.0 and for True, but not "1"."""
+    return float if isinstance(value, bool | int | float) else type(value)
 
 
 def _check_types(recorded: Recorded, call: Call) -> None:

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.errors import FeedError, FetchError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, TensorType, as_shape, compatible, shape_text
-from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.specialise import StaticFeedNeeded, Step, VariableTypeNeeded, specialise
 from staticgraph.runtime.feeds import convert, feed_tensors
 from staticgraph.runtime.fetches import Fetches
@@ -29,7 +29,9 @@ def sample_step(
     their value in `session`.
     """
     if not fetches.tensors and not fetches.targets:
-        raise FetchError(layout("visualize: nothing to draw", user_frame(), hint="pass tensors or operations"))
+        raise FetchError(
+            layout("visualize: nothing to draw", user_frame(), hint="pass tensors or operations")
+        )
     types: dict[Tensor, TensorType] = {}
     values: dict[Tensor, np.ndarray] = {}
     for tensor, given in feed_tensors(graph, feeds).items():
@@ -50,7 +52,11 @@ def sample_step(
 
 
 def _specialised(
-    graph: Graph, fetches: Fetches, types: Mapping[Tensor, TensorType], values: Mapping[Tensor, np.ndarray], session: Any
+    graph: Graph,
+    fetches: Fetches,
+    types: Mapping[Tensor, TensorType],
+    values: Mapping[Tensor, np.ndarray],
+    session: Any,
 ) -> Step:
     variables: dict[Operation, TensorType | None] = {}
     static: dict[Tensor, np.ndarray] = {}
@@ -69,7 +75,6 @@ def _specialised(
                 type = op.outputs[0].type
                 known = None if session is None else session.variables.type_of(op)
                 variables[op] = known or TensorType(type.dtype, _filled(op.outputs[0], type.shape))
-
 
 
 def _shape(tensor: Tensor, given: Any) -> Shape | None:
