@@ -8,7 +8,8 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.lower.program import ALIGNMENT
+
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 
 def aligned_bytes(size: int) -> np.ndarray:

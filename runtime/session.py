@@ -1,51 +1,25 @@
-"""Runs graphs: compiles what is fetched, once per signature, and calls it again and again."""
+"""Runs graphs, and holds the values of their variables."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from staticgraph.compiler.compile import compile
 from staticgraph.compiler.graph.errors import ClosedSessionError, EmptyGraphError, layout
 from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_stack
 from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.specialise import (
-    StaticFeedNeeded,
-    Step,
-    VariableTypeNeeded,
-    specialise,
-    uninitialized,
-)
-from staticgraph.runtime.devices import cpu_jit
-from staticgraph.runtime.executable import Executable
+from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.feeds import convert, feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key
-from staticgraph.runtime.memory import empty, from_storage, to_storage
 from staticgraph.runtime.variables import VariableStore
 
-
-@dataclass(slots=True)
-class Plan:
-    """One set of fetches and fed tensors, and its programs by signature.
-
-    A signature is the shapes of the feeds, the values of those feeds that shapes depend on, and the types of the
-    values of those variables that the graph does not tell.
-    """
-
-    fetches: Fetches
-    feeds: tuple[Tensor, ...]
-    static: tuple[int, ...] = ()
-    variables: tuple[Operation, ...] = ()
-    programs: dict[Any, Executable] = field(default_factory=dict)
+if TYPE_CHECKING:
+    from staticgraph.runtime.executable import Executable
+    from staticgraph.runtime.plan import Plan
 
 
 class Session:
@@ -104,7 +78,7 @@ class Session:
             fed = feed_tensors(self.graph, feed_dict)
             plan = self._plan(fetches, tuple(fed))
             arrays = [convert(t, v) for t, v in zip(plan.feeds, fed.values(), strict=True)]
-            return self._program(plan, arrays)
+            return plan.program(arrays, self.variables)
 
     def _plan(self, fetches: Any, feeds: tuple[Tensor, ...]) -> Plan:
         try:
@@ -114,69 +88,17 @@ class Session:
             key, plan = None, None
         if plan is None:
             self._check_not_empty()
-            plan = Plan(Fetches(self.graph, fetches), feeds)
+            # Building a graph does not need the compiler, which takes as long to import as all the rest.
+            from staticgraph.runtime.plan import Plan
+
+            plan = Plan(self.graph, Fetches(self.graph, fetches), feeds)
             if key is not None:
                 self._plans[key] = plan
         return plan
 
     def _execute(self, plan: Plan, values: list[Any]) -> Any:
         arrays = [convert(t, v) for t, v in zip(plan.feeds, values, strict=True)]
-        program = self._program(plan, arrays)
-        step = program.compiled.step
-        missing = [op for op in program.needed if op not in self.variables]
-        if missing:
-            raise uninitialized(missing)
-        made = self._call(program, step, plan, arrays)
-        return plan.fetches.assemble(made)
-
-    def _call(self, program: Executable, step: Step, plan: Plan, arrays: list[np.ndarray]) -> list[Any]:
-        store = self.variables
-        compiled = program.compiled.program
-        arguments = [to_storage(a, t.dtype) for a, t in zip(arrays, plan.feeds, strict=True)]
-        types = compiled.arguments[len(arrays) :]
-        arguments += [
-            store.stored(op) if op in store else empty(type)  # the latter is never read: see _check_initialized
-            for op, type in zip(step.reads, types, strict=False)
-        ]
-        arguments += [store.counter(op) for op in step.counters]
-        results = [empty(t) for t in compiled.results[: step.fetches]]
-        old = {op: len(arrays) + i for i, op in enumerate(step.reads)}
-        for op, type in zip(step.writes, compiled.results[step.fetches :], strict=True):
-            in_place = old.get(op, -1) in compiled.in_place
-            results.append(arguments[old[op]] if in_place else store.next_buffer(op, type))
-        program(arguments, results)
-        for op, buffer in zip(step.writes, results[step.fetches :], strict=True):
-            store.commit(op, buffer)
-        for op, advance in zip(step.counters, step.advances, strict=True):
-            store.counter(op)[...] += np.uint64(advance)
-        fetched = iter(results[: step.fetches])
-        return [
-            step.names[t] if t in step.names else from_storage(next(fetched), t.dtype)[()]
-            for t in plan.fetches.tensors
-        ]
-
-    def _program(self, plan: Plan, arrays: list[np.ndarray]) -> Executable:
-        """The program for arrays of these shapes, compiled if need be."""
-        while True:
-            statics = tuple((i, arrays[i].tobytes()) for i in plan.static)
-            types = tuple(self.variables.type_of(op) for op in plan.variables)
-            signature = (tuple(a.shape for a in arrays), statics, types)
-            program = plan.programs.get(signature)
-            if program is not None:
-                return program
-            try:
-                program = plan.programs[signature] = Executable(compile(self._step(plan, arrays), cpu_jit.host()))
-            except StaticFeedNeeded as needed:
-                more = {plan.feeds.index(t) for t in needed.feeds}
-                plan.static = tuple(sorted({*plan.static, *more}))
-            except VariableTypeNeeded as needed:
-                plan.variables = (*plan.variables, *needed.variables)
-
-    def _step(self, plan: Plan, arrays: list[np.ndarray]) -> Step:
-        feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(plan.feeds, arrays, strict=True)}
-        static = {plan.feeds[i]: arrays[i] for i in plan.static}
-        types = {op: self.variables.type_of(op) for op in plan.variables}
-        return specialise(self.graph, plan.fetches.tensors, plan.fetches.targets, feeds, types, static)
+        return plan.run(arrays, self.variables)
 
     # State
 

@@ -10,8 +10,8 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, broadcast
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import constant, convert_to_tensor
@@ -21,6 +21,7 @@ __all__ = [
     "broadcast_static_shape",
     "broadcast_to",
     "concat",
+    "ensure_shape",
     "expand_dims",
     "pad",
     "parallel_stack",
@@ -136,6 +137,16 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """`input` repeated along new leading axes and along axes of size one, up to `shape`."""
     return ops.broadcast_to(input, shape=shape, name=name)
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+    """`x` itself, of which `shape` is known from now on. A run in which it has another shape is an error.
+
+    >>> import staticgraph as sg
+    >>> sg.ensure_shape(sg.placeholder(sg.float32), [None, 3]).shape.as_list()
+    [None, 3]
+    """
+    return ops.ensure_shape(x, shape=as_shape(shape), name=name)
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:

@@ -40,11 +40,14 @@ __all__ = [
     "tensor_scatter_update",
     "unique",
     "unique_with_counts",
+    "unravel_index",
     "where",
     "where_v2",
 ]
 
 newaxis = None
+
+unravel_index = ops.unravel_index
 
 Unique = namedtuple("Unique", ["y", "idx"])
 UniqueWithCounts = namedtuple("UniqueWithCounts", ["y", "idx", "count"])

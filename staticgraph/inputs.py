@@ -26,6 +26,7 @@ __all__ = [
     "convert_to_tensor",
     "group",
     "identity",
+    "identity_n",
     "no_op",
     "placeholder",
     "placeholder_with_default",
@@ -106,8 +107,10 @@ def _filled(array: np.ndarray, shape: TensorShape, verify: bool) -> np.ndarray:
     size = math.prod(sizes)
     given = shape_text(array.shape)
     require(not verify or list(array.shape) == sizes, f"the value has shape {given}, not {shape}")
+    if size == 0:  # as in TF1, whatever the value is
+        return np.zeros([n for n in sizes if n is not None], array.dtype)
     require(
-        array.size <= size and (array.size > 0 or size == 0),
+        0 < array.size <= size,
         f"{array.size} elements of shape {given} do not fill shape {shape} with its {size} elements",
     )
     flat = array.reshape(-1)
@@ -185,6 +188,12 @@ def identity(input: Any, name: str | None = None) -> Tensor:
     dependencies.
     """
     return ops.identity(convert_to_tensor(input), name=name)
+
+
+def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
+    """Tensors equal to those in the list `input`; none is given out before all have been computed."""
+    made = ops.identity_n([convert_to_tensor(x) for x in input], name=name)
+    return list(made) if isinstance(made, _tuple) else [made]
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:

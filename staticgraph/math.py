@@ -8,9 +8,11 @@ from staticgraph.math_ops import *  # noqa: F403
 from staticgraph.math_ops import __all__ as _elementwise
 from staticgraph.reductions import *  # noqa: F403
 from staticgraph.reductions import __all__ as _reductions
+from staticgraph.segments import *  # noqa: F403
+from staticgraph.segments import __all__ as _segments
 from staticgraph.sorting import argmax, argmin, cumprod, cumsum, cumulative_logsumexp, in_top_k, top_k
 
 __all__ = [
     "argmax", "argmin", "cumprod", "cumsum", "cumulative_logsumexp", "in_top_k", "invert_permutation",
-    "log_sigmoid", "sigmoid", "softplus", "softsign", "tanh", "top_k", *_elementwise, *_reductions,
+    "log_sigmoid", "sigmoid", "softplus", "softsign", "tanh", "top_k", *_elementwise, *_reductions, *_segments,
 ]  # fmt: skip

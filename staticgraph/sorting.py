@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from staticgraph.array_ops import one_of, shape, transpose
+from staticgraph.array_ops import one_of, reshape, shape, transpose
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import as_dtype, int64
+from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -20,6 +20,7 @@ __all__ = [
     "argsort",
     "cumprod",
     "cumsum",
+    "searchsorted",
     "sort",
 ]  # the others belong to sg.nn and sg.math
 
@@ -68,6 +69,28 @@ def argsort(
     """
     with name_scope(name, "argsort", [values]):
         return _ordered(values, axis, direction, 1)
+
+
+def searchsorted(
+    sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = int32, name: str | None = None
+) -> Tensor:
+    """Where each of `values` belongs in `sorted_sequence`, along the last axis of both.
+
+    With `side` "left" the position before equal elements, with "right" the one after them. ValueError for
+    another `side`.
+
+    >>> import staticgraph as sg
+    >>> sg.searchsorted([1.0, 2.0, 2.0, 5.0], [2.0, 9.0]).shape.as_list()
+    [2]
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side is {side!r}, and must be 'left' or 'right'")
+    bound = ops.lower_bound if side == "left" else ops.upper_bound
+    with name_scope(name, "searchsorted", [sorted_sequence, values]):
+        values = convert_to_tensor(values, name="values")
+        sequence = convert_to_tensor(sorted_sequence, dtype=values.dtype, name="sorted_sequence")
+        rows, wanted = (reshape(x, [-1, shape(x)[-1]]) for x in (sequence, values))
+        return reshape(bound(rows, wanted, out_type=as_dtype(out_type)), shape(values))
 
 
 def _ordered(values: Any, axis: Any, direction: str, output: int) -> Tensor:

@@ -8,15 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
-from staticgraph.compiler.graph.errors import DtypeError, FinalizedError, RuleError, layout
+from staticgraph.compiler.graph.errors import FinalizedError, RuleError, layout
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.naming import Names, check_op_name
 from staticgraph.compiler.graph.opdef import OpDef, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import Call, bind_call
-from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-
 
 if TYPE_CHECKING:
     import networkx as nx

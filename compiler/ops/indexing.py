@@ -12,8 +12,8 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import METHODS, method, ops
 from staticgraph.compiler.graph.recording import as_tensor
-from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.shapes import Dimension, TensorType, normalize_axis
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.movement import INDEX

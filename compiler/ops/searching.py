@@ -37,16 +37,15 @@ def _bound_numpy(side: Any) -> Any:
 
 
 def _bound_statements(out: Out, sorted_inputs: View, values: View, passes: Any) -> tuple[Stmt, ...]:
-    """Binary search without branches: steps of falling powers of two, each taken if it `passes` no more than it may."""
+    """Binary search without branches: steps of falling powers of two, taken where all before `passes`."""
     n, at = sorted_inputs.shape[1], counters(values.shape, "v")
     place: Expr = Const(0, int64)
     lets: list[Stmt] = []
     for k in reversed(range(n.bit_length())):
         step = place + (1 << k)
         last = sorted_inputs[at[0], scalar.minimum(step, n) - 1]
-        lets.append(
-            Let(Local(f"p{k}", int64), scalar.select((step <= n) & passes(last, values[at]), step, place))
-        )
+        further = (step <= n) & passes(last, values[at])
+        lets.append(Let(Local(f"p{k}", int64), scalar.select(further, step, place)))
         place = Local(f"p{k}", int64)
     return nested(at, (*lets, Store(out.buffer, at, scalar.cast(place, out.dtype))))
 
@@ -59,6 +58,7 @@ _BOUND: dict[str, Any] = {
         Sample(real(1, 1), real(1, 4)),
         Sample(real(3, 0), real(3, 2), out_type=int64),
         Sample(real(2, 1), real(2, 5)),
+        Sample(real(2, 7, low=1.0, high=1.0), real(2, 5)),
     ],
 }
 
@@ -67,7 +67,7 @@ _BOUND: dict[str, Any] = {
 def lower_bound(
     outs: tuple[Out, ...], sorted_inputs: View, values: View, *, out_type: DType = int32
 ) -> tuple[Stmt, ...]:
-    """How many elements of a sorted row are smaller than each value; one row of values for each sorted row."""
+    """How many elements of each sorted row are smaller than the values in the row beside it."""
     return _bound_statements(outs[0], sorted_inputs, values, lambda element, value: element < value)
 
 
@@ -75,7 +75,7 @@ def lower_bound(
 def upper_bound(
     outs: tuple[Out, ...], sorted_inputs: View, values: View, *, out_type: DType = int32
 ) -> tuple[Stmt, ...]:
-    """How many elements of a sorted row are not greater than each value; one row of values for each sorted row."""
+    """How many elements of each sorted row are not greater than the values in the row beside it."""
     return _bound_statements(outs[0], sorted_inputs, values, lambda element, value: element <= value)
 
 

@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.function import Literal, Value, substitute
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import same_type, structural
 
 
@@ -185,3 +186,15 @@ def size_of(input: Any, *, out_type: DType = INT32) -> Any:
 )
 def rank_of(input: Any) -> Any:
     """The number of axes of a tensor."""
+
+
+def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | None:
+    """The variable operation behind a handle or a read; with `through_writes` also behind an assignment's result."""
+    op = tensor.op
+    while True:
+        if op.definition.name == "variable":
+            return op
+        aliases = op.definition.name == "read_variable"
+        if not (aliases or (through_writes and op.definition.effect is Effect.WRITE)):
+            return None
+        op = op.inputs[0].op

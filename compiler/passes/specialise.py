@@ -33,6 +33,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.random import philox_advance
+from staticgraph.compiler.ops.structural import variable_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,18 +392,6 @@ def uninitialized(missing: Sequence[Operation]) -> UninitializedError:
         hint="run global_variables_initializer() first, or restore a checkpoint",
     )
     return UninitializedError(text, missing[0])
-
-
-def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | None:
-    """The variable operation behind a handle or a read; with `through_writes` also behind an assignment's result."""
-    op = tensor.op
-    while True:
-        if op.definition.name == "variable":
-            return op
-        aliases = op.definition.name == "read_variable"
-        if not (aliases or (through_writes and op.definition.effect is Effect.WRITE)):
-            return None
-        op = op.inputs[0].op
 
 
 def _gradient_parts(

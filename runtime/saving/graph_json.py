@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.restore import Recorded, restorable_name, restore
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.specialise import variable_of
+from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.saving.attributes import decode, encode, encode_type, type_of
 from staticgraph.runtime.saving.strict_json import check, dump, fields, items, parse
 

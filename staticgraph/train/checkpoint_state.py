@@ -132,8 +132,10 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     return [os.path.getmtime(checkpoint_file(p)) for p in checkpoint_prefixes if checkpoint_exists(p)]
 
 
-def remove_checkpoint(checkpoint_prefix: str) -> None:
-    """Remove the files of a checkpoint."""
+def remove_checkpoint(
+    checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
+) -> None:
+    """Remove a checkpoint. It has one file, so the parameters besides its prefix change nothing."""
     Path(checkpoint_file(checkpoint_prefix)).unlink(missing_ok=True)
 
 

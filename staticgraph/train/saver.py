@@ -14,7 +14,7 @@ import numpy as np
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.specialise import variable_of
+from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.framework import GraphKeys, get_default_graph
 from staticgraph.runtime.saving import checkpoint
 from staticgraph.runtime.session import Session

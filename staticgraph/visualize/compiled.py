@@ -1,13 +1,13 @@
-"""The drawing of what the compiler makes of a graph: the Function after its passes, alone or cut into kernels."""
+"""The drawing of what the compiler makes of a graph: the Function after its passes, whole or in kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from staticgraph.compiler.graph.function import Function, Node, Value
-from staticgraph.compiler.graph.opdef import Effect, Kind, Role as ParamRole
+from staticgraph.compiler.graph.opdef import Effect, Kind
+from staticgraph.compiler.graph.opdef import Role as ParamRole
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_host
 from staticgraph.compiler.passes.specialise import Step
@@ -24,7 +24,7 @@ from staticgraph.visualize.wording import (
     value_text,
 )
 
-_PARAMETER_ROLES = {"feed": Role.INPUT, "variable": Role.VARIABLE, "counter": Role.RANDOM, "initialized": Role.INPUT}
+_PARAMETER_ROLES = {"feed": Role.INPUT, "variable": Role.VARIABLE, "counter": Role.RANDOM}
 MANY_KERNELS = 12  # with more of them, a variable that only one kernel reads is drawn in it
 
 
@@ -44,7 +44,7 @@ def optimized(step: Step, function: Function, fetches: Sequence[str]) -> Drawing
 
 
 def fused(step: Step, fusion: Fusion, fetches: Sequence[str]) -> Drawing:
-    """The nodes of a fused Function, each in the kernel that computes it; in several where it is computed again."""
+    """The nodes of a fused Function, each in the kernels that compute it (some do so again)."""
     program = lower(fusion, step.fetches, step_updates(step))
     ends = _ends(step, fusion.function, fetches, program.in_place)
     placed: list[tuple[Node, Path]] = []
@@ -61,7 +61,7 @@ def fused(step: Step, fusion: Fusion, fetches: Sequence[str]) -> Drawing:
 
 
 def step_updates(step: Step) -> dict[int, int]:
-    """For each result that is the new value of a variable which the step reads: the argument with the old one."""
+    """For each result that is the new value of a variable: the argument with the old one, if it is read."""
     old = {op: len(step.feeds) + i for i, op in enumerate(step.reads)}
     return {step.fetches + i: old[op] for i, op in enumerate(step.writes) if op in old}
 
@@ -95,11 +95,18 @@ def _ends(step: Step, function: Function, fetches: Sequence[str], in_place: froz
 
 
 class _Compiled:
-    """`placed`: the nodes in the order in which they run, each with where it is drawn. `homes`: where the others read
-    a value that is computed in several places."""
+    """The nodes of a Function as boxes.
+
+    `placed`: nodes in the order in which they run, each with where it is drawn. `homes`: where a value that
+    is computed in several places is read by the others.
+    """
 
     def __init__(
-        self, function: Function, ends: _Ends, placed: Sequence[tuple[Node, Path]], homes: Mapping[Value, Path]
+        self,
+        function: Function,
+        ends: _Ends,
+        placed: Sequence[tuple[Node, Path]],
+        homes: Mapping[Value, Path],
     ) -> None:
         self.function = function
         self.ends = ends
@@ -184,7 +191,8 @@ class _Compiled:
             text, flow = (type_text(value.type), Flow.DATA)
             if self._updates(node, value):
                 text, flow = "", Flow.REFERENCE
-            out.append(Link(_key(value.node, source), _key(node, path), name, text, f"{name} {value.type}", flow))
+            tip = f"{name} {value.type}"
+            out.append(Link(_key(value.node, source), _key(node, path), name, text, tip, flow))
         return out
 
 
@@ -202,7 +210,7 @@ def _kind(node: Node) -> str:
 
 def _role(node: Node, ends: _Ends) -> Role:
     if node.op.name == "parameter":
-        return _PARAMETER_ROLES[node.attrs["name"].partition(" ")[0]]
+        return _PARAMETER_ROLES.get(node.attrs["name"].partition(" ")[0], Role.INPUT)
     if node.op.name == "constant":
         return Role.CONSTANT
     if any(v in ends.assigned for v in node.outputs):
@@ -223,5 +231,3 @@ def _tooltip(node: Node, fetched: list[str], assigned: list[str]) -> str:
     lines = [head, *(f"output {v.index}: {v.type}" for v in node.outputs[:6])]
     lines += [f"fetched: {name}" for name in fetched] + [f"the new value of {name}" for name in assigned]
     return "\n".join(lines + place_lines(node.where))
-
-

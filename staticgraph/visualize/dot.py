@@ -13,13 +13,17 @@ from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Region, 
 from staticgraph.visualize.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
 from staticgraph.visualize.wording import shorten
 
+TITLE = 34  # characters of a title
+
 
 def dot_source(drawing: Drawing, legend: bool = True) -> str:
     """The DOT text of `drawing`. The same drawing gives the same text."""
     graph = graphviz.Digraph("staticgraph")
     graph.attr(
-        "graph", rankdir="TB", nodesep="0.28", ranksep="0.36", pad="0.25", fontname=FONT, fontsize="11", fontcolor=INK,
-        labelloc="b", labeljust="l", compound="true", newrank="true", nslimit="4", mclimit="2", bgcolor="white",
+        "graph", rankdir="TB", nodesep="0.28", ranksep="0.36", pad="0.25", labelloc="b", labeljust="l",
+        fontname=FONT, fontsize="11", fontcolor=INK, bgcolor="white",
+        newrank="true",  # one ranking for all scopes: arrows between scopes point down too
+        nslimit="4", mclimit="2",  # bounds on the layout's patience
     )  # fmt: skip
     graph.attr("node", fontname=FONT, fontsize="11", fontcolor=INK, height="0.3", width="0.6")
     graph.attr("edge", fontname=FONT, fontsize="9", fontcolor=QUIET, arrowsize="0.6")
@@ -37,10 +41,13 @@ def dot_source(drawing: Drawing, legend: bool = True) -> str:
 
 
 def _heading(drawing: Drawing) -> str:
-    lines = [f'<td align="left"><font point-size="14"><b>{plain(drawing.title)}</b></font></td>'] if drawing.title else []
-    lines += [f'<td align="left"><font point-size="9" color="{QUIET}">{plain(n)}</font></td>' for n in drawing.notes]
-    rows = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="2">{rows}</table>>' if rows else ""
+    """The title and the remarks, as an HTML-like table."""
+    lines = [f'<font point-size="14"><b>{plain(drawing.title)}</b></font>'] if drawing.title else []
+    lines += [f'<font point-size="9" color="{QUIET}">{plain(note)}</font>' for note in drawing.notes]
+    if not lines:
+        return ""
+    rows = "".join(f'<tr><td align="left">{line}</td></tr>' for line in lines)
+    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="2">{rows}</table>>'
 
 
 def _add_scope(graph: graphviz.Digraph, drawing: Drawing, path: Path, names: dict[str, str]) -> None:
@@ -49,7 +56,8 @@ def _add_scope(graph: graphviz.Digraph, drawing: Drawing, path: Path, names: dic
         if box.path == path:
             _add_box(graph, box, names[box.key])
     depth = len(path)
-    inner = dict.fromkeys(b.path[: depth + 1] for b in drawing.boxes if len(b.path) > depth and b.path[:depth] == path)
+    below = [b for b in drawing.boxes if len(b.path) > depth and b.path[:depth] == path]
+    inner = dict.fromkeys(b.path[: depth + 1] for b in below)
     for child in inner:
         # Names of clusters are counted by their first box: names of scopes may hold anything.
         first = next(names[b.key] for b in drawing.boxes if b.path[: depth + 1] == child)
@@ -62,9 +70,9 @@ def _region_look(region: Region, depth: int) -> dict[str, str]:
     look = WORKS[region.work]
     fill = NESTED_SCOPE if region.work is Work.SCOPE and depth % 2 else look.fill
     return {
-        "label": label(region.title, bold=False, room=2), "style": look.style, "fillcolor": fill, "color": look.stroke,
-        "penwidth": str(look.width), "peripheries": "1", "fontsize": "10", "fontcolor": QUIET, "margin": "10", "labelloc": "t",
-        "labeljust": "l", "tooltip": tooltip(region.tooltip or region.title),
+        "label": label(region.title, bold=False, room=2), "labelloc": "t", "labeljust": "l", "fontsize": "10",
+        "fontcolor": QUIET, "style": look.style, "fillcolor": fill, "color": look.stroke, "margin": "10",
+        "penwidth": str(look.width), "peripheries": "1", "tooltip": tooltip(region.tooltip or region.title),
     }  # fmt: skip
 
 
@@ -72,8 +80,8 @@ def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
     look = ROLES[box.role]
     attrs = {
         "shape": look.shape, "style": look.style, "fillcolor": look.fill, "color": look.stroke,
-        "penwidth": str(look.width), "margin": margin(box),
-        "label": label(shorten(box.title, 34), box.lines, quiet=box.role is Role.CONSTANT), "tooltip": tooltip(box.tooltip),
+        "penwidth": str(look.width), "margin": margin(box), "tooltip": tooltip(box.tooltip),
+        "label": label(shorten(box.title, TITLE), box.lines, quiet=box.role is Role.CONSTANT),
     }  # fmt: skip
     if look.double:
         attrs["peripheries"] = "2"
@@ -85,18 +93,19 @@ def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
 
 
 def margin(box: Box) -> str:
-    """Room around a label: the fonts of whoever looks may be a tenth wider than those that Graphviz measured."""
-    longest = max(len(box.title[:34]), *map(len, box.lines), 0)
-    above = 0.09 if box.role in (Role.HIDDEN, Role.REPEATS) else 0.05  # those have a tab or an edge at the top
+    """Room around a label: the fonts of a viewer may be a tenth wider than those that Graphviz measured."""
+    longest = max(len(box.title[:TITLE]), *map(len, box.lines), 0)
+    above = 0.09 if box.role in (Role.HIDDEN, Role.REPEATS) else 0.05  # for the tab at the top
     return f"{0.1 + 0.006 * longest:.3f},{above}"
 
 
 def _add_link(graph: graphviz.Digraph, link: Link, names: dict[str, str], source: Box, target: Box) -> None:
-    attrs = {"weight": str(_weight(link, source, target)), **FLOWS[link.flow], "edgetooltip": tooltip(link.tooltip)}
+    tip = tooltip(link.tooltip)
+    attrs = {"weight": str(_weight(link, source, target)), **FLOWS[link.flow], "edgetooltip": tip}
     if link.count > 1 and link.flow is Flow.DATA:
         attrs["penwidth"] = f"{1 + math.log2(link.count) / 3:.2f}"
     if link.text:
-        attrs |= {"label": graphviz.nohtml(f" {html.escape(link.text)} "), "labeltooltip": attrs["edgetooltip"]}
+        attrs |= {"label": graphviz.nohtml(f" {html.escape(link.text)} "), "labeltooltip": tip}
     graph.edge(names[link.source], names[link.target], **attrs)
 
 

@@ -19,7 +19,7 @@ from staticgraph.visualize.model import Drawing
 from staticgraph.visualize.picture import Picture
 from staticgraph.visualize.recorded import recorded
 from staticgraph.visualize.sample import sample_step
-from staticgraph.visualize.wording import counted, shorten
+from staticgraph.visualize.wording import shorten
 
 STAGES = ("user", "optimized", "fused")
 
@@ -85,7 +85,7 @@ def _recorded(graph: Graph, whole: bool, found: Fetches) -> Drawing:
 def _compiled(graph: Graph, found: Fetches, kernels: bool, feeds: Mapping[Any, Any], session: Any) -> Drawing:
     step, notes = sample_step(graph, found, feeds, session)
     fusion = optimize(step.function)
-    names = [t.name for t in found.tensors]
+    names = [t.name for t in found.tensors if t not in step.names]  # strings are not computed
     drawing = fused(step, fusion, names) if kernels else optimized(step, fusion.function, names)
     return Drawing(drawing.boxes, drawing.links, "", drawing.regions, notes)
 
@@ -99,5 +99,5 @@ def _title(stage: str, whole: bool, found: Fetches) -> str:
         return "graph"
     elements: list[Tensor | Operation] = [*found.tensors, *found.targets]
     names = [shorten(getattr(e, "op", e).name, 40) for e in elements]
-    shown = ", ".join(names[:3]) + (f" and {counted(len(names) - 3, 'more').removesuffix('s')}" if len(names) > 3 else "")
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return shown if stage == "user" else f"{shown}: {stage}"

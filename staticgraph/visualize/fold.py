@@ -1,7 +1,7 @@
-"""Makes a drawing small enough to be looked at: closes scopes until few boxes are left, and merges their links.
+"""Makes a drawing small enough to be looked at: closes scopes until few boxes are left, and merges links.
 
-The result is the quotient of the graph by "drawn in the same box": each folded box says how many operations it holds,
-and links between the same two boxes are one link.
+The result is the quotient of the graph by "drawn in the same box": each folded box says how many operations
+it holds, and links between the same two boxes are one link.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ def fold(drawing: Drawing, most: int | None, depth: int | None = None) -> Drawin
     regions: dict[Path, Region] = {}
     home: dict[str, str] = {}
     _draw(root, (), opened, boxes, regions, home)
-    return Drawing((), (), drawing.title, regions, drawing.notes).with_parts(boxes, merged(drawing.links, home))
+    links = merged(drawing.links, home)
+    return Drawing((), (), drawing.title, regions, drawing.notes).with_parts(boxes, links)
 
 
 def _opened(root: Scope, most: int | None, depth: int | None) -> set[Scope]:
-    """The scopes to show from inside. Scopes that look alike are all opened or all closed; outer ones come first."""
+    """The scopes to show from inside, outer ones first. Those that look alike are opened together."""
     opened = {root}
     drawn = len(root.items)
     level = 1
@@ -58,7 +59,12 @@ def _opened(root: Scope, most: int | None, depth: int | None) -> set[Scope]:
 
 
 def _draw(
-    scope: Scope, path: Path, opened: set[Scope], boxes: list[Box], regions: dict[Path, Region], home: dict[str, str]
+    scope: Scope,
+    path: Path,
+    opened: set[Scope],
+    boxes: list[Box],
+    regions: dict[Path, Region],
+    home: dict[str, str],
 ) -> None:
     for item in scope.items:
         match item:
@@ -105,4 +111,3 @@ def _one(source: str, target: str, flow: Flow, links: list[Link]) -> Link:
     if len(links) > 8:
         tips.append(f"and {len(links) - 8} more")
     return Link(source, target, "", text, "\n".join(tips), flow, len(links))
-

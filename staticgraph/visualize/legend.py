@@ -62,8 +62,8 @@ def _cells(entry: Entry) -> str:
         sample = f'<td width="26"><font color="{entry.stroke}">{entry.arrow}</font></td>'
     else:
         sample = (
-            f'<td width="26" height="13" fixedsize="true" border="{round(entry.width)}" bgcolor="{entry.fill}" '
-            f'color="{entry.stroke}"></td>'
+            f'<td width="26" height="13" fixedsize="true" border="{round(entry.width)}" '
+            f'bgcolor="{entry.fill}" color="{entry.stroke}"></td>'
         )
-    text = f'<td align="left"><font point-size="9" color="{QUIET}">{plain(entry.text)}&nbsp;&nbsp;</font></td>'
-    return sample + text
+    text = f'<font point-size="9" color="{QUIET}">{plain(entry.text)}&nbsp;&nbsp;</font>'
+    return f'{sample}<td align="left">{text}</td>'

@@ -13,12 +13,14 @@ def plain(text: str) -> str:
     return html.escape("".join(c if c.isprintable() else "\ufffd" for c in text), quote=False)
 
 
-def label(title: str, lines: Sequence[str] = (), bold: bool = True, quiet: bool = False, room: int = 0) -> str:
-    """A title with small lines below it, and `room` spaces for fonts that are wider than Graphviz believes."""
+def label(
+    title: str, lines: Sequence[str] = (), bold: bool = True, quiet: bool = False, room: int = 0
+) -> str:
+    """A title with small lines below it, and `room` spaces for fonts wider than Graphviz believes."""
     head = (plain(title) or " ") + "&nbsp;" * room
     head = f"<b>{head}</b>" if bold and not quiet else head
     if not lines:
         return f"<{head}>"
-    small = "".join(f'<tr><td><font point-size="9" color="{QUIET}">{plain(line)}</font></td></tr>' for line in lines)
-    table = f'<table border="0" cellborder="0" cellspacing="0" cellpadding="1"><tr><td>{head}</td></tr>{small}</table>'
-    return f"<{table}>"
+    rows = [head, *(f'<font point-size="9" color="{QUIET}">{plain(line)}</font>' for line in lines)]
+    cells = "".join(f"<tr><td>{row}</td></tr>" for row in rows)
+    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">{cells}</table>>'

@@ -1,4 +1,4 @@
-"""What a drawing consists of, before anything is known of Graphviz: boxes in nested scopes, and links between them."""
+"""What a drawing consists of, before anything is known of Graphviz: boxes in nested scopes, and links."""
 
 from __future__ import annotations
 

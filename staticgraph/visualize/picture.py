@@ -47,7 +47,8 @@ class Picture:
         except RendererMissingError as error:
             beside = target.with_suffix(".dot")
             _write(beside, self.dot.encode())
-            raise RendererMissingError(f"{error.message}\n  the graph was written as text to {beside}") from None
+            text = f"{error.message}\n  the graph was written as text to {beside}"
+            raise RendererMissingError(text) from None
         _write(target, data)
 
     def __repr__(self) -> str:

@@ -1,16 +1,17 @@
 """The drawing of a graph as the user built it.
 
-What is there only to set the stage is drawn into the box that it serves: a variable's box holds its reads and its
-initialiser, and small constants become a line in the label of the operation that uses them.
+What is there only to set the stage is drawn into the box that it serves: a variable's box holds its reads
+and its initialiser, and small constants become a line in the label of the operation that uses them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from os.path import commonprefix  # works on lists of any items
+from itertools import takewhile
 
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.opdef import Effect, Role as ParamRole
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.opdef import Role as ParamRole
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Role
 from staticgraph.visualize.wording import (
@@ -28,7 +29,7 @@ from staticgraph.visualize.wording import (
 
 
 def recorded(graph: Graph, roots: Sequence[Operation] | None, fetched: Collection[Operation]) -> Drawing:
-    """The part of `graph` that `roots` need; all of it where they are None. `fetched` operations are emphasised."""
+    """The part of `graph` that `roots` need, all of it where they are None; `fetched` ones stand out."""
     operations = graph.get_operations() if roots is None else needed(roots)
     return _Recorded(operations, set(fetched)).drawing()
 
@@ -77,9 +78,7 @@ class _Recorded:
             definition = op.definition
             if op in self.fetched:
                 continue
-            if definition.name == "read_variable" and op.inputs[0].op.definition.name == "variable":
-                self.home[op] = op.inputs[0].op
-            elif definition.name == "assign" and op.name == f"{op.inputs[0].op.name}/Assign":
+            if definition.name == "read_variable" or _is_initializer(op):
                 self.home[op] = op.inputs[0].op
             elif role_of(op) not in (Role.VARIABLE, Role.INPUT):
                 homes = {self.home.get(user) for user in self.users[op]}
@@ -109,7 +108,7 @@ class _Recorded:
         if op.name in self.variables:
             return self._placed_variable(op, parts)
         if op.name in self.scopes:
-            return tuple(parts), op.type  # the result of a scope is in it, though it has the name of the scope
+            return tuple(parts), op.type  # the result of a scope is in it, though it has the scope's name
         return tuple(parts[:-1]), parts[-1]
 
     def _placed_variable(self, op: Operation, parts: list[str]) -> tuple[Path, str]:
@@ -117,7 +116,7 @@ class _Recorded:
         owner = next((d for d in range(1, len(parts)) if "/".join(parts[:d]) in self.variables), len(parts))
         own = parts[: owner - 1]
         used = [user.name.split("/")[:-1] for user in self._users(op)]
-        common = commonprefix(used) if used else own
+        common = _common(used) if used else own
         if common[: len(own)] == own or (owner < len(parts) and common):
             return tuple(common), "/".join(parts[len(own) :])
         return tuple(own), "/".join(parts[len(own) :])
@@ -173,6 +172,16 @@ class _Recorded:
         source = self.home.get(tensor.op, tensor.op)
         text = type_text(tensor.type) if flow is Flow.DATA else ""
         return Link(source.name, target.name, tensor.name, text, f"{tensor.name}: {tensor.type}", flow)
+
+
+def _is_initializer(op: Operation) -> bool:
+    return op.definition.name == "assign" and op.name == f"{op.inputs[0].op.name}/Assign"
+
+
+def _common(scopes: list[list[str]]) -> list[str]:
+    """The innermost scope that holds all `scopes`."""
+    shared = takewhile(lambda names: len(set(names)) == 1, zip(*scopes, strict=False))
+    return [names[0] for names in shared]
 
 
 def without_plain_references(links: list[Link]) -> list[Link]:

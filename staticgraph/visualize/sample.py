@@ -25,8 +25,8 @@ def sample_step(
 ) -> tuple[Step, tuple[str, ...]]:
     """The step of a run that computes `fetches`, and remarks on the sizes that were assumed.
 
-    `feeds`: for a tensor, an array or the shape of one. Variables whose shape the graph leaves open have the one of
-    their value in `session`.
+    `feeds`: for a tensor, an array or the shape of one. Variables whose shape the graph leaves open have
+    that of their value in `session`.
     """
     if not fetches.tensors and not fetches.targets:
         raise FetchError(

@@ -1,7 +1,7 @@
-"""Long rows of things made short: repetitions become one box, and rows that do not repeat are cut into runs.
+"""Long rows of things made short: repetitions become one box, and so does what one line of the program made.
 
-Both replace neighbours in the order of construction. An operation only uses what was made before it, so arrows
-between such intervals all point forwards.
+What is still too long is cut into runs. All three fold neighbours in the order of construction. An
+operation only uses what was made before it, so arrows between such intervals all point forwards.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def shortened(scope: Scope, links: Sequence[Link], most: int) -> None:
 
 
 def _without_repeats(scope: Scope) -> list[Item]:
-    """Items in which a long repetition is shown by its first two rounds, one box for the others, and the last round."""
+    """The items, of a long repetition only the first two rounds, a box for the others, and the last round."""
     items = scope.items
     numbers: dict[object, int] = {}
     kinds = [numbers.setdefault(kind_of(item), len(numbers)) for item in items]
@@ -67,7 +67,7 @@ def _equal_ahead(kinds: Sequence[int]) -> list[list[int]]:
 def _repetition(scope: Scope, items: list[Item], period: int) -> Scope:
     made = Scope(scope.path, items, title=_span(items), folded=Role.REPEATS)
     one = items[:period]
-    words = dict.fromkeys(_word(item) for item in one if isinstance(item, Scope) or item.role is not Role.VARIABLE)
+    words = dict.fromkeys(_word(i) for i in one if isinstance(i, Scope) or i.role is not Role.VARIABLE)
     rounds = len(items) // period
     scopes = [item for item in one if isinstance(item, Scope)]
     kernels = sum(item.work is not Work.SCOPE for item in scopes)
@@ -97,7 +97,8 @@ def _span(items: Sequence[Item]) -> str:
 
 
 def _brief(item: Item) -> str:
-    return item.title if item.work is Work.SCOPE else item.title.partition(":")[0]  # kernels have their kind there
+    # A kernel's title has its kind after a colon.
+    return item.title if item.work is Work.SCOPE else item.title.partition(":")[0]
 
 
 def _by_line(scope: Scope) -> list[Item]:
@@ -109,7 +110,7 @@ def _by_line(scope: Scope) -> list[Item]:
             out += part
             continue
         source = part[0].source if isinstance(part[0], Box) else ""
-        made = Scope(scope.path, part, title=place, tooltip=f"{place}\n    {source}")
+        made = Scope(scope.path, part, title=place, tooltip=f"{place}\n    {source}", folded=Role.HIDDEN)
         made.lines = (*((shorten(source, 40),) if source else ()), contents(made.boxes))
         out.append(made)
     return out
@@ -124,8 +125,10 @@ def _runs(scope: Scope, links: Sequence[Link], runs: int) -> list[Item]:
     start = 0
     for number in range(1, runs + 1):
         target = round(number * size)
-        near = range(max(start + 1, target - int(size / 3)), min(len(items) - 1, target + int(size / 3)) + 1)
-        end = len(items) if number == runs else min(near, key=lambda at: (crossing[at], abs(at - target)), default=target)
+        slack = int(size / 3)
+        near = range(max(start + 1, target - slack), min(len(items) - 1, target + slack) + 1)
+        end = min(near, key=lambda at, t=target: (crossing[at], abs(at - t)), default=target)  # type: ignore[misc]
+        end = len(items) if number == runs else end
         part = items[start:end]
         if len(part) == 1:
             out += part

@@ -1,4 +1,4 @@
-"""Graphviz's SVG made fit for web pages and notebooks: no links, no document type, tooltips that browsers show."""
+"""Graphviz's SVG made fit for web pages and notebooks: tooltips that browsers show, no links, no doctype."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ _XLINK_TITLE = "{http://www.w3.org/1999/xlink}title"
 def clean(svg: bytes, title: str) -> str:
     """The picture with `title` as its accessible name.
 
-    Graphviz puts tooltips on links without a target and names of its own into the titles that browsers show as
-    tooltips. Here each title becomes the tooltip and the links go. Text of boxes is centred by the viewer's font.
+    Graphviz puts tooltips on links without a target, and names of its own into the titles that browsers
+    show as tooltips. Here each title becomes the tooltip, and the links go. Text of boxes is centred by the
+    viewer's font.
     """
     ElementTree.register_namespace("", _SVG)
     root = ElementTree.fromstring(svg)
@@ -55,7 +56,8 @@ def _unwrap(parent: ElementTree.Element) -> None:
 
 def _centre(group: ElementTree.Element) -> None:
     """Centre the text of a box, which Graphviz places by the left edge that its own font gives."""
-    shape = next((e for e in group.iter() if e.tag.rpartition("}")[2] in ("polygon", "path", "ellipse")), None)
+    shapes = ("polygon", "path", "ellipse")
+    shape = next((e for e in group.iter() if e.tag.rpartition("}")[2] in shapes), None)
     if shape is None:
         return
     if shape.get("cx"):

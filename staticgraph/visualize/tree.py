@@ -12,7 +12,7 @@ from staticgraph.visualize.wording import counted, shorten, stem
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """Boxes and scopes, in order of construction. `folded`: why it can only be shown as one box, if it can."""
+    """Boxes and scopes, in order of construction. With a role in `folded` it is always drawn as one box."""
 
     path: Path
     items: list[Item] = field(default_factory=list)
@@ -36,7 +36,7 @@ Item = Box | Scope
 
 
 def tree_of(drawing: Drawing) -> Scope:
-    """The root of the scopes of `drawing`. A scope around a single thing is left out: its name goes to the thing."""
+    """The root of the scopes of `drawing`. A scope around one thing is left out: the thing gets its name."""
     root = Scope(())
     scopes: dict[Path, Scope] = {(): root}
     for box in drawing.boxes:
@@ -116,5 +116,6 @@ def contents(boxes: Iterable[Box]) -> str:
 
 
 def _summary(boxes: list[Box]) -> str:
-    counts = Counter(b.kind or b.title for b in boxes).most_common(8)
-    return ", ".join(f"{n} × {kind.partition(' ')[0]}" if n > 1 else kind.partition(" ")[0] for kind, n in counts)
+    """The most frequent kinds of operations, for a tooltip."""
+    counts = Counter((b.kind or b.title).partition(" ")[0] for b in boxes).most_common(8)
+    return ", ".join(f"{n} × {kind}" if n > 1 else kind for kind, n in counts)

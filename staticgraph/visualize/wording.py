@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.shapes import TensorShape, TensorType
 
 SMALL = 6  # elements: larger constants have a box of their own
 WIDTH = 30  # characters per line of a box
-_UNTOLD = frozenset({"dtype", "shape", "name", "value", "key", "seed", "seed2", "ys", "seeds", "xs", "out_type"})
+_UNTOLD = {"dtype", "shape", "name", "value", "key", "seed", "seed2", "ys", "seeds", "xs", "out_type"}
 _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 
 
@@ -35,7 +35,7 @@ def dtype_text(dtype: DType) -> str:
 
 
 def is_short(array: np.ndarray) -> bool:
-    """Whether a constant fits into the label of what uses it: it has few elements, or all of them are equal."""
+    """Whether a constant fits into the label of its user: it has few elements, or all of them are equal."""
     return array.size <= SMALL or bool((array == array.flat[0]).all())
 
 
@@ -99,7 +99,7 @@ def shorten(text: str, width: int = WIDTH) -> str:
     if len(text) <= width:
         return text
     front = (width - 1) // 2
-    return f"{text[:front]}…{text[len(text) - (width - 1 - front):]}"
+    return f"{text[:front]}…{text[len(text) - (width - 1 - front) :]}"
 
 
 def stem(name: str) -> str:

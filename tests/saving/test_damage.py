@@ -269,6 +269,59 @@ def test_a_forged_manifest_is_refused(intact, change, match):
     refused(forge(intact, change, "manifest.json"), match)
 
 
+VALUES = [
+    None,
+    True,
+    0,
+    -1,
+    2**63 - 1,
+    0.5,
+    "",
+    "x:0",
+    [],
+    [None],
+    [[1]],
+    {},
+    {"dtype": "int32"},
+    {"float": "nan"},
+]
+
+
+def places(value, path=()):
+    """The paths to everything inside a JSON value."""
+    if path:
+        yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inner:
+        yield from places(part, (*path, key))
+
+
+def test_any_value_in_any_place_is_refused_or_fits(intact):
+    """One part of the graph's JSON after the other is exchanged, with checksums that are right."""
+    parts = {n: bytes(v) for n, v in archive.unpack(memoryview(intact.read_bytes())).items()}
+    manifest = json.loads(parts["manifest.json"])
+    body = {k: manifest[k] for k in ("signature", "counters")}
+    chance, outcomes = random.Random(3), set()
+    for place in places(json.loads(parts["graph.json"])):
+        graph = json.loads(parts["graph.json"])
+        owner = graph
+        for key in place[:-1]:
+            owner = owner[key]
+        owner[place[-1]] = chance.choice(VALUES)
+        members = {
+            "graph.json": json.dumps(graph).encode(),
+            "weights.safetensors": parts["weights.safetensors"],
+        }
+        container.write(intact, "graph", body, {n: [p] for n, p in members.items()})
+        try:
+            load(intact)
+        except InvalidFileError:
+            outcomes.add("refused")
+        else:
+            outcomes.add("loaded")
+    assert outcomes == {"refused", "loaded"}
+
+
 def weights(header: dict | bytes, body: bytes = b"", length: int | None = None):
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return lambda _: struct.pack("<Q", len(text) if length is None else length) + text + body

@@ -356,3 +356,21 @@ def test_a_closed_session_is_refused(tmp_path):
     session.close()
     with pytest.raises(sg.errors.ClosedSessionError):
         save(tmp_path / "net.sg", w, session=session)
+
+
+def test_an_optimizer_goes_on_in_another_session(tmp_path, rng):
+    x = sg.placeholder(sg.float32, [None, 3], name="x")
+    loss = sg.reduce_mean(sg.square(sg.layers.dense(x, 2, activation=sg.tanh, use_bias=True)))
+    step = sg.train.AdamOptimizer(0.1).minimize(loss, global_step=sg.train.get_or_create_global_step())
+    batch = rng.normal(size=(4, 3)).astype(np.float32)
+    path = tmp_path / "adam.sg"
+    with Session() as session:
+        session.run(sg.global_variables_initializer())
+        session.run(step, {x: batch})
+        sg.save(path, {"loss": loss}, step=step)
+        wanted = [session.run([loss, step], {x: batch})[0] for _ in range(3)]
+    net, same = again(path)
+    assert same
+    assert [net.step(x=batch)["loss"] for _ in range(3)] == wanted
+    assert net.variables["global_step"] == 4
+    assert {"dense/kernel", "dense/kernel/Adam", "beta1_power"} <= set(net.variables)

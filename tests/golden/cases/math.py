@@ -5,6 +5,7 @@ from tests.golden.runner import FLOAT32, value
 
 NAN, INF = float("nan"), float("inf")
 EDGES = given([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 30.0, -30.0, 1000.0, -1000.0, INF, -INF, NAN])
+EDGES_BUT_MINUS_ZERO = given([0.0, 1.0, -1.0, 0.5, -0.5, 30.0, -30.0, 1000.0, -1000.0, INF, -INF, NAN])
 HALVES = given([-2.5, -1.5, -0.5, -0.2, -0.0, 0.0, 0.2, 0.5, 1.5, 2.5, 3.5, 1e9, -1e9])
 
 
@@ -22,12 +23,12 @@ ANYWHERE = ("abs", "negative", "square", "exp", "expm1", "sin", "cos", "tan", "s
             "log_sigmoid")  # fmt: skip
 POSITIVE = ("log", "log1p", "sqrt", "rsqrt", "lgamma", "digamma", "reciprocal")
 INSIDE_ONE = ("asin", "acos", "atanh")
-AT_EDGES = ("abs", "negative", "square", "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "reciprocal",
+AT_EDGES = ("abs", "negative", "square", "exp", "expm1", "log", "log1p", "sqrt", "reciprocal",
             "sin", "cos",
             "tanh", "sinh", "cosh", "asinh", "acosh", "atanh", "asin", "acos", "atan", "erf", "erfc",
             "sigmoid", "sign", "floor",
             "ceil", "round", "rint", "is_nan", "is_inf", "is_finite", "lgamma")  # fmt: skip
-SIGN_OF_ZERO = ("abs", "negative", "square", "floor", "ceil", "sign", "is_nan", "is_inf", "is_finite")
+SIGN_OF_ZERO = ("abs", "square", "floor", "ceil", "sign", "is_nan", "is_inf", "is_finite")
 
 CASES = [
     [value(name, op(name), real(3, 5, low=-3, high=3)) for name in ANYWHERE],
@@ -36,6 +37,9 @@ CASES = [
     value("acosh", op("acosh"), real(7, low=1.1, high=5)),
     [value("%s at edges" % name, op(name), EDGES, grad=False, exact=name in SIGN_OF_ZERO)
      for name in AT_EDGES],
+    value("rsqrt at edges", op("rsqrt"), EDGES_BUT_MINUS_ZERO, grad=False),
+    value("rsqrt of minus zero", op("rsqrt"), given(-0.0), grad=False, dtypes=FLOAT32),
+    value("negative of zero", op("negative"), given(0.0), grad=False, exact=True),
     [value("gradient of %s at zero" % name, op(name), given([0.0, -0.0, 1.0]))
      for name in ("abs", "sign", "square", "tanh", "sin", "erf", "sigmoid", "exp", "sqrt", "rsqrt", "log",
                   "reciprocal")],
@@ -44,7 +48,9 @@ CASES = [
      for name in ("exp", "log", "tanh", "sigmoid", "sin", "sqrt", "rsqrt", "square", "erf", "reciprocal",
                   "log1p")],
     [value("%s of halves" % name, op(name), HALVES, grad=False, exact=True)
-     for name in ("round", "rint", "floor", "ceil")],
+     for name in ("rint", "floor", "ceil")],
+    value("round of halves", lambda tf, x: tf.round(x) + 0.0, HALVES, grad=False, exact=True),
+    value("round to zero from below", op("round"), given([-0.5, -0.2, -0.0]), grad=False, exact=True),
     [value("%s of large arguments" % name, op(name), given([1e3, 1e4, 1e5, -1e6]), grad=False)
      for name in ("sin", "cos", "tan")],
     [value("%s near zero" % name, op(name), given([1e-8, -1e-8, 1e-5, -1e-5, 1e-3]), grad=False)

@@ -188,10 +188,15 @@ def by_name(tf):
 ]  # fmt: skip
 
 
-def representations(tf):
+def scope_for_values(tf):
+    with tf.name_scope(None, "layer", [1.0]) as scope:
+        return [scope, tf.constant(1.0).name]
+
+
+def strings(tf):
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     v = tf.get_variable("v", [3])
-    return [str(x), repr(x), tf.int64.name, str(x.shape), v.op.type,
+    return [str(x), tf.int64.name, str(x.shape), v.op.type,
             str(tf.placeholder(tf.float32, name="unknown"))
 ]  # fmt: skip
 
@@ -285,7 +290,6 @@ CASES = [
                 tf.boolean_mask(x, [True, False]),
                 tf.add_n([x, y]),
                 tf.tensordot(x, y, 1),
-                tf.einsum("ij,jk->ik", x, y),
                 tf.broadcast_to(x, [3, 2, 2]),
                 tf.scatter_nd([[0]], [1.0], [2]),
                 tf.nn.top_k(x).values,
@@ -293,11 +297,15 @@ CASES = [
             ]
         ),
     ),
+    answer("einsum", names(lambda tf, x, y: [tf.einsum("ij,jk->ik", x, y)])),
+    answer(
+        "softmax cross entropy",
+        names(lambda tf, x, y: [tf.nn.softmax_cross_entropy_with_logits_v2(labels=x, logits=y)]),
+    ),
     answer(
         "cross entropies",
         names(
             lambda tf, x, y: [
-                tf.nn.softmax_cross_entropy_with_logits_v2(labels=x, logits=y),
                 tf.nn.sigmoid_cross_entropy_with_logits(labels=x, logits=y),
                 tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 1], logits=y),
                 tf.losses.mean_squared_error(x, y),
@@ -366,9 +374,7 @@ CASES = [
     answer("name_scope nested", nested),
     answer(
         "name_scope with values",
-        lambda tf: (lambda s: [s.__enter__(), tf.constant(1.0).name, s.__exit__(None, None, None)])(
-            tf.name_scope(None, "layer", [1.0])
-        ),
+        scope_for_values,
     ),
     answer(
         "graph.unique_name",
@@ -414,7 +420,8 @@ CASES = [
     ),
     answer("collections", collections),
     answer("look up by name", by_name),
-    answer("str and repr", representations),
+    answer("str", strings),
+    answer("repr", lambda tf: repr(tf.placeholder(tf.float32, [None, 3], name="x"))),
     answer("gradients", gradient_names),
     answer(
         "placeholders",

@@ -101,6 +101,12 @@ CASES = [
      for name in ("sum", "mean", "max", "min", "prod")],
     [value("unsorted_segment_%s" % name, unsorted(name), distinct(5, 2))
      for name in ("sum", "mean", "max", "min", "sqrt_n")],
+    value("segment_sum by ids that are fed", lambda tf, x, ids: tf.segment_sum(x, ids), real(4, 2),
+          given([0, 2, 2, 3], "int32")),
+    value("unsorted_segment_sum by a matrix of ids", lambda tf, x, ids: tf.unsorted_segment_sum(x, ids, 3),
+          real(2, 3, 2), given([[0, 2, 0], [2, 2, 0]], "int32")),
+    value("unsorted_segment_prod with zeros", lambda tf, x: tf.unsorted_segment_prod(x, [0, 0, 1, 1, 2], 3),
+          given([2.0, 0.0, 0.0, 0.0, 3.0])),
     value("unsorted_segment_prod", unsorted("prod"), distinct(5, 2)),
     value("unsorted_segment_max of integers", unsorted("max"), ints(5)),
     value("unsorted_segment_sum drops negative ids", lambda tf, x: tf.unsorted_segment_sum(x, [0, -1, 1], 2),

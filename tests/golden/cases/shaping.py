@@ -173,6 +173,9 @@ CASES = [
           given([2, 4], "int32")),
     value("searchsorted", lambda tf, x, v: [tf.searchsorted(x, v), tf.searchsorted(x, v, side="right")],
           given([1.0, 2.0, 2.0, 5.0]), given([2.0, 0.0, 9.0, 5.0]), dtypes=FLOAT32),
+    value("searchsorted in rows", lambda tf, x, v: [tf.searchsorted(x, v), tf.searchsorted(x, v, "right")],
+          given([[1, 1, 2, 3, 5, 8, 13, 21, 34], [0, 0, 0, 1, 1, 1, 1, 2, 2]], "int32"),
+          given([[0, 1, 2, 4, 13, 33, 34, 35], [-1, 0, 1, 2, 3, 1, 0, 9]], "int32")),
     value("unravel_index", lambda tf, i: tf.unravel_index(i, [3, 4]), given([0, 5, 11], "int32")),
 
     value("space_to_depth", lambda tf, x: tf.space_to_depth(x, 2), distinct(1, 4, 4, 2)),

@@ -1,0 +1,41 @@
+"""Where staticgraph differs from TensorFlow 1.15.5 on purpose: the name of a golden case, and why.
+
+`test_golden.py` checks that each of them still differs; the manual lists them.
+"""
+
+DIFFERENCES = {
+    "math: negative of zero": (
+        "TensorFlow subtracts from zero, so that -0.0 becomes 0.0; here the sign changes, as IEEE 754 has it."
+    ),
+    "math: rsqrt of minus zero": (
+        "TensorFlow gives inf in single precision; here it is -inf, as in double precision and in IEEE 754."
+    ),
+    "math: round to zero from below": (
+        "TensorFlow's round makes 0.0 of what its own rint makes -0.0; here both keep the sign."
+    ),
+    "names: nn.swish": (
+        "TensorFlow attaches a gradient function by an IdentityN; here the product itself is the result."
+    ),
+    "names: einsum": (
+        "TensorFlow builds einsum of reshapes, transposes and a MatMul; here it is one operation."
+    ),
+    "names: softmax cross entropy": (
+        "TensorFlow flattens logits to a matrix and ends in a Reshape; here one operation takes any rank."
+    ),
+    "names: repr": "The representation of a tensor names the library that it belongs to.",
+    "names: gradients": (
+        "TensorFlow adds operations for each derivative; here a call adds one, which a compile expands."
+    ),
+    "errors: assign to a tensor": (
+        "What takes a variable raises TypeError for a tensor; TensorFlow's AttributeError is an accident."
+    ),
+    "errors: gather out of range": (
+        "A compiled program does not stop at bad data: such an index gives zeros, as in TensorFlow on a GPU."
+    ),
+    "errors: integer division by zero": (
+        "A compiled program does not stop at bad data: an integer divided by zero gives zero."
+    ),
+    "errors: sparse cross entropy label out of range": (
+        "A compiled program does not stop at bad data: such a label gives NaN, as in TensorFlow on a GPU."
+    ),
+}

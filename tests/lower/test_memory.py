@@ -1,0 +1,56 @@
+"""The arena: live buffers never overlap, and dead ones are used again."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from staticgraph.compiler.lower.memory import plan_arena
+from staticgraph.compiler.lower.program import ALIGNMENT, padded
+
+lifetimes = st.lists(
+    st.tuples(st.integers(0, 3000), st.integers(0, 30), st.integers(0, 12)), max_size=40
+).map(lambda items: {i: (size, born, born + length) for i, (size, born, length) in enumerate(items)})
+
+
+@settings(max_examples=300)
+@given(lifetimes)
+def test_live_buffers_do_not_overlap(buffers: dict[int, tuple[int, int, int]]):
+    offsets, size = plan_arena(buffers)
+    assert offsets.keys() == buffers.keys()
+    for a, (a_size, a_born, a_last) in buffers.items():
+        assert offsets[a] % ALIGNMENT == 0
+        assert offsets[a] + padded(max(a_size, 1)) <= size
+        for b, (b_size, b_born, b_last) in buffers.items():
+            if a < b and a_born <= b_last and b_born <= a_last:
+                apart = offsets[a] + padded(max(a_size, 1)) <= offsets[b]
+                assert apart or offsets[b] + padded(max(b_size, 1)) <= offsets[a]
+
+
+@settings(max_examples=100)
+@given(lifetimes)
+def test_no_larger_than_all_buffers_together(buffers: dict[int, tuple[int, int, int]]):
+    _, size = plan_arena(buffers)
+    assert size <= sum(padded(max(s, 1)) for s, _, _ in buffers.values())
+
+
+def test_a_chain_needs_two_buffers():
+    _, size = plan_arena({i: (1000, i, i + 1) for i in range(50)})
+    assert size == 2 * padded(1000)
+
+
+def test_a_buffer_is_not_reused_by_the_instruction_that_reads_it_last():
+    offsets, _ = plan_arena({"read": (64, 0, 1), "written": (64, 1, 2)})
+    assert offsets["read"] != offsets["written"]
+
+
+def test_gaps_join():
+    """Two small neighbours that died make room for a large one."""
+    offsets, size = plan_arena({"a": (64, 0, 1), "b": (64, 0, 1), "after": (64, 0, 9), "large": (128, 2, 3)})
+    assert offsets["large"] == 0
+    assert size == 192
+
+
+def test_order_of_the_table_does_not_matter():
+    buffers = {"a": (64, 0, 2), "b": (128, 1, 3), "c": (64, 3, 4)}
+    assert plan_arena(buffers)[1] == plan_arena(dict(reversed(buffers.items())))[1]
