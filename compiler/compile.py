@@ -51,7 +51,9 @@ def compile(step: Step, target: CpuTarget, observers: Sequence[Observer] = ()) -
     updates = {step.fetches + i: old[op] for i, op in enumerate(step.writes) if op in old}
     program = lower(fusion, step.fetches, updates)
     kernels = tuple(emit(i.work, target) for i in program.instructions if isinstance(i, Launch))
-    return Compiled(replace(step, function=fusion.function), fusion, program, kernels, entry(program, kernels))
+    return Compiled(
+        replace(step, function=fusion.function), fusion, program, kernels, entry(program, kernels)
+    )
 
 
 # Kernels of equal structure are equal objects, so the layers of a deep model are generated once.

@@ -58,7 +58,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train a convolutional net on handwritten digits.")
     parser.add_argument("--epochs", type=int, default=30, help="passes over the training digits (default 30)")
     parser.add_argument("--save", default="digits.sg", help="file for the trained net (default digits.sg)")
-    parser.add_argument("--svg", default="digits_cnn.svg", help="file for the drawing (default digits_cnn.svg)")
+    parser.add_argument(
+        "--svg", default="digits_cnn.svg", help="file for the drawing (default digits_cnn.svg)"
+    )
     args = parser.parse_args()
     x_train, y_train, x_test, y_test = load_digits()
     print(f"{len(x_train)} digits to learn from, {len(x_test)} to be tested on")

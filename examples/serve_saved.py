@@ -1,6 +1,6 @@
 """Uses the net that digits_cnn.py saved, without the code that built it: the file is all there is.
 
-    python examples/serve_saved.py [digits.sg]
+python examples/serve_saved.py [digits.sg]
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ def _tensor(graph: Graph, key: Any) -> Tensor:
 
 
 def convert(tensor: Tensor, value: Any) -> np.ndarray:
-    """`value` as an array of the tensor's dtype that fits its static shape; the same array where it does already."""
+    """`value` as an array of the tensor's dtype that fits its static shape; the same array where it does
+    already.
+    """
     dtype = tensor.dtype
     if isinstance(value, Tensor) or hasattr(value, "to_tensor"):
         raise _refuse(tensor, value, "is a tensor", "feed a value, such as what run() returned")
@@ -59,15 +61,22 @@ def convert(tensor: Tensor, value: Any) -> np.ndarray:
         array = _cast(tensor, array)
     shape = tensor.type.shape
     if shape is not None and (
-        len(shape) != array.ndim or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True))
+        len(shape) != array.ndim
+        or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True))
     ):
         hint = None
         if len(shape) == array.ndim + 1:
             hint = "one axis is missing: for a batch of one, feed value[None]"
         elif sorted(n for n in shape if n) == sorted(array.shape) and len(shape) == 2:
             hint = "the axes are exchanged: feed value.T"
-        raise _refuse(tensor, value, f"has shape {list(array.shape)}, and {tensor.name} takes {shape_text(shape)}", hint)
-    return array if array.flags.c_contiguous and array.flags.aligned else np.ascontiguousarray(array).reshape(array.shape)
+        raise _refuse(
+            tensor, value, f"has shape {list(array.shape)}, and {tensor.name} takes {shape_text(shape)}", hint
+        )
+    return (
+        array
+        if array.flags.c_contiguous and array.flags.aligned
+        else np.ascontiguousarray(array).reshape(array.shape)
+    )
 
 
 def _cast(tensor: Tensor, array: np.ndarray) -> np.ndarray:
@@ -81,18 +90,26 @@ def _cast(tensor: Tensor, array: np.ndarray) -> np.ndarray:
             )  # fmt: skip
     elif (kind == "c" and not dtype.is_complex) or kind in "USMm" or (kind != "b" and dtype.is_bool):
         raise _refuse(tensor, array, f"is {array.dtype}, and {tensor.name} is {dtype}", "convert it first")
-    if dtype.is_integer and kind in "iuf" and array.size and (array.min() < dtype.min or array.max() > dtype.max):
+    if (
+        dtype.is_integer
+        and kind in "iuf"
+        and array.size
+        and (array.min() < dtype.min or array.max() > dtype.max)
+    ):
         raise _refuse(tensor, array, f"has values outside of what {dtype} can hold")
     with np.errstate(over="ignore"):  # too large for the tensor's dtype: infinity, as in the graph
         return dtype.round(array)
 
 
 def _refuse(tensor: Tensor, value: Any, why: str, hint: str | None = None) -> FeedError:
-    size = value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, list | tuple) else 1
+    size = (
+        value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, list | tuple) else 1
+    )
     shown = repr(value) if size <= 4 else f"a {type(value).__name__}"
     return FeedError(
         layout(
-            f"the value fed to {tensor.name} ({tensor.type}) {why}" + ("" if len(shown) > 60 else f": {shown}"),
+            f"the value fed to {tensor.name} ({tensor.type}) {why}"
+            + ("" if len(shown) > 60 else f": {shown}"),
             user_frame(),
             [(tensor.name, tensor.op.where)],
             hint,

@@ -1,4 +1,6 @@
-"""How one set of fetches is computed: programs by signature, each compiled once and called again and again."""
+"""How one set of fetches is computed: programs by signature, each compiled once and called again and
+again.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ from staticgraph.runtime.variables import VariableStore
 class Plan:
     """One set of fetches and fed tensors, and its programs by signature.
 
-    A signature is the shapes of the feeds, the values of those feeds that shapes depend on, and the types of the
-    values of those variables that the graph does not tell.
+    A signature is the shapes of the feeds, the values of those feeds that shapes depend on, and the types of
+    the values of those variables that the graph does not tell.
     """
 
     graph: Graph
@@ -82,7 +84,9 @@ class Plan:
     def _call(
         self, program: Executable, step: Step, arrays: list[np.ndarray], store: VariableStore
     ) -> list[np.ndarray]:
-        """Run the program; commits new values of variables and returns the fetches as compiled code holds them."""
+        """Run the program; commits new values of variables and returns the fetches as compiled code holds
+        them.
+        """
         layout = program.compiled.program
         arguments = [to_storage(a, t.dtype) for a, t in zip(arrays, self.feeds, strict=True)]
         types = layout.arguments[len(arrays) :]

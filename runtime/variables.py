@@ -58,7 +58,9 @@ class VariableStore:
                 self._spare[variable] = old
 
     def counter(self, op: Operation) -> np.ndarray:
-        """The counter of a random op: how much of its stream is used up. Without any seed it starts anywhere."""
+        """The counter of a random op: how much of its stream is used up. Without any seed it starts
+        anywhere.
+        """
         if op not in self._counters:
             seeded = op.attrs.get("seed") or op.attrs.get("seed2")
             self._counters[op] = np.array(0 if seeded else secrets.randbits(62), np.uint64)

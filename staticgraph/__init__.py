@@ -6,7 +6,8 @@ from pathlib import Path
 # there during this one import only: nothing else in the checkout (tests, tools) becomes part of the package.
 if not Path(__path__[0], "compiler").is_dir():
     __path__.append(str(Path(__path__[0]).parent))
-    from staticgraph import compiler, runtime  # noqa: F401
+    from staticgraph import compiler, runtime
+
     __path__.pop()
 
 # The graph
@@ -64,7 +65,17 @@ from staticgraph.array_ops import *
 from staticgraph.casts import *
 from staticgraph.creation import *
 from staticgraph.indexing import *
-from staticgraph.linalg import cholesky, cholesky_solve, cross, einsum, matmul, matrix_transpose, norm, qr, svd
+from staticgraph.linalg import (
+    cholesky,
+    cholesky_solve,
+    cross,
+    einsum,
+    matmul,
+    matrix_transpose,
+    norm,
+    qr,
+    svd,
+)
 from staticgraph.linalg import tensordot, trace
 from staticgraph.linalg import det as matrix_determinant
 from staticgraph.linalg import eigh as self_adjoint_eig
@@ -95,5 +106,8 @@ from staticgraph.runtime.session import default_session as get_default_session
 
 # Saving
 from staticgraph.saving import *
+
+# Drawing
+from staticgraph.visualize import visualize
 
 __version__ = "0.1.0"

@@ -32,8 +32,8 @@ def vjp(
 ) -> list[Value | None]:
     """The derivatives of sum(seed * y) by each x; None where no path leads from the x to a y.
 
-    A seed of None means ones. Differentiation does not look below `stops`. Takes time linear in the nodes between
-    xs and ys.
+    A seed of None means ones. Differentiation does not look below `stops`. Takes time linear in the nodes
+    between xs and ys.
     """
     with recording(build):
         walk = _Walk(build, xs, stops)
@@ -76,7 +76,9 @@ class _Walk:
             node = stack.pop()
             if node not in seen:
                 seen.add(node)
-                stack.extend(v.node for i, v in reached_inputs(node) if v.node not in seen and v not in self.stops)
+                stack.extend(
+                    v.node for i, v in reached_inputs(node) if v.node not in seen and v not in self.stops
+                )
         self.depends: set[Value] = set(self.xs)
         between = []
         for node in sorted(seen, key=lambda n: n.serial):
@@ -110,7 +112,9 @@ def cotangents(build: Builder, node: Node, gs: tuple[Value | None, ...]) -> Sequ
     op = node.op
     if op.grad is not None:
         one = len(node.outputs) == 1
-        parts = op.grad(gs[0] if one else gs, node.outputs[0] if one else node.outputs, *node.inputs, **node.attrs)
+        parts = op.grad(
+            gs[0] if one else gs, node.outputs[0] if one else node.outputs, *node.inputs, **node.attrs
+        )
         return parts if isinstance(parts, tuple | list) else (parts,)
     formula = op.body if op.kind is Kind.ELEMENTWISE else op.expand
     if formula is None:

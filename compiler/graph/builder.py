@@ -63,7 +63,9 @@ class Builder:
             types = op.type(*(v.type for v in inputs), **attrs)
         except RuleError as error:
             operands = ", ".join(str(v.type) for v in inputs)
-            raise error.kind(layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint)) from None
+            raise error.kind(
+                layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint)
+            ) from None
         return types if isinstance(types, tuple) else (types,)
 
     def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
@@ -171,5 +173,3 @@ def number(value: Value) -> float | None:
     if array.size > 1 and not (array == first).all():
         return None
     return None if isinstance(first, np.floating) and math.isnan(first) else first.item()
-
-

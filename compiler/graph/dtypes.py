@@ -1,8 +1,8 @@
 """The element types of tensors.
 
-A `DType` is one of a fixed set of objects, compared by identity. Its `numpy` type is what a fetched value has.
-NumPy has no bfloat16: such values cross the boundary as float32 (whose upper half they are) and every op rounds
-its bfloat16 results with `DType.round`.
+A `DType` is one of a fixed set of objects, compared by identity. Its `numpy` type is what a fetched value
+has. NumPy has no bfloat16: such values cross the boundary as float32 (whose upper half they are) and every
+op rounds its bfloat16 results with `DType.round`.
 """
 
 from __future__ import annotations
@@ -91,9 +91,13 @@ class DType:
         return round_to_bfloat16(array) if self is bfloat16 else array
 
     def to_bytes(self, value: Any) -> bytes:
-        """The elements as compiled code and files hold them, row-major: bfloat16 as the upper halves of float32."""
+        """The elements as compiled code and files hold them, row-major: bfloat16 as the upper halves of
+        float32.
+        """
         array = np.ascontiguousarray(self.round(value))
-        return (array.view(np.uint32) >> 16).astype(np.uint16).tobytes() if self is bfloat16 else array.tobytes()
+        return (
+            (array.view(np.uint32) >> 16).astype(np.uint16).tobytes() if self is bfloat16 else array.tobytes()
+        )
 
     def from_bytes(self, data: Any, shape: tuple[int, ...]) -> np.ndarray:
         """The array that `to_bytes` was given; a view of `data` except for bfloat16."""

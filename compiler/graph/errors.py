@@ -1,8 +1,8 @@
 """The errors that a user can meet, and how a message is laid out.
 
-A message says what is wrong in the user's words, with the numbers that disagree; then the user's line, where each
-operand was made, and one hint. The classes derive from the one that TensorFlow 1 raises in the same case, or from the
-built-in one, so that old `except` clauses work.
+A message says what is wrong in the user's words, with the numbers that disagree; then the user's line, where
+each operand was made, and one hint. The classes derive from the one that TensorFlow 1 raises in the same
+case, or from the built-in one, so that old `except` clauses work.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from staticgraph.compiler.graph.provenance import Provenance
 
 
 class OpError(Exception):
-    """Something went wrong while running. `message` is the whole text; `op` the operation at fault, if known."""
+    """Something went wrong while running. `message` is the whole text; `op` the operation at fault, if
+    known.
+    """
 
     def __init__(self, message: str, op: Any = None) -> None:
         super().__init__(message)
@@ -111,7 +113,9 @@ class SaveError(OpError, OSError, ValueError):
 
 
 class RuleError(Exception):
-    """Raised inside an op's type rule by `require`; the recorder turns it into a message with op and lines."""
+    """Raised inside an op's type rule by `require`; the recorder turns it into a message with op and
+    lines.
+    """
 
     def __init__(self, what: str, hint: str | None = None, kind: type[GraphError] = ShapeError) -> None:
         super().__init__(what)
@@ -121,7 +125,9 @@ class RuleError(Exception):
 
 
 def require(condition: Any, what: str, hint: str | None = None, kind: type[GraphError] = ShapeError) -> None:
-    """Raise a `RuleError` unless `condition` holds. For type rules: one sentence, the disagreeing numbers in it."""
+    """Raise a `RuleError` unless `condition` holds. For type rules: one sentence, the disagreeing numbers in
+    it.
+    """
     if not condition:
         raise RuleError(what, hint, kind)
 

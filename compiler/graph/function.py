@@ -1,7 +1,8 @@
 """The compiler's graph: values, nodes, and Functions.
 
-A `Function` is immutable and all its shapes are static. Nodes are made by a `Builder`, which interns them: the same op
-on the same inputs is the same node, so common subexpressions merge by themselves and equality is identity.
+A `Function` is immutable and all its shapes are static. Nodes are made by a `Builder`, which interns them:
+the same op on the same inputs is the same node, so common subexpressions merge by themselves and equality is
+identity.
 """
 
 from __future__ import annotations
@@ -157,7 +158,8 @@ def as_outputs(made: Any) -> tuple[Any, ...]:
 def transform(function: Function, rebuild: Callable[[Node, tuple[Value, ...]], Any]) -> Function:
     """`function` with every node given to `rebuild(node, new_inputs)`, which returns the new value or values.
 
-    Params keep their identity. `rebuild` is free to call ops: they are recorded into the builder of its inputs.
+    Params keep their identity. `rebuild` is free to call ops: they are recorded into the builder of its
+    inputs.
     """
     table: dict[Value, Value] = {p: p for p in function.params}
     for node in function.nodes:

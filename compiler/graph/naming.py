@@ -25,7 +25,9 @@ class Names:
         self._journal: list[tuple[str, int | None]] = []
 
     def unique(self, name: str, mark: bool = True) -> str:
-        """`name` in the open scope, with a number where it is taken. As in TF1, capitals do not distinguish names."""
+        """`name` in the open scope, with a number where it is taken. As in TF1, capitals do not distinguish
+        names.
+        """
         if self.scope:
             name = f"{self.scope}/{name}"
         key = name.lower()
@@ -69,8 +71,12 @@ class Names:
 
     @contextmanager
     def open(self, name: str | None) -> Iterator[str]:
-        """The scope `name` inside the open one; a name with a slash at its end is taken as it is; None is the root."""
-        if name and not (_VALID_SCOPE_NAME if self.scope or name.endswith("/") else _VALID_OP_NAME).match(name):
+        """The scope `name` inside the open one; a name with a slash at its end is taken as it is; None is
+        the root.
+        """
+        if name and not (_VALID_SCOPE_NAME if self.scope or name.endswith("/") else _VALID_OP_NAME).match(
+            name
+        ):
             raise ValueError(f"{name!r} is not a valid scope name: letters, digits and _ . - / only")
         outer = self.scope
         if not name:
@@ -89,4 +95,6 @@ class Names:
 def check_op_name(name: str) -> None:
     """ValueError unless `name` can be an operation's name."""
     if not _VALID_OP_NAME.match(name):
-        raise ValueError(f"{name!r} is not a valid operation name: letters, digits and _ . - / only, no _ in front")
+        raise ValueError(
+            f"{name!r} is not a valid operation name: letters, digits and _ . - / only, no _ in front"
+        )

@@ -1,7 +1,8 @@
 """What an op is: one record that everything else in the project is derived from, and the table of all ops.
 
-Records are made by the decorators in `ops/kinds.py`, never by hand. Calling a record uses the op: on tensors of a
-user's graph it adds an operation, on values inside the compiler it makes an interned node, on patterns a pattern.
+Records are made by the decorators in `ops/kinds.py`, never by hand. Calling a record uses the op: on tensors
+of a user's graph it adds an operation, on values inside the compiler it makes an interned node, on patterns
+a pattern.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Effect(Enum):
     RANDOM = "random"  # a pure function of its seeds and of a counter that the session keeps
     SOURCE = "source"  # a placeholder or a variable: its value comes from outside
     READ = "read"  # the present value of a variable
-    WRITE = "write"  # a new value for the variable that is the first input; a pure function of old value and inputs
+    WRITE = "write"  # a new value for the variable that is the first input, as a pure function of the inputs
     HOST = "host"  # calls back into Python
     MARK = "mark"  # a place in the graph that must not merge with others, whatever its value
 
@@ -60,9 +61,13 @@ class Param:
     name: str
     role: Role
     default: Any = REQUIRED
-    var: str = "T"  # tensors with the same letter have the same dtype; a dtype's name fixes it, "*" leaves it open
+    var: str = (
+        "T"  # tensors with the same letter have the same dtype; a dtype's name fixes it, "*" leaves it open
+    )
     tf: str = ""  # TensorFlow's name of the input: constants made for it are called after it
-    partial: bool = False  # operand: the type rule takes None where it is not known, or for entries that are not
+    partial: bool = (
+        False  # operand: the type rule takes None where it is not known, or for entries that are not
+    )
 
 
 class Recorder(Protocol):
@@ -75,8 +80,8 @@ class Recorder(Protocol):
 class OpDef:
     """Everything the system knows about an op.
 
-    Functions take tensors (flattened, in order of declaration) as positional arguments, operands and attributes as
-    keywords.
+    Functions take tensors (flattened, in order of declaration) as positional arguments, operands and
+    attributes as keywords.
     """
 
     name: str
@@ -92,12 +97,16 @@ class OpDef:
     statements: Callable[..., Any] | None = None  # routine: (outs, *views, **attrs) -> kernel statements
     expand: Callable[..., Any] | None = None  # composite: (*values, **attrs) -> value(s)
     grad: Callable[..., Any] | None = None  # (g, y, *inputs, **attrs) -> cotangents, None where there is none
-    differentiable: bool | tuple[int, ...] = True  # False, or the positions of the inputs that gradients reach
+    differentiable: bool | tuple[int, ...] = (
+        True  # False, or the positions of the inputs that gradients reach
+    )
     dtypes: dict[str, frozenset[DType]] = field(default_factory=dict)  # allowed dtypes by letter
     effect: Effect = Effect.PURE
     commutes: bool = False
     primitive: str | None = None  # the scalar primitive that this op applies to every element
-    static: Callable[..., Any] | None = None  # (types, values, **attrs) -> value known though inputs are not, or None
+    static: Callable[..., Any] | None = (
+        None  # (types, values, **attrs) -> value known though inputs are not, or None
+    )
     samples: Any = None  # how tests draw valid inputs: ops/samples.py
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -110,7 +119,9 @@ class OpDef:
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The values of all parameters by name, in order of declaration."""
         if len(args) > len(self.params):
-            raise TypeError(f"{self.name} takes {len(self.params)} arguments and a name, {len(args)} were given")
+            raise TypeError(
+                f"{self.name} takes {len(self.params)} arguments and a name, {len(args)} were given"
+            )
         values: dict[str, Any] = {}
         for position, param in enumerate(self.params):
             if position < len(args):
@@ -190,7 +201,7 @@ _stack = _Stack()
 _default: list[Callable[[], Recorder]] = []  # set by graph.py: the graph in use where no other is
 
 
-class recording:  # noqa: N801 - used like a function
+class recording:
     """Context in which ops without tensor arguments are recorded into `recorder`."""
 
     def __init__(self, recorder: Recorder) -> None:

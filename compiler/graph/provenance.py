@@ -1,7 +1,7 @@
 """Which line of the user's program made a node.
 
-Taking a `Provenance` costs under a microsecond, since it keeps only the code object and the instruction; the file is
-read when a message is printed.
+Taking a `Provenance` costs under a microsecond, since it keeps only the code object and the instruction; the
+file is read when a message is printed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class Provenance:
 
     @property
     def _source(self) -> str:
-        """The source line. A loaded file names a source, which must not make us read one of that name here."""
+        """The source line. A loaded file names a source, which must not make us read one of that name
+        here.
+        """
         return "" if self.code is None else linecache.getline(self.file, self.line)
 
     @property

@@ -1,4 +1,6 @@
-"""How a call of an op becomes an operation of the user's graph: conversion of arguments, dtypes, types of results."""
+"""How a call of an op becomes an operation of the user's graph: conversion of arguments, dtypes, types of
+results.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,11 @@ def bind_call(graph: _GraphLike, op: OpDef, values: dict[str, Any], name: str) -
             case Role.TENSOR:
                 inputs.append(_input(graph, op, param, value, dtypes, label))
             case Role.TENSORS:
-                require(isinstance(value, list | tuple), f"{param.name} must be a list of tensors", kind=DtypeError)
+                require(
+                    isinstance(value, list | tuple),
+                    f"{param.name} must be a list of tensors",
+                    kind=DtypeError,
+                )
                 inputs += [_input(graph, op, param, v, dtypes, f"{label}_{i}") for i, v in enumerate(value)]
             case Role.OPERAND if value is not None:
                 operands[param.name] = _operand(graph, value, label)
@@ -75,13 +81,17 @@ def bind_call(graph: _GraphLike, op: OpDef, values: dict[str, Any], name: str) -
 
 
 def _dtypes(op: OpDef, values: dict[str, Any]) -> dict[str, DType]:
-    """The dtype of each letter: that of the first tensor, else of the first array, else of the first number."""
+    """The dtype of each letter: that of the first tensor, else of the first array, else of the first
+    number.
+    """
     out: dict[str, DType] = {}
     for wanted in (Tensor, np.ndarray | np.generic, object):
         for param in op.params:
             if param.role in (Role.TENSOR, Role.TENSORS) and param.var not in out:
                 value = values[param.name]
-                for v in value if param.role is Role.TENSORS and isinstance(value, list | tuple) else (value,):
+                for v in (
+                    value if param.role is Role.TENSORS and isinstance(value, list | tuple) else (value,)
+                ):
                     v = v.to_tensor() if hasattr(v, "to_tensor") else v
                     if v is not None and isinstance(v, wanted):
                         found = v.dtype if isinstance(v, Tensor) else _python_dtype(v)
@@ -125,7 +135,11 @@ def _operand(graph: _GraphLike, value: Any, label: str) -> Tensor:
         value = value.as_list()
     if isinstance(value, list | tuple):
         value = [getattr(v, "value", v) if not isinstance(v, Tensor) else v for v in value]
-        require(all(v is not None for v in value), f"{value} has an unknown entry", hint="use -1, or shape(x)[axis]")
+        require(
+            all(v is not None for v in value),
+            f"{value} has an unknown entry",
+            hint="use -1, or shape(x)[axis]",
+        )
         if not value:
             value = np.zeros(0, np.int32)
     value = value.value if type(value).__name__ == "Dimension" else value
@@ -133,14 +147,18 @@ def _operand(graph: _GraphLike, value: Any, label: str) -> Tensor:
 
 
 def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: str = "Const") -> Tensor:
-    """`value` as a tensor of `graph`: a constant called `name` for numbers and arrays, packed where it holds tensors."""
+    """`value` as a tensor of `graph`: a constant called `name` for numbers and arrays, packed where it holds
+    tensors.
+    """
     if hasattr(value, "to_tensor"):
         value = value.to_tensor()
     if isinstance(value, Tensor):
         require(value.graph is graph, f"{value.name} belongs to another graph", kind=OtherGraphError)
         return value
     if isinstance(value, list | tuple) and _holds_tensor(value):
-        return METHODS["stack"]([as_tensor(graph, v, dtype, f"{name}/{i}") for i, v in enumerate(value)], name=f"{name}/")
+        return METHODS["stack"](
+            [as_tensor(graph, v, dtype, f"{name}/{i}") for i, v in enumerate(value)], name=f"{name}/"
+        )
     array = np.asarray(value)
     if array.dtype == object:
         require(False, f"{value!r} cannot be made into a tensor", kind=DtypeError)
@@ -156,7 +174,9 @@ def _holds_tensor(value: Any) -> bool:
 
 
 def check_representable(value: Any, array: np.ndarray, dtype: DType) -> None:
-    """Python numbers must be of the tensor's kind; arrays are cast, as TF1 does, but not floats to integers."""
+    """Python numbers must be of the tensor's kind; arrays are cast, as TF1 does, but not floats to
+    integers.
+    """
     kind, name = array.dtype.kind, dtype.name
     fits = {
         "float": kind in "fiub" and kind != "b",
@@ -166,7 +186,14 @@ def check_representable(value: Any, array: np.ndarray, dtype: DType) -> None:
         "bool": kind == "b",
         "string": kind in "US",
     }[dtype.kind] or array.size == 0
-    require(fits, f"{value!r} is not {name}", hint=f"write a value of type {name}, or cast the tensor", kind=DtypeError)
+    require(
+        fits,
+        f"{value!r} is not {name}",
+        hint=f"write a value of type {name}, or cast the tensor",
+        kind=DtypeError,
+    )
     if dtype.is_integer and array.size and kind in "iu":
         low, high = array.min(), array.max()
-        require(low >= dtype.min and high <= dtype.max, f"{value!r} does not fit into {name}", kind=DtypeError)
+        require(
+            low >= dtype.min and high <= dtype.max, f"{value!r} does not fit into {name}", kind=DtypeError
+        )

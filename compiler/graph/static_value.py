@@ -1,7 +1,8 @@
 """What is known of a tensor's value while the graph is built.
 
-Shapes are often computed in the graph: `reshape(x, [shape(x)[0], 100])`. The few ops that such computations are made
-of are carried out here, on arrays where all is known, and on tuples with None for entries that depend on feeds.
+Shapes are often computed in the graph: `reshape(x, [shape(x)[0], 100])`. The few ops that such computations
+are made of are carried out here, on arrays where all is known, and on tuples with None for entries that
+depend on feeds.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ DEEPEST = 200  # ops between a shape and the constants that it is made of
 def static_value(tensor: Tensor, partial: bool = False) -> Any:
     """What is known of a tensor's value while the graph is built: plain numbers and tuples, or None.
 
-    With `partial`, a vector may come back as a tuple in which None stands for entries that depend on what is fed.
+    With `partial`, a vector may come back as a tuple in which None stands for entries that depend on what is
+    fed.
     """
     value = _value(tensor, {}, DEEPEST)
     if value is None:
@@ -64,7 +66,11 @@ def _computed(op: Operation, index: int, memo: dict[Tensor, Any], depth: int) ->
     if any(v is None or (isinstance(v, tuple) and None in v) for v in [*values, *operands]):
         return None
     type = op.outputs[index].type
-    if definition.reference is None or not type.is_static or any(n > LARGEST for n in (type.size, *map(np.size, values))):
+    if (
+        definition.reference is None
+        or not type.is_static
+        or any(n > LARGEST for n in (type.size, *map(np.size, values)))
+    ):
         return None
     with np.errstate(all="ignore"):
         made = definition.reference(*(np.asarray(v) for v in values), **attrs)

@@ -153,7 +153,9 @@ class Tensor(Operators):
     def __iter__(self) -> Iterator[Tensor]:
         shape = self.type.shape
         if not shape or shape[0] is None:
-            raise TypeError(f"{self.name} has static shape {self.shape}: only a tensor of known length can be iterated")
+            raise TypeError(
+                f"{self.name} has static shape {self.shape}: only a tensor of known length can be iterated"
+            )
         return iter([METHODS["getitem"](self, i) for i in range(shape[0])])
 
     def __len__(self) -> int:

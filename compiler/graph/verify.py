@@ -16,7 +16,11 @@ def verify(function: Function) -> None:
     for node in function.nodes:
         for value in node.inputs:
             _check(value in defined, node, f"uses {value} before it is defined")
-            _check(value is value.node.outputs[value.index], node, f"uses {value}, which is no output of its node")
+            _check(
+                value is value.node.outputs[value.index],
+                node,
+                f"uses {value}, which is no output of its node",
+            )
         if node.op.name == "parameter":
             _check(node.outputs[0] in params, node, "is a parameter that the Function does not list")
         else:

@@ -56,7 +56,8 @@ class _Puller:
         nodes = (*self.group.stored, root)
         elements = [self.element(node.outputs[0], at) for node in nodes]
         stores = tuple(
-            Store(self.output(node.outputs[0]), at, element) for node, element in zip(nodes, elements, strict=True)
+            Store(self.output(node.outputs[0]), at, element)
+            for node, element in zip(nodes, elements, strict=True)
         )
         return Loops(self.group.domain, stores, tuple(self.buffers.items()))
 
@@ -89,7 +90,9 @@ class _Puller:
         return self.done[key]
 
     def computed(self, node: Node, at: Position) -> Expr:
-        return instantiate(template(node), at, self.fresh, lambda n, where: self.element(node.inputs[n], where))
+        return instantiate(
+            template(node), at, self.fresh, lambda n, where: self.element(node.inputs[n], where)
+        )
 
     def _load(self, value: Value, at: Position) -> Expr:
         constant = number(value)
@@ -121,7 +124,8 @@ class _Puller:
 
 
 def updates_in_place(group: Group, new: Value, old: Value, base: Callable[[Value], Value]) -> bool:
-    """Whether `new` may overwrite `old`: the kernel reads each element of it only where it stores the same element.
+    """Whether `new` may overwrite `old`: the kernel reads each element of it only where it stores the same
+    element.
 
     `base` gives the value whose buffer holds another one, such as a reshape of `old`.
     """

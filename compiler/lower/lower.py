@@ -1,4 +1,6 @@
-"""Function of fused groups -> Program: an order, a place for every value, and what each kernel reads and writes."""
+"""Function of fused groups -> Program: an order, a place for every value, and what each kernel reads and
+writes.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_host
 def lower(fusion: Fusion, fetches: int, updates: Mapping[int, int]) -> Program:
     """The program of a fused Function.
 
-    `fetches`: how many of its results are fetched; the others are new values of variables. `updates`: for a result
-    that is the new value of a variable, the argument that holds the old one.
+    `fetches`: how many of its results are fetched; the others are new values of variables. `updates`: for a
+    result that is the new value of a variable, the argument that holds the old one.
     """
     return _Lowering(fusion, fetches, updates).program()
 
@@ -46,7 +48,8 @@ class _Lowering:
 
     def program(self) -> Program:
         in_place = self._in_place()
-        # What overwrites a variable must lie there, so those results choose first; then new values, then fetches.
+        # What overwrites a variable must lie there, so those results choose first; then new values, then
+        # fetches.
         for result in sorted(range(len(self.function.results)), key=lambda r: (r not in in_place, -r)):
             value = self.function.results[result]
             if value not in self.places and value not in self.alias and value.constant is None:
@@ -71,7 +74,9 @@ class _Lowering:
         )
 
     def _ordered(self, groups: list[Group]) -> list[Group]:
-        """Groups that nothing in the program reads go last: new values of variables, which may then overwrite."""
+        """Groups that nothing in the program reads go last: new values of variables, which may then
+        overwrite.
+        """
         read = {v for g in groups for v in self._reads(g)}
         final = [g for g in groups if not any(self._base(v) in read for v in g.outputs)]
         return [g for g in groups if g not in set(final)] + final
@@ -119,11 +124,7 @@ class _Lowering:
         for value in self.function.results:
             last[self._base(value)] = len(self.groups)
         offsets, size = plan_arena(
-            {
-                v: (v.size * v.dtype.size, born[v], last[v])
-                for v in born
-                if v not in self.places
-            }
+            {v: (v.size * v.dtype.size, born[v], last[v]) for v in born if v not in self.places}
         )
         self.places.update({v: Ref(ARENA, offset) for v, offset in offsets.items()})
         return size
@@ -169,4 +170,3 @@ class _Lowering:
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
         return Launch(made.work, args, tuple(group.nodes), reads, writes)
-

@@ -1,4 +1,6 @@
-"""Where values that live only during a run lie in the arena: buffers are reused as soon as nothing reads them."""
+"""Where values that live only during a run lie in the arena: buffers are reused as soon as nothing reads
+them.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ Key = TypeVar("Key", bound=Hashable)
 def plan_arena(lifetimes: Mapping[Key, tuple[int, int, int]]) -> tuple[dict[Key, int], int]:
     """Byte offsets, and the size of the arena.
 
-    `lifetimes`: for each buffer its size in bytes, the instruction that writes it and the last one that reads it.
-    Buffers are placed in order of birth, each into the smallest free gap that holds it.
+    `lifetimes`: for each buffer its size in bytes, the instruction that writes it and the last one that
+    reads it. Buffers are placed in order of birth, each into the smallest free gap that holds it.
 
     >>> plan_arena({"a": (64, 0, 1), "b": (64, 1, 2), "c": (64, 2, 3)})
     ({'a': 0, 'b': 64, 'c': 0}, 128)

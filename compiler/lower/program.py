@@ -1,8 +1,8 @@
 """A program: kernels in order over numbered memory, with every address known up to the bases of a few slots.
 
-A run has one table of pointers. The first three slots are the arena (everything that lives only during the run),
-scratch memory of kernels, and the pool of constants; then come the arguments, then the fetched results, then the new
-values of variables.
+A run has one table of pointers. The first three slots are the arena (everything that lives only during the
+run), scratch memory of kernels, and the pool of constants; then come the arguments, then the fetched
+results, then the new values of variables.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """A kernel as its stores, before any decision about loops: what both the loop and the product generator take."""
+    """A kernel as its stores, before any decision about loops: what both the loop and the product generator
+    take.
+    """
 
     domain: tuple[Index, ...]
     stores: tuple[Store, ...]

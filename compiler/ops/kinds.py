@@ -1,8 +1,9 @@
 """The decorators that define ops: one per kind.
 
-The decorated function is the mathematics of the op; the decorator's arguments say the rest. Its name is the op's name,
-its docstring the manual. Positional parameters are tensors (`*xs` is a list of tensors), keyword-only parameters are
-operands (`operands=`) or attributes. What the function computes depends on the kind:
+The decorated function is the mathematics of the op; the decorator's arguments say the rest. Its name is the
+op's name, its docstring the manual. Positional parameters are tensors (`*xs` is a list of tensors),
+keyword-only parameters are operands (`operands=`) or attributes. What the function computes depends on the
+kind:
 
 =============  ============================================================================================
 elementwise    one element of the result from one element of each input (read three ways: kernel/scalar.py)
@@ -71,7 +72,9 @@ class Out:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A box of the result of an assembly: `element(at)` for `at` in `shape`, stored at `offset + step * at`."""
+    """A box of the result of an assembly: `element(at)` for `at` in `shape`, stored at `offset + step *
+    at`.
+    """
 
     offset: tuple[int, ...]
     shape: tuple[int, ...]
@@ -80,7 +83,11 @@ class Piece:
 
 
 def _params(
-    function: Callable[..., Any], skip: int, operands: Mapping[str, str], vars: Mapping[str, str], partial: Sequence[str]
+    function: Callable[..., Any],
+    skip: int,
+    operands: Mapping[str, str],
+    vars: Mapping[str, str],
+    partial: Sequence[str],
 ) -> tuple[Param, ...]:
     # Read off the code object: `inspect.signature` would take most of the time of importing all ops.
     code, defaults, by_name = function.__code__, function.__defaults__ or (), function.__kwdefaults__ or {}
@@ -148,20 +155,23 @@ def elementwise(
 ) -> Callable[[Callable[..., Any]], OpDef]:
     """An op on corresponding elements of inputs that broadcast.
 
-    `result`: the dtype of the result where it is not that of the inputs, or a function of input types and attributes.
-    Without `grad`, the body is differentiated.
+    `result`: the dtype of the result where it is not that of the inputs, or a function of input types and
+    attributes. Without `grad`, the body is differentiated.
     """
 
     def declare(body: Callable[..., Any]) -> OpDef:
         def type(*types: TensorType, **attrs: Any) -> TensorType:
-            dtype = types[-1].dtype if result is None else result(*types, **attrs) if callable(result) else result
+            dtype = (
+                types[-1].dtype if result is None else result(*types, **attrs) if callable(result) else result
+            )
             return TensorType(dtype, broadcast(*(t.shape for t in types)))
 
         def element(at: tuple[Expr, ...], *views: View, **attrs: Any) -> Expr:
             return body(*(v[at] for v in views), **attrs)
 
         return _declare(
-            Kind.ELEMENTWISE, body, tf=tf, type=type, reference=numpy, element=element, body=body, samples=samples,
+            Kind.ELEMENTWISE, body, tf=tf, type=type, reference=numpy, element=element, body=body,
+            samples=samples,
             dtypes=dtypes, vars=vars, **fields,
         )  # fmt: skip
 
@@ -229,12 +239,21 @@ def reduction(
 
 def _indexed(kind: Kind, skip: int) -> Callable[..., Callable[[Callable[..., Any]], OpDef]]:
     def decorator(
-        *, type: Callable[..., Any], numpy: Callable[..., Any], samples: Any, tf: str | None = None, **fields: Any
+        *,
+        type: Callable[..., Any],
+        numpy: Callable[..., Any],
+        samples: Any,
+        tf: str | None = None,
+        **fields: Any,
     ) -> Callable[[Callable[..., Any]], OpDef]:
         def declare(body: Callable[..., Any]) -> OpDef:
-            role = {Kind.ASSEMBLY: "pieces", Kind.ROUTINE: "statements", Kind.COMPOSITE: "expand"}.get(kind, "element")
+            role = {Kind.ASSEMBLY: "pieces", Kind.ROUTINE: "statements", Kind.COMPOSITE: "expand"}.get(
+                kind, "element"
+            )
             fields[role] = body
-            return _declare(kind, body, tf=tf, skip=skip, type=type, reference=numpy, samples=samples, **fields)
+            return _declare(
+                kind, body, tf=tf, skip=skip, type=type, reference=numpy, samples=samples, **fields
+            )
 
         return declare
 
@@ -253,7 +272,8 @@ composite = _indexed(Kind.COMPOSITE, 0)
 def drawn(kind: Kind, **fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
     """A random op, computed as ops of `kind` are. Its function gets the session's counter before the tensors.
 
-    In the user's graph the op has no such input; the counter joins when the op is compiled, so `type` takes both.
+    In the user's graph the op has no such input; the counter joins when the op is compiled, so `type` takes
+    both.
     """
     skip = {Kind.COMPOSITE: 1}.get(kind, 2)
     return _indexed(kind, skip)(effect=Effect.RANDOM, differentiable=False, **fields)
@@ -283,4 +303,3 @@ def same_type(x: TensorType, *_: TensorType, **__: Any) -> TensorType:
 def check_integer(value: TensorType, name: str) -> None:
     """For type rules: `value` must be of integer dtype."""
     require(value.dtype.is_integer, f"{name} must be of integer type, not {value.dtype}")
-

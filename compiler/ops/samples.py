@@ -1,7 +1,7 @@
 """How tests draw valid inputs of an op: a few shapes, and a range of values.
 
-`Sample(real(2, 3), real(3), axis=1)` is one use of an op; `reals(-4, 4)` is a rule from which an elementwise op gets
-samples of several shapes.
+`Sample(real(2, 3), real(3), axis=1)` is one use of an op; `reals(-4, 4)` is a rule from which an elementwise
+op gets samples of several shapes.
 """
 
 from __future__ import annotations
@@ -25,14 +25,18 @@ class Draw:
     dtype: str = ""  # fixed dtype; empty: the dtype under test
 
     def values(self, dtype: DType, rng: np.random.Generator) -> np.ndarray:
-        """Values of `dtype` in [low, high]; for bool True and False, for unsigned only what is not negative."""
+        """Values of `dtype` in [low, high]; for bool True and False, for unsigned only what is not
+        negative.
+        """
         n = int(np.prod(self.shape, dtype=np.int64))
         if dtype.is_bool:
             return rng.integers(0, 2, self.shape).astype(bool)
         if self.distinct:
             steps = rng.permutation(n).reshape(self.shape)
             if dtype.is_integer:
-                return (steps + max(0, int(dtype.min)) + (0 if dtype.is_unsigned else -(n // 2))).astype(dtype.numpy)
+                return (steps + max(0, int(dtype.min)) + (0 if dtype.is_unsigned else -(n // 2))).astype(
+                    dtype.numpy
+                )
             return dtype.round(self.low + (self.high - self.low) * (steps + 0.5) / max(n, 1))
         if dtype.is_integer:
             low = 0 if dtype.is_unsigned and self.low < 0 else int(np.ceil(self.low))
@@ -80,14 +84,22 @@ class Range:
     """The values on which an elementwise op is tested, per input: (low, high)."""
 
     bounds: tuple[tuple[float, float], ...] = ((-2.0, 2.0),)
-    attrs: tuple[dict[str, Any], ...] = field(default=({},))  # each set of attributes is tried with each shape
+    attrs: tuple[dict[str, Any], ...] = field(
+        default=({},)
+    )  # each set of attributes is tried with each shape
     distinct: bool = False
 
     def samples(self, fixed: tuple[str, ...]) -> list[Sample]:
-        """Samples over equal, broadcast, scalar and empty shapes; `fixed` holds each input's fixed dtype or ''."""
+        """Samples over equal, broadcast, scalar and empty shapes; `fixed` holds each input's fixed dtype or
+        ''.
+        """
         n = len(fixed)
         same: list[tuple[int, ...]] = [(3, 4), (17,), (), (2, 0)]
-        mixed: list[list[tuple[int, ...]]] = [[(2, 3, 4), (4,), (3, 1)], [(5, 1), (1, 3), (5, 3)], [(), (3,), (2, 1)]] if n > 1 else [[(2, 3, 5)]]
+        mixed: list[list[tuple[int, ...]]] = (
+            [[(2, 3, 4), (4,), (3, 1)], [(5, 1), (1, 3), (5, 3)], [(), (3,), (2, 1)]]
+            if n > 1
+            else [[(2, 3, 5)]]
+        )
         shapes = [[s] * n for s in same] + [[m[i % len(m)] for i in range(n)] for m in mixed]
         bounds = [self.bounds[min(i, len(self.bounds) - 1)] for i in range(n)]
         return [

@@ -17,7 +17,9 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import same_type, structural
 
 
-@structural(tf="Const", type=lambda value: TensorType(value.dtype, value.shape), numpy=lambda value: value.array)
+@structural(
+    tf="Const", type=lambda value: TensorType(value.dtype, value.shape), numpy=lambda value: value.array
+)
 def constant(*, value: Literal) -> Any:
     """A value known when the graph is built."""
 
@@ -37,7 +39,10 @@ def _default_type(input: TensorType, shape: Any) -> TensorType:
 
 
 @structural(
-    tf="PlaceholderWithDefault", type=_default_type, effect=Effect.SOURCE, grad=lambda g, y, input, shape: (g,)
+    tf="PlaceholderWithDefault",
+    type=_default_type,
+    effect=Effect.SOURCE,
+    grad=lambda g, y, input, shape: (g,),
 )
 def placeholder_with_default(input: Any, *, shape: Any) -> Any:
     """A value that may be fed, and is `input` otherwise."""
@@ -54,7 +59,10 @@ def read_variable(input: Any) -> Any:
 
 
 @structural(
-    type=lambda input, initial: initial, effect=Effect.READ, differentiable=False, numpy=lambda input, initial: input
+    type=lambda input, initial: initial,
+    effect=Effect.READ,
+    differentiable=False,
+    numpy=lambda input, initial: input,
 )
 def initialized_value(input: Any, initial: Any) -> Any:
     """The value of a variable where the session has one at this turn, else `initial`."""
@@ -86,19 +94,29 @@ def no_op() -> Any:
     """Nothing; a point for control dependencies to meet."""
 
 
-@structural(type=same_type, effect=Effect.MARK, numpy=lambda input, key: input, grad=lambda g, y, x, key: (g,))
+@structural(
+    type=same_type, effect=Effect.MARK, numpy=lambda input, key: input, grad=lambda g, y, x, key: (g,)
+)
 def watch(input: Any, *, key: str) -> Any:
     """The input, kept apart from equal values: the place where `gradients` takes a derivative."""
 
 
-@structural(type=same_type, effect=Effect.MARK, numpy=lambda original, fed: fed, grad=lambda g, y, original, fed: (g, None))
+@structural(
+    type=same_type,
+    effect=Effect.MARK,
+    numpy=lambda original, fed: fed,
+    grad=lambda g, y, original, fed: (g, None),
+)
 def override(original: Any, fed: Any) -> Any:
     """`fed` in place of `original`; gradients flow into `original`, as in TF1 when an inner tensor is fed."""
 
 
 def _gradients_type(*inputs: TensorType, ys: int, seeds: int, xs: int) -> tuple[TensorType, ...]:
     require(ys > 0 and xs > 0 and seeds in (0, ys), f"{ys} ys cannot have {seeds} seeds and {xs} xs")
-    require(ys + seeds + xs <= len(inputs), f"{ys} ys, {seeds} seeds and {xs} xs need more than {len(inputs)} inputs")
+    require(
+        ys + seeds + xs <= len(inputs),
+        f"{ys} ys, {seeds} seeds and {xs} xs need more than {len(inputs)} inputs",
+    )
     return inputs[ys + seeds : ys + seeds + xs]
 
 
@@ -106,7 +124,8 @@ def _gradients_type(*inputs: TensorType, ys: int, seeds: int, xs: int) -> tuple[
 def symbolic_gradients(*inputs: Any, ys: int, seeds: int, xs: int) -> Any:
     """Derivatives of the first `ys` inputs, weighted with the next `seeds`, by the next `xs`.
 
-    What follows are tensors to stop at. A compile replaces it by the ops of the gradient once all shapes are known.
+    What follows are tensors to stop at. A compile replaces it by the ops of the gradient once all shapes are
+    known.
     """
 
 
@@ -137,14 +156,19 @@ def _custom_value(*inputs: Any, ys: int, xs: int) -> Any:
 def custom_gradient(*inputs: Any, ys: int, xs: int) -> Any:
     """The first `ys` inputs, differentiated as the user says.
 
-    After them come the `xs` tensors that the user's function took, the derivative by each of them, and the `ys`
+    After them come the `xs` tensors that the user's function took, the derivative by each of them, and the
+    `ys`
     `cotangent`s in terms of which these are written.
     """
 
 
-@structural(type=same_type, effect=Effect.MARK, numpy=lambda input, key: np.zeros_like(input), differentiable=False)
+@structural(
+    type=same_type, effect=Effect.MARK, numpy=lambda input, key: np.zeros_like(input), differentiable=False
+)
 def cotangent(input: Any, *, key: str) -> Any:
-    """What stands for the derivative by `input` in a custom gradient, until the real one is put in its place."""
+    """What stands for the derivative by `input` in a custom gradient, until the real one is put in its
+    place.
+    """
 
 
 def _shape_static(types: list[TensorType], values: list[Any], out_type: DType) -> Any:
@@ -189,7 +213,9 @@ def rank_of(input: Any) -> Any:
 
 
 def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | None:
-    """The variable operation behind a handle or a read; with `through_writes` also behind an assignment's result."""
+    """The variable operation behind a handle or a read; with `through_writes` also behind an assignment's
+    result.
+    """
     op = tensor.op
     while True:
         if op.definition.name == "variable":

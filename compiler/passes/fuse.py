@@ -1,14 +1,15 @@
 """Partition a Function into groups of nodes that are computed by one kernel each.
 
-Nodes are visited from the results to the params. A node whose element is needed at positions that its users' kernel
-can compute without repeating work is merged into that kernel; otherwise it becomes the root of a group of its own,
-and its value a buffer.
+Nodes are visited from the results to the params. A node whose element is needed at positions that its users'
+kernel can compute without repeating work is merged into that kernel; otherwise it becomes the root of a
+group of its own, and its value a buffer.
 
     y = matmul(x, w);  h = relu(y + b);  s = reduce_sum(h * h, axis=1)
 
-becomes two groups: `h` with the matrix product and the bias in it, and `s` with the square in it. The decision is
-`may_merge`, and nothing else here decides anything. Afterwards `join` makes one kernel of groups that run over the same
-elements.
+becomes two groups: `h` with the matrix product and the bias in it, and `s` with the square in it. The
+decision is
+`may_merge`, and nothing else here decides anything. Afterwards `join` makes one kernel of groups that run
+over the same elements.
 """
 
 from __future__ import annotations
@@ -31,8 +32,36 @@ from staticgraph.compiler.passes.pull import (
 
 MEMBER_LIMIT = 96  # nodes per kernel: beyond it code no longer fits the caches that make fusion pay
 _COSTLY = frozenset(
-    "exp expm1 log log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc lgamma digamma"
-    " pow div sqrt floordiv floormod truncdiv truncmod".split()
+    [
+        "exp",
+        "expm1",
+        "log",
+        "log1p",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "atan2",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "erf",
+        "erfc",
+        "lgamma",
+        "digamma",
+        "pow",
+        "div",
+        "sqrt",
+        "floordiv",
+        "floormod",
+        "truncdiv",
+        "truncmod",
+    ]
 )
 
 
@@ -77,7 +106,8 @@ def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]]) -> bool:
         if any(d.operand for d in at) and not formula.is_copy:
             return False  # a contraction reads its operands from buffers
         if node.op.kind is Kind.CONTRACTION:
-            # The product becomes the inner part of its consumer's loops: once, at the consumer's own position.
+            # The product becomes the inner part of its consumer's loops: once, at the consumer's own
+            # position.
             if len(wanted) > 1 or len(at) > 1 or group.contraction or group.reduces or group.root.op.pieces:
                 return False
             if next(iter(at)).at != group.position:
@@ -92,7 +122,9 @@ def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]]) -> bool:
 
 
 def _repeats_little(node: Node, formula: Template, group: Group, at: dict[Demand, None]) -> bool:
-    """Whether computing elements at all these positions is little more work than computing each element once."""
+    """Whether computing elements at all these positions is little more work than computing each element
+    once.
+    """
     size = max(node.outputs[0].size, 1)
     if any(isinstance(e, Reduce) for e in formula.order):
         return len(at) == 1 and _work(next(iter(at)).at, group.domain) <= size
@@ -102,7 +134,9 @@ def _repeats_little(node: Node, formula: Template, group: Group, at: dict[Demand
 
 
 def _work(at: Position | None, domain: tuple[Index, ...]) -> int:
-    """How often a kernel computes an expression that reads these indices, kept in the outermost loop that it can."""
+    """How often a kernel computes an expression that reads these indices, kept in the outermost loop that it
+    can.
+    """
     assert at is not None
     free = frozenset().union(*(free_indices(e) for e in at)) if at else frozenset()
     depth = max((i + 1 for i, index in enumerate(domain) if index in free), default=0)
@@ -111,7 +145,9 @@ def _work(at: Position | None, domain: tuple[Index, ...]) -> int:
 
 
 def _cost(formula: Template) -> int:
-    return sum(8 if e.op in _COSTLY else 1 for e in formula.order if isinstance(e, Scalar) and not _is_index(e))
+    return sum(
+        8 if e.op in _COSTLY else 1 for e in formula.order if isinstance(e, Scalar) and not _is_index(e)
+    )
 
 
 def _is_index(e: Expr) -> bool:
@@ -142,9 +178,7 @@ def _start(group: Group, demands: Demands) -> None:
             _demand(node, group, formula, at, False, demands)
 
 
-def _merge(
-    node: Node, group: Group, wanted: list[Demand], demands: Demands
-) -> None:
+def _merge(node: Node, group: Group, wanted: list[Demand], demands: Demands) -> None:
     formula = template(node)
     group.members.add(node)
     if node.op.kind is Kind.CONTRACTION:

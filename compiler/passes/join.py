@@ -4,8 +4,8 @@
     v' = b2 * v + (1 - b2) * g * g    are results of the step and are
     w' = w - rate * m' / sqrt(v')     read by w'
 
-become one kernel that reads g, m, v and w once. A group joins the one that reads its result where that reads each
-element only at the element's own position, and where no third group must run between the two.
+become one kernel that reads g, m, v and w once. A group joins the one that reads its result where that reads
+each element only at the element's own position, and where no third group must run between the two.
 """
 
 from __future__ import annotations
@@ -57,7 +57,13 @@ class _Joining:
     def _fits(self, producer: Group, group: Group, value: Value) -> bool:
         own = list(self.demands[value][group]) == [Demand(group.position)]
         small = len(producer.outputs) + len(group.outputs) <= STORED_LIMIT
-        return own and small and producer.is_loops and producer.domain == group.domain and _kinds_fit(producer, group)
+        return (
+            own
+            and small
+            and producer.is_loops
+            and producer.domain == group.domain
+            and _kinds_fit(producer, group)
+        )
 
     def _must_run_between(self, producer: Group, group: Group) -> bool:
         """Whether `group` depends on `producer` also through a third group."""

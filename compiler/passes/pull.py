@@ -5,8 +5,8 @@ The element formula of a node is read once, on stand-in indices, and kept as a t
     transpose(x)[@0, @1]  =  ?0[@1, @0]
     reduce_sum(x)[@0]     =  Reduce(r0, add, ?0[@0, r0])
 
-To pull an element at some position, the stand-ins are replaced by the position, the bound indices by new ones, and
-each `?n[...]` by the element of the n-th input at that position.
+To pull an element at some position, the stand-ins are replaced by the position, the bound indices by new
+ones, and each `?n[...]` by the element of the n-th input at that position.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ Position = tuple[Expr, ...]
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The formula of one output element, over stand-ins: `at` for the position, loads of `?n` for the inputs."""
+    """The formula of one output element, over stand-ins: `at` for the position, loads of `?n` for the
+    inputs.
+    """
 
     at: tuple[Index, ...]
     value: Expr
@@ -45,7 +47,9 @@ class Template:
 
 def template(node: Node) -> Template:
     """The template of a node that has an element formula."""
-    return _template(node.op, tuple(v.type for v in node.inputs), node.outputs[0].type, tuple(node.attrs.items()))
+    return _template(
+        node.op, tuple(v.type for v in node.inputs), node.outputs[0].type, tuple(node.attrs.items())
+    )
 
 
 def _views(types: tuple[TensorType, ...]) -> list[View]:

@@ -8,9 +8,9 @@ becomes, for fetches (y, step) and a feed x of shape [4, 3], a Function
 
     (x: float32[4, 3], w: float32[3, 2]) -> (y, w', w')
 
-whose last result is the new value of the variable. Operations take effect in the order in which they were made: a
-read sees the assignments of this run that were made before the operation that uses it. Control dependencies always
-point backwards in that order, so it honours them.
+whose last result is the new value of the variable. Operations take effect in the order in which they were
+made: a read sees the assignments of this run that were made before the operation that uses it. Control
+dependencies always point backwards in that order, so it honours them.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ from staticgraph.compiler.ops.structural import variable_of
 class Step:
     """What one run computes, and where its arguments come from and its results go.
 
-    The params of `function` are the feeds, then the variables' values before the run, then the counters of random
-    ops. Its results are the fetches, then the new values of `writes`. Fetches of names are known already.
+    The params of `function` are the feeds, then the variables' values before the run, then the counters of
+    random ops. Its results are the fetches, then the new values of `writes`. Fetches of names are known
+    already.
     """
 
     function: Function
@@ -89,8 +90,9 @@ def specialise(
     """The step that computes `fetches` and runs `targets`.
 
     `feeds`: the fed tensors with their static types. Raises FeedError for a placeholder that is not fed, and
-    StaticFeedNeeded or VariableTypeNeeded where the answer depends on more: then call again with `static`, values
-    of feeds that shapes depend on, or `variables`, the types of variables' present values, None where there is none.
+    StaticFeedNeeded or VariableTypeNeeded where the answer depends on more: then call again with `static`,
+    values of feeds that shapes depend on, or `variables`, the types of variables' present values, None where
+    there is none.
     """
     return _Specialiser(graph, feeds, variables or {}, static or {}).step(fetches, targets)
 
@@ -111,8 +113,12 @@ class _Specialiser:
         self.initial: dict[Operation, Value] = {}
         self.counters: dict[Operation, Value] = {}
         self.advances: dict[Operation, int] = {}
-        self.watched: dict[Any, list[Value]] = {}  # tensors and variables that a derivative is taken by, or stops at
-        self.overridden: set[Tensor] = set()  # fed tensors that are computed too, since derivatives flow through
+        self.watched: dict[
+            Any, list[Value]
+        ] = {}  # tensors and variables that a derivative is taken by, or stops at
+        self.overridden: set[Tensor] = (
+            set()
+        )  # fed tensors that are computed too, since derivatives flow through
         self.fed = {
             tensor: self.build.parameter(f"feed {tensor.name}", type.dtype, type.static_shape)
             for tensor, type in feeds.items()
@@ -144,7 +150,9 @@ class _Specialiser:
     # Which operations
 
     def _needed(self, roots: Iterable[Operation]) -> list[Operation]:
-        """The operations that `roots` need, in order of construction. Looks above fed tensors for derivatives only."""
+        """The operations that `roots` need, in order of construction. Looks above fed tensors for
+        derivatives only.
+        """
         reason: dict[Operation, Operation | None] = {}
         stack: list[tuple[Operation, Operation | None]] = [(op, None) for op in roots]
         while stack:
@@ -166,7 +174,9 @@ class _Specialiser:
         return sorted(reason, key=lambda op: op.id)
 
     def _fed_between(self, gradients: Operation) -> list[Tensor]:
-        """The fed tensors on paths from the xs to the ys of a gradients operation: derivatives flow through them."""
+        """The fed tensors on paths from the xs to the ys of a gradients operation: derivatives flow through
+        them.
+        """
         inner = {t for t in self.fed if t.op.inputs and t.dtype.is_differentiable and variable_of(t) is None}
         if not inner:
             return []
@@ -198,7 +208,8 @@ class _Specialiser:
         if path:
             text += f": the fetch {path[-1].name} needs it, by {' <- '.join(reversed([op.name, *names]))}"
         return FeedError(
-            layout(text, op.where, hint=f"add it to the feed_dict: {{{op.name.rpartition('/')[2]}: value}}"), op
+            layout(text, op.where, hint=f"add it to the feed_dict: {{{op.name.rpartition('/')[2]}: value}}"),
+            op,
         )
 
     # Values
@@ -266,8 +277,8 @@ class _Specialiser:
         if fed.type != value.type:
             raise InvalidArgumentError(
                 layout(
-                    f"{tensor.name} is fed as {fed.type} and computed as {value.type}, so a derivative cannot flow "
-                    "through it",
+                    f"{tensor.name} is fed as {fed.type} and computed as {value.type}, so a derivative "
+                    "cannot flow through it",
                     tensor.op.where,
                 ),
                 tensor.op,
@@ -282,12 +293,16 @@ class _Specialiser:
         attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
         if definition.kind is Kind.COMPOSITE and definition.grad is None:
             assert definition.expand is not None
-            self.build.types(definition, inputs, attrs)  # what is expanded at once has no node that would be checked
+            self.build.types(
+                definition, inputs, attrs
+            )  # what is expanded at once has no node that would be checked
             return definition.expand(*inputs, **attrs)
         return self.build.apply(definition, inputs, attrs)
 
     def _operand(self, op: Operation, name: str, tensor: Tensor) -> Any:
-        """The value of a shape, an axis and the like. Everywhere else a feed stays a parameter: it has derivatives."""
+        """The value of a shape, an axis and the like. Everywhere else a feed stays a parameter: it has
+        derivatives.
+        """
         (value,) = substitute([self.value(tensor)], self.known)
         if value.constant is not None:
             return plain(value.constant)
@@ -300,7 +315,7 @@ class _Specialiser:
                 f"{name} of {op.name} ({op.type}) is computed from values that are only known while running",
                 op.where,
                 [(name, tensor.op.where)],
-                hint="shapes, axes and the like may depend on constants, static shapes and feeds, not on variables",
+                hint="shapes and axes may depend on constants, static shapes and feeds, not on variables",
             ),
             op,
         )
@@ -309,7 +324,10 @@ class _Specialiser:
         owner = variable_of(op.inputs[0], through_writes=True)
         if owner is None:
             raise InvalidArgumentError(
-                layout(f"{op.name} ({op.type}) assigns to {op.inputs[0].name}, which is not a variable", op.where), op
+                layout(
+                    f"{op.name} ({op.type}) assigns to {op.inputs[0].name}, which is not a variable", op.where
+                ),
+                op,
             )
         rest = [self.value(t) for t in op.inputs[1:]]
         if op.definition.name == "assign":
@@ -375,7 +393,9 @@ class _Specialiser:
         return tuple(out)
 
     def _places(self, x: Tensor) -> list[Value]:
-        """The values by which a derivative by `x` is taken: for a variable, all that were read of it so far."""
+        """The values by which a derivative by `x` is taken: for a variable, all that were read of it so
+        far.
+        """
         value, owner = self.value(x), variable_of(x)
         read = self.watched[owner] if owner is not None else []
         return read if value in read else [value, *read]

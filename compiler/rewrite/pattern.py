@@ -1,4 +1,5 @@
-"""Patterns: terms with variables, built by using ops on them, so that rules are written in the language of the graph.
+"""Patterns: terms with variables, built by using ops on them, so that rules are written in the language of
+the graph.
 
     x, y = variables("x y")        any value
     c, d = numbers("c d")          a constant with one number in all its elements
@@ -126,10 +127,12 @@ def variables(names: str) -> list[Variable]:
 
 
 def numbers(names: str) -> list[Number]:
+    """Numbers by names with blanks between them."""
     return [Number(name) for name in names.split()]
 
 
 def attributes(names: str) -> list[Attribute]:
+    """Attributes by names with blanks between them."""
     return [Attribute(name) for name in names.split()]
 
 
@@ -176,7 +179,9 @@ def _match_use(
         yield from _match_all(inputs, order, bound)
 
 
-def _match_all(patterns: tuple[Pattern, ...], values: tuple[Value, ...], bound: Bindings) -> Iterator[Bindings]:
+def _match_all(
+    patterns: tuple[Pattern, ...], values: tuple[Value, ...], bound: Bindings
+) -> Iterator[Bindings]:
     if not patterns:
         yield bound
         return

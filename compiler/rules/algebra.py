@@ -35,7 +35,7 @@ algebra = RuleSet(
     rule("multiply by one", x * 1, x),
     rule("multiply by minus one", x * -1, -x),
     rule("divide by one", ops.realdiv(x, 1), x),
-    rule("negate twice", -(-x), x),
+    rule("negate twice", ops.negative(-x), x),
     rule("add negative", x + -y, ops.subtract(x, y)),
     rule("subtract negative", ops.subtract(x, -y), x + y),
     rule("multiply negatives", -x * -y, x * y),

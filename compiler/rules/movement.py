@@ -25,6 +25,7 @@ def composed(x: Value, p: Axes, q: Axes) -> tuple[int, ...]:
 
 
 def stays(x: Value, p: Axes) -> bool:
+    """Whether a permutation leaves every axis where it is."""
     return full(p, x.rank) == tuple(range(x.rank))
 
 
@@ -50,7 +51,8 @@ movement = RuleSet(
     rule("transpose to itself", ops.transpose(x, perm=p), x, when=stays),
     rule("reshape twice", ops.reshape(ops.reshape(x, shape=p), shape=q), ops.reshape(x, shape=q)),
     rule("reshape to itself", ops.reshape(x, shape=p), x, when=is_whole),
-    rule("broadcast twice", ops.broadcast_to(ops.broadcast_to(x, shape=p), shape=q), ops.broadcast_to(x, shape=q)),
+    rule("broadcast twice", ops.broadcast_to(ops.broadcast_to(x, shape=p), shape=q),
+         ops.broadcast_to(x, shape=q)),
     rule("broadcast to itself", ops.broadcast_to(x, shape=p), x, when=is_whole),
     rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
          ops.reshape(x, shape=compute(without, x, p)), when=over_ones),

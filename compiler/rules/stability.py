@@ -14,6 +14,12 @@ stability = RuleSet(
     rule("exp plus minus one", ops.exp(x) + -1, ops.expm1(x), inexact=IMPROVES),
     rule("softplus", ops.log1p(ops.exp(x)), ops.softplus(x), inexact=IMPROVES),
     rule("log of sigmoid", ops.log(ops.sigmoid(x)), -ops.softplus(-x), inexact=IMPROVES),
-    rule("one minus sigmoid", ops.subtract(1, ops.sigmoid(x)), ops.sigmoid(-x), inexact=IMPROVES, single_use=True),
+    rule(
+        "one minus sigmoid",
+        ops.subtract(1, ops.sigmoid(x)),
+        ops.sigmoid(-x),
+        inexact=IMPROVES,
+        single_use=True,
+    ),
     rule("reciprocal root", ops.realdiv(1, ops.sqrt(x)), ops.rsqrt(x), inexact=IMPROVES),
 )

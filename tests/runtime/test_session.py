@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.errors import (
     ShapeError,
     UninitializedError,
 )
-from staticgraph.runtime import session as session_module
+from staticgraph.runtime import plan as plan_module
 
 Pair = namedtuple("Pair", "left right")
 
@@ -34,13 +34,13 @@ def sess():
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list:
     """The steps that were compiled, in order."""
     steps: list = []
-    compile_ = session_module.compile
+    compile_ = plan_module.compile
 
     def record(step, *args, **kwargs):
         steps.append(step)
         return compile_(step, *args, **kwargs)
 
-    monkeypatch.setattr(session_module, "compile", record)
+    monkeypatch.setattr(plan_module, "compile", record)
     return steps
 
 

@@ -1,0 +1,117 @@
+"""From a drawing to a file: DOT text, safe SVG, formats, and what happens without Graphviz."""
+
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import graphviz
+import pytest
+
+import staticgraph as sg
+from staticgraph.visualize import render
+from staticgraph.visualize.dot import dot_source
+from staticgraph.visualize.legend import entries
+from staticgraph.visualize.model import Box, Drawing, Link, Role
+from tests.viz.graphs import drawn, layer, training
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = '<script>alert("1")</script> & \\N \\" ]]> {a|b} \x07 é'
+
+
+def test_the_svg_has_boxes_scopes_and_tooltips():
+    root = ElementTree.fromstring(sg.visualize(layer()).svg)
+    groups = {kind: [g for g in root.iter(f"{SVG}g") if g.get("class") == kind] for kind in ("node", "edge", "cluster")}
+    assert len(groups["node"]) == 6 and len(groups["edge"]) == 5
+    tips = [g.findtext(f"{SVG}title") for g in groups["node"]]
+    assert sum("graphs.py:" in tip for tip in tips) == 6
+    assert any("float32[64, 10]" in g.findtext(f"{SVG}title") for g in groups["edge"])
+    assert "layer" in [g.findtext(f"{SVG}title") for g in groups["cluster"]]
+    assert root.get("role") == "img" and root.findtext(f"{SVG}title") == "layer/y"
+
+
+def test_the_svg_refers_to_nothing_outside():
+    svg = sg.visualize(training()).svg
+    assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
+    assert "<a" not in re.sub(r"<a[a-z]", "", svg) and "href" not in svg and "DOCTYPE" not in svg
+
+
+def test_text_from_outside_cannot_become_markup():
+    boxes = (
+        Box("a", (HOSTILE,), HOSTILE, Role.OP, 0, (HOSTILE,), HOSTILE),
+        Box("b", (HOSTILE,), "<b>", Role.OP, 1, (), "<table>"),
+        Box("c", (), "c", Role.OP, 2),
+    )
+    links = (Link("a", "b", "t", HOSTILE, HOSTILE), Link("b", "c", "u", "<b>", "<b>"))
+    source = dot_source(Drawing(boxes, links, title=HOSTILE, notes=(HOSTILE,)))
+    root = ElementTree.fromstring(sg.visualize(sg.constant(1.0)).svg)  # a valid one, to compare the tags with
+    picture = ElementTree.fromstring(render.render(source, "svg"))
+    assert not [e for e in picture.iter() if e.tag.rpartition("}")[2] in ("script", "table", "b")]
+    assert {e.tag for e in root.iter()} <= {f"{SVG}{t}" for t in ("svg", "title", "g", "polygon", "path", "text", "polyline")}
+    shown = [e.text for e in picture.iter(f"{SVG}text")]
+    assert shown.count(HOSTILE.replace("\x07", "\ufffd")) >= 4
+    tip = [e.get("{http://www.w3.org/1999/xlink}title") for e in picture.iter(f"{SVG}a")]
+    assert any(t and '<script>alert("1")</script> & \\N \\" ]]> {a|b}' in t for t in tip)
+
+
+def test_the_legend_has_an_entry_for_what_occurs_and_for_nothing_else():
+    assert [e.text for e in entries(drawn(layer()))] == ["placeholder (rounded)", "variable (cylinder)", "fetched"]
+    texts = [e.text for e in entries(drawn(*training()))]
+    assert "gradients (octagon)" in texts and "assignment (double line)" in texts and "runs after" in texts
+    assert "random (hexagon)" not in texts and "constant" not in texts
+    assert "placeholder (rounded)" not in sg.visualize(layer(), legend=False).dot
+
+
+@pytest.mark.parametrize("stage", ["user", "optimized", "fused"])
+def test_the_same_graph_gives_the_same_bytes(stage):
+    program = (
+        "import sys; sys.path.insert(0, '.'); import staticgraph as sg; from tests.viz.graphs import training; "
+        f"print(sg.visualize(training(), stage={stage!r}).dot)"
+    )
+    made = {
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in "12"
+    }
+    assert len(made) == 1 and "cluster" in made.pop()
+
+
+def test_each_ending_gives_its_format_and_others_are_refused(tmp_path):
+    y = layer()
+    begins = {"net.svg": b"<svg", "net.PNG": b"\x89PNG", "net.pdf": b"%PDF", "net.dot": b"digraph"}
+    for name, begin in begins.items():
+        sg.visualize(y, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(begin)
+    with pytest.raises(ValueError, match=r"use one of .svg, .png, .pdf, .dot"):
+        sg.visualize(y, tmp_path / "net.jpeg")
+
+
+def test_a_path_that_cannot_be_written(tmp_path):
+    with pytest.raises(sg.errors.SaveError, match="cannot be written: No such file or directory"):
+        sg.visualize(layer(), tmp_path / "missing" / "net.svg")
+
+
+def test_without_graphviz_the_text_is_written_and_the_cure_is_named(tmp_path, monkeypatch):
+    def absent(*_, **__):
+        raise graphviz.ExecutableNotFound(["dot"])
+
+    monkeypatch.setattr(graphviz.Source, "pipe", absent)
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    with pytest.raises(render.RendererMissingError) as caught:
+        sg.visualize(layer(), tmp_path / "net.svg")
+    assert 'pip install "staticgraph[viz]"' in str(caught.value) and "apt install graphviz" in str(caught.value)
+    assert [p.name for p in tmp_path.iterdir()] == ["net.dot"]
+    assert (tmp_path / "net.dot").read_text().startswith("digraph")
+
+
+def test_notebooks_show_the_picture():
+    picture = sg.visualize({"a": [layer()]}, title="My net")
+    assert picture._repr_svg_().startswith("<svg") and "My net" in picture._repr_svg_()
+    assert repr(picture) == "<Picture 'My net' of 6 boxes>"
+
+
+def test_the_drawing_is_not_loaded_with_the_package():
+    program = "import sys, staticgraph; print('graphviz' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
