@@ -10,7 +10,6 @@ import numpy as np
 from staticgraph.compiler.graph.errors import FeedError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.shapes import shape_text
 from staticgraph.compiler.graph.tensor import Tensor
 
 
@@ -69,9 +68,7 @@ def convert(tensor: Tensor, value: Any) -> np.ndarray:
             hint = "one axis is missing: for a batch of one, feed value[None]"
         elif sorted(n for n in shape if n) == sorted(array.shape) and len(shape) == 2:
             hint = "the axes are exchanged: feed value.T"
-        raise _refuse(
-            tensor, value, f"has shape {list(array.shape)}, and {tensor.name} takes {shape_text(shape)}", hint
-        )
+        raise _refuse(tensor, value, f"has shape {list(array.shape)}", hint)
     return (
         array
         if array.flags.c_contiguous and array.flags.aligned
@@ -85,11 +82,11 @@ def _cast(tensor: Tensor, array: np.ndarray) -> np.ndarray:
         whole = kind == "f" and bool(np.all(array == np.floor(array)))
         if not whole:
             raise _refuse(
-                tensor, array, f"is {array.dtype}, and {tensor.name} is {dtype}",
+                tensor, array, f"is {array.dtype}",
                 f"convert it first: value.astype(np.{dtype.name}) drops the fractions",
             )  # fmt: skip
     elif (kind == "c" and not dtype.is_complex) or kind in "USMm" or (kind != "b" and dtype.is_bool):
-        raise _refuse(tensor, array, f"is {array.dtype}, and {tensor.name} is {dtype}", "convert it first")
+        raise _refuse(tensor, array, f"is {array.dtype}", "convert it first")
     if (
         dtype.is_integer
         and kind in "iuf"
@@ -102,14 +99,11 @@ def _cast(tensor: Tensor, array: np.ndarray) -> np.ndarray:
 
 
 def _refuse(tensor: Tensor, value: Any, why: str, hint: str | None = None) -> FeedError:
-    size = (
-        value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, list | tuple) else 1
-    )
-    shown = repr(value) if size <= 4 else f"a {type(value).__name__}"
+    size = getattr(value, "size", None) or (len(value) if isinstance(value, list | tuple) else 1)
+    shown = f": {value!r}" if size <= 4 else ""
     return FeedError(
         layout(
-            f"the value fed to {tensor.name} ({tensor.type}) {why}"
-            + ("" if len(shown) > 60 else f": {shown}"),
+            f"the value fed to {tensor.name} ({tensor.type}) {why}{shown if len(shown) <= 60 else ''}",
             user_frame(),
             [(tensor.name, tensor.op.where)],
             hint,

@@ -14,5 +14,6 @@ from staticgraph.sorting import argmax, argmin, cumprod, cumsum, cumulative_logs
 
 __all__ = [
     "argmax", "argmin", "cumprod", "cumsum", "cumulative_logsumexp", "in_top_k", "invert_permutation",
-    "log_sigmoid", "sigmoid", "softplus", "softsign", "tanh", "top_k", *_elementwise, *_reductions, *_segments,
+    "log_sigmoid", "sigmoid", "softplus", "softsign", "tanh", "top_k",
+    *_elementwise, *_reductions, *_segments,
 ]  # fmt: skip

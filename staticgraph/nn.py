@@ -58,6 +58,7 @@ from staticgraph.nn_loss import (
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
 )
+from staticgraph.nn_morphology import dilation2d, erosion2d
 from staticgraph.nn_norm import (
     batch_norm_with_global_normalization,
     batch_normalization,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC, REAL, DType, bfloat16, int32, int64
+from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC, REAL, bfloat16, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
@@ -39,7 +39,7 @@ def _unsorted_type(data: TensorType, segment_ids: TensorType, num_segments: Any)
     return TensorType(data.dtype, (num_segments, *data.shape[rank:]))
 
 
-def _unsorted_numpy(ufunc: np.ufunc, start: Callable[[DType], Any]) -> Callable[..., np.ndarray]:
+def _unsorted_numpy(ufunc: np.ufunc, start: Callable[[np.dtype], Any]) -> Callable[..., np.ndarray]:
     def reference(data: np.ndarray, segment_ids: np.ndarray, num_segments: int) -> np.ndarray:
         rest = data.shape[segment_ids.ndim :]
         ids, rows = segment_ids.reshape(-1), data.reshape(segment_ids.size, *rest)
@@ -66,13 +66,18 @@ def _unsorted_statements(
     return begin + nested(at[:rank], (Let(row, place), If(inside, write)))
 
 
-def _lowest(dtype: Any) -> Any:
+def _lowest(dtype: np.dtype) -> Any:
     return np.iinfo(dtype).min if dtype.kind in "iu" else np.finfo(dtype).min
 
 
-def _highest(dtype: Any) -> Any:
+def _highest(dtype: np.dtype) -> Any:
     return np.iinfo(dtype).max if dtype.kind in "iu" else np.finfo(dtype).max
 
+
+_sums = _unsorted_numpy(np.add, lambda dtype: 0)
+_products = _unsorted_numpy(np.multiply, lambda dtype: 1)
+_largest = _unsorted_numpy(np.maximum, _lowest)
+_smallest = _unsorted_numpy(np.minimum, _highest)
 
 _SAMPLES = [
     Sample(distinct(5, 2), indices(5, below=4), num_segments=5),
@@ -99,7 +104,7 @@ _UNSORTED: dict[str, Any] = {
 
 @routine(
     tf="UnsortedSegmentSum",
-    numpy=_unsorted_numpy(np.add, lambda dtype: 0),
+    numpy=_sums,
     grad=lambda g, y, data, segment_ids, num_segments: (ops.gather(g, segment_ids), None),
     dtypes={"T": NUMERIC, "I": INDEX},
     samples=_SAMPLES,
@@ -125,7 +130,7 @@ def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 
 @routine(
     tf="UnsortedSegmentProd",
-    numpy=_unsorted_numpy(np.multiply, lambda dtype: 1),
+    numpy=_products,
     grad=holomorphic(_product_grad),
     dtypes={"T": NUMERIC, "I": INDEX},
     samples=_SAMPLES,
@@ -149,7 +154,7 @@ def _extreme_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 
 @routine(
     tf="UnsortedSegmentMax",
-    numpy=_unsorted_numpy(np.maximum, _lowest),
+    numpy=_largest,
     grad=_extreme_grad,
     dtypes={"T": _ORDERED, "I": INDEX},
     samples=_FILLED,
@@ -164,7 +169,7 @@ def unsorted_segment_max(
 
 @routine(
     tf="UnsortedSegmentMin",
-    numpy=_unsorted_numpy(np.minimum, _highest),
+    numpy=_smallest,
     grad=_extreme_grad,
     dtypes={"T": _ORDERED, "I": INDEX},
     samples=_FILLED,
@@ -240,38 +245,32 @@ _SORTED: dict[str, Any] = {
 }
 
 
-@composite(tf="SegmentSum", numpy=_sorted_numpy(unsorted_segment_sum.reference, 0), dtypes=NUMERIC, **_SORTED)
+@composite(tf="SegmentSum", numpy=_sorted_numpy(_sums, 0), dtypes=NUMERIC, **_SORTED)
 def segment_sum(data: Any, *, segment_ids: Any) -> Any:
     """The sum of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out."""
     return _reduced(unsorted_segment_sum, data, segment_ids)
 
 
-@composite(
-    tf="SegmentProd", numpy=_sorted_numpy(unsorted_segment_prod.reference, 1), dtypes=NUMERIC, **_SORTED
-)
+@composite(tf="SegmentProd", numpy=_sorted_numpy(_products, 1), dtypes=NUMERIC, **_SORTED)
 def segment_prod(data: Any, *, segment_ids: Any) -> Any:
     """The product of the slices with equal `segment_ids`, a sorted vector; 1 for an id left out."""
     return _reduced(unsorted_segment_prod, data, segment_ids)
 
 
-@composite(
-    tf="SegmentMax", numpy=_sorted_numpy(unsorted_segment_max.reference, 0), dtypes=_ORDERED, **_SORTED
-)
+@composite(tf="SegmentMax", numpy=_sorted_numpy(_largest, 0), dtypes=_ORDERED, **_SORTED)
 def segment_max(data: Any, *, segment_ids: Any) -> Any:
     """The largest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out."""
     return _zero_if_empty(_reduced(unsorted_segment_max, data, segment_ids), segment_ids)
 
 
-@composite(
-    tf="SegmentMin", numpy=_sorted_numpy(unsorted_segment_min.reference, 0), dtypes=_ORDERED, **_SORTED
-)
+@composite(tf="SegmentMin", numpy=_sorted_numpy(_smallest, 0), dtypes=_ORDERED, **_SORTED)
 def segment_min(data: Any, *, segment_ids: Any) -> Any:
     """The smallest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out."""
     return _zero_if_empty(_reduced(unsorted_segment_min, data, segment_ids), segment_ids)
 
 
 def _mean_numpy(data: np.ndarray, segment_ids: Any) -> np.ndarray:
-    total = _sorted_numpy(unsorted_segment_sum.reference, 0)(data, segment_ids)
+    total = _sorted_numpy(_sums, 0)(data, segment_ids)
     sizes = _per_segment(np.maximum(_sizes(segment_ids), 1), data.ndim).astype(data.dtype)
     return np.trunc(total / sizes).astype(data.dtype) if data.dtype.kind in "iu" else total / sizes
 
@@ -297,7 +296,7 @@ def _bincount_type(arr: TensorType, weights: TensorType, size: Any) -> TensorTyp
 
 def _bincount(arr: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     weights = np.ones(arr.shape, weights.dtype) if weights.shape == (0,) else weights
-    return unsorted_segment_sum.reference(weights.reshape(-1), arr.reshape(-1), size)
+    return _sums(weights.reshape(-1), arr.reshape(-1), size)
 
 
 @composite(

@@ -17,7 +17,6 @@ MARKERS = {
     "watch": 0,
     "read_variable": 0,
     "stop_gradient": 0,
-    "placeholder_with_default": 0,
     "override": 1,
 }
 

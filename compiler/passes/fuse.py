@@ -19,7 +19,7 @@ import math
 from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, free_indices
-from staticgraph.compiler.passes.group import Demand, Demands, Fusion, Group, is_alias, is_host
+from staticgraph.compiler.passes.group import MEMBER_LIMIT, Demand, Demands, Fusion, Group, is_alias, is_host
 from staticgraph.compiler.passes.join import join
 from staticgraph.compiler.passes.pull import (
     Position,
@@ -30,7 +30,6 @@ from staticgraph.compiler.passes.pull import (
     template,
 )
 
-MEMBER_LIMIT = 96  # nodes per kernel: beyond it code no longer fits the caches that make fusion pay
 _COSTLY = frozenset(
     [
         "exp",

@@ -9,6 +9,8 @@ from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.kernel.expr import Const, Index
 from staticgraph.compiler.passes.pull import Fresh, Position
 
+MEMBER_LIMIT = 96  # nodes per kernel: beyond it code no longer fits the caches that make fusion pay
+
 
 @dataclass(eq=False, slots=True)
 class Group:

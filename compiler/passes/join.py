@@ -14,7 +14,7 @@ import heapq
 
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.passes.group import Demand, Demands, Group
+from staticgraph.compiler.passes.group import MEMBER_LIMIT, Demand, Demands, Group
 from staticgraph.compiler.passes.pull import template
 
 STORED_LIMIT = 8  # results of one kernel: each is a stream of its own to memory
@@ -56,7 +56,10 @@ class _Joining:
 
     def _fits(self, producer: Group, group: Group, value: Value) -> bool:
         own = list(self.demands[value][group]) == [Demand(group.position)]
-        small = len(producer.outputs) + len(group.outputs) <= STORED_LIMIT
+        small = (
+            len(producer.outputs) + len(group.outputs) <= STORED_LIMIT
+            and len(producer.members) + len(group.members) < MEMBER_LIMIT
+        )
         return (
             own
             and small

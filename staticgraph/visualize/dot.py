@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import math
 
 import graphviz
 
 from staticgraph.visualize.legend import legend_table
-from staticgraph.visualize.markup import label, plain
+from staticgraph.visualize.markup import escaped, label, plain
 from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
 from staticgraph.visualize.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
 from staticgraph.visualize.wording import shorten
@@ -72,7 +71,7 @@ def _region_look(region: Region, depth: int) -> dict[str, str]:
     return {
         "label": label(region.title, bold=False, room=2), "labelloc": "t", "labeljust": "l", "fontsize": "10",
         "fontcolor": QUIET, "style": look.style, "fillcolor": fill, "color": look.stroke, "margin": "10",
-        "penwidth": str(look.width), "peripheries": "1", "tooltip": tooltip(region.tooltip or region.title),
+        "penwidth": str(look.width), "peripheries": "1", "tooltip": escaped(region.tooltip or region.title),
     }  # fmt: skip
 
 
@@ -80,7 +79,7 @@ def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
     look = ROLES[box.role]
     attrs = {
         "shape": look.shape, "style": look.style, "fillcolor": look.fill, "color": look.stroke,
-        "penwidth": str(look.width), "margin": margin(box), "tooltip": tooltip(box.tooltip),
+        "penwidth": str(look.width), "margin": margin(box), "tooltip": escaped(box.tooltip),
         "label": label(shorten(box.title, TITLE), box.lines, quiet=box.role is Role.CONSTANT),
     }  # fmt: skip
     if look.double:
@@ -100,12 +99,12 @@ def margin(box: Box) -> str:
 
 
 def _add_link(graph: graphviz.Digraph, link: Link, names: dict[str, str], source: Box, target: Box) -> None:
-    tip = tooltip(link.tooltip)
+    tip = escaped(link.tooltip)
     attrs = {"weight": str(_weight(link, source, target)), **FLOWS[link.flow], "edgetooltip": tip}
     if link.count > 1 and link.flow is Flow.DATA:
         attrs["penwidth"] = f"{1 + math.log2(link.count) / 3:.2f}"
     if link.text:
-        attrs |= {"label": graphviz.nohtml(f" {html.escape(link.text)} "), "labeltooltip": tip}
+        attrs |= {"label": escaped(f" {link.text} "), "labeltooltip": tip}
     graph.edge(names[link.source], names[link.target], **attrs)
 
 
@@ -116,9 +115,3 @@ def _weight(link: Link, source: Box, target: Box) -> int:
     if source.path and source.path == target.path:
         return 8
     return 1 if source.role is Role.VARIABLE else 2
-
-
-def tooltip(text: str) -> str:
-    """Text for a tooltip attribute: entities and escapes in it stand for themselves."""
-    escaped = html.escape(text, quote=False).replace("\\", "\\\\").replace("\n", "\\n")
-    return graphviz.nohtml(escaped)

@@ -1,16 +1,37 @@
-"""Labels in Graphviz's HTML-like markup. All text from outside comes in through `plain`."""
+"""Labels in Graphviz's HTML-like markup. All text from outside comes in through `plain` or `escaped`."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Sequence
 
+import graphviz
+
 from staticgraph.visualize.palette import QUIET
+
+# Behind a backslash, Graphviz takes some letters for "the name of this node" and the like, in markup too, and
+# in some attributes it looks twice. This invisible character comes between the two.
+JOINER = "\u2060"
 
 
 def plain(text: str) -> str:
-    """`text` as markup that shows exactly it; characters that XML cannot hold become a replacement mark."""
-    return html.escape("".join(c if c.isprintable() else "\ufffd" for c in text), quote=False)
+    """`text` as markup that shows exactly it."""
+    return _entities(text).replace("\\", "\\" + JOINER)
+
+
+def escaped(text: str) -> str:
+    """`text`, of one or more lines, for an attribute in which Graphviz expands entities and backslashes."""
+    lines = (_entities(line).replace("\\", "\\\\" + JOINER) for line in text.split("\n"))
+    return graphviz.nohtml("\\n".join(lines))
+
+
+def printable(text: str) -> str:
+    """`text` with a replacement mark for each character that XML cannot hold."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def _entities(text: str) -> str:
+    return html.escape(printable(text), quote=False)
 
 
 def label(

@@ -21,8 +21,11 @@ RUNS = 24  # what a row that does not repeat is cut into
 def shortened(scope: Scope, links: Sequence[Link], most: int) -> None:
     """Fold repetitions in `scope` and below it, and cut rows of more than `most` items."""
     scope.items = _without_repeats(scope)
-    if len(scope.items) > most and len(by_line := _by_line(scope)) <= most:
-        scope.items = by_line
+    if len(scope.items) > most:
+        by_line = _by_line(scope)
+        largest = max((len(item.items) for item in by_line if isinstance(item, Scope)), default=0)
+        if len(by_line) <= most and 2 * largest <= len(scope.items):  # a loop of one line would say nothing
+            scope.items = by_line
     for item in scope.items:
         if isinstance(item, Scope) and item.folded is None:
             shortened(item, links, most)
@@ -106,7 +109,7 @@ def _by_line(scope: Scope) -> list[Item]:
     out: list[Item] = []
     for place, group in groupby(scope.items, key=lambda item: item.place if isinstance(item, Box) else ""):
         part = list(group)
-        if not place or len(part) == 1 or len(part) == len(scope.items):
+        if not place or len(part) == 1:
             out += part
             continue
         source = part[0].source if isinstance(part[0], Box) else ""

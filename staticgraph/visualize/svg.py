@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+from staticgraph.visualize.markup import JOINER, printable
+
 _SVG = "http://www.w3.org/2000/svg"
 _TITLE, _TEXT, _GROUP, _ANCHOR = (f"{{{_SVG}}}{tag}" for tag in ("title", "text", "g", "a"))
 _XLINK_TITLE = "{http://www.w3.org/1999/xlink}title"
@@ -18,7 +20,7 @@ def clean(svg: bytes, title: str) -> str:
     viewer's font.
     """
     ElementTree.register_namespace("", _SVG)
-    root = ElementTree.fromstring(svg)
+    root = ElementTree.fromstring(svg.replace(JOINER.encode(), b""))
     for group in root.iter(_GROUP):
         if group.get("class") in ("node", "edge", "cluster"):
             _tooltip(group)
@@ -31,7 +33,7 @@ def clean(svg: bytes, title: str) -> str:
         _unwrap(parent)
     root.set("role", "img")
     heading = ElementTree.Element(_TITLE)
-    heading.text = title
+    heading.text = printable(title)
     root.insert(0, heading)
     ElementTree.indent(root, " ")
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=False) + "\n"

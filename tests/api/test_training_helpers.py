@@ -186,14 +186,15 @@ class TestMovingAverage:
         state.run(update)
         assert state.run(shadow).tolist() == pytest.approx([1.1, 2.2])
 
-    def test_of_a_tensor_is_unbiased(self):
+    @pytest.mark.parametrize(("zero_debias", "first"), [(False, 0.5), (True, 5.0)])
+    def test_of_a_tensor_begins_at_zero(self, zero_debias, first):
         x = sg.placeholder(sg.float32, [])
-        average = sg.train.ExponentialMovingAverage(0.9)
+        average = sg.train.ExponentialMovingAverage(0.9, zero_debias=zero_debias)
         update = average.apply([x])
         state = State()
         state.run(sg.global_variables_initializer())
         state.run(update, {x: 5.0})
-        assert state.run(average.average(x)) == pytest.approx(5.0, rel=1e-5)
+        assert state.run(average.average(x)) == pytest.approx(first, rel=1e-5)
 
     def test_num_updates_make_the_decay_small(self):
         w = sg.Variable(0.0)

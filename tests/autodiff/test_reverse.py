@@ -153,7 +153,8 @@ def test_operands_get_their_own_shape(shape: tuple[int, ...]):
 
 
 @pytest.mark.parametrize(
-    ("shape", "to"), [((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 3), ()), ((4, 2, 3), (2, 1)), ((0, 3), (1, 3)), ((2, 3), (2, 3))]
+    ("shape", "to"),
+    [((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 3), ()), ((4, 2, 3), (2, 1)), ((0, 3), (1, 3)), ((2, 3), (2, 3))],
 )
 def test_fit(shape: tuple[int, ...], to: tuple[int, ...]):
     build = Builder()
@@ -163,7 +164,7 @@ def test_fit(shape: tuple[int, ...], to: tuple[int, ...]):
 
 
 def test_no_gradient_is_defined():
-    """An op that is said to have a gradient and does not define one: an error, not a derivative that is left out."""
+    """An op that should have a gradient and does not define one is an error, not a derivative left out."""
     build = Builder()
     x = param(build)
     lone = replace(ops.cumsum, grad=None)

@@ -15,7 +15,9 @@ def message(kind: type[Exception], act: Callable[[], object]) -> str:
     with pytest.raises(kind) as caught:
         act()
     assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__ or caught.value.__context__ is None, "the user sees a second traceback"
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None, (
+        "the user sees a second traceback"
+    )
     return tidy(str(caught.value))
 
 

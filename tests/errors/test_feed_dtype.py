@@ -5,7 +5,7 @@ from staticgraph.compiler.graph.errors import FeedError
 from tests.errors.message import message
 
 EXPECTED = """\
-the value fed to labels:0 (int32[?]) is float64, and labels:0 is int32: array([0.5, 1. ])
+the value fed to labels:0 (int32[?]) is float64: array([0.5, 1. ])
 
   test_feed_dtype.py, in <lambda>
     |         told = message(FeedError, lambda: sess.run(labels, {labels: [0.5, 1.0]}))

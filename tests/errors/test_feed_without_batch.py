@@ -5,7 +5,7 @@ from staticgraph.compiler.graph.errors import FeedError
 from tests.errors.message import message
 
 EXPECTED = """\
-the value fed to x:0 (float32[?, 3]) has shape [3], and x:0 takes [?, 3]: [1.0, 2.0, 3.0]
+the value fed to x:0 (float32[?, 3]) has shape [3]: [1.0, 2.0, 3.0]
 
   test_feed_without_batch.py, in <lambda>
     |         told = message(FeedError, lambda: sess.run(x, {x: [1.0, 2.0, 3.0]}))

@@ -14,7 +14,7 @@ dims of filled (Fill) is computed from values that are only known while running
   test_shape_from_a_variable.py, in test_message
     |     filled = sg.fill(sg.stack([n, 2]), 1.0, name="filled")
     |                      ^^^^^^^^^^^^^^^^
-  hint: shapes, axes and the like may depend on constants, static shapes and feeds, not on variables
+  hint: shapes and axes may depend on constants, static shapes and feeds, not on variables
 """
 
 

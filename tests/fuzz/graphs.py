@@ -1,8 +1,9 @@
 """Random Functions over the registry: every op that has samples may follow every other.
 
-`random_function(choose)` makes one; `choose(n)` gives a number below n, from hypothesis (which then shrinks the graph)
-or from a plain random generator. Values stay where ops are defined and well conditioned: what an op takes is first
-limited to the range of its samples, and ops that jump (comparisons, rounding) get values that were not rounded.
+`random_function(choose, steps)` makes one; `choose(n)` gives a number below n, from hypothesis (which then
+shrinks the graph) or from a plain random generator. Values stay where ops are defined and well conditioned:
+what an op takes is first limited to the range of its samples, and ops that jump (comparisons, rounding) get
+values that were not rounded.
 """
 
 from __future__ import annotations
@@ -26,7 +27,21 @@ Choose = Callable[[int], int]
 DTYPES = (float32, float64, int32, bool_)
 SIZES = (1, 2, 3, 5, 8, 17, 0)
 JUMPS = frozenset(
-    "floor ceil rint round sign floor_div floormod truncatediv truncatemod nextafter bitcast betainc zeta".split()
+    [
+        "floor",
+        "ceil",
+        "rint",
+        "round",
+        "sign",
+        "floor_div",
+        "floormod",
+        "truncatediv",
+        "truncatemod",
+        "nextafter",
+        "bitcast",
+        "betainc",
+        "zeta",
+    ]
 )
 LIMIT = 4.0  # no value that an op takes is larger
 RESULTS = 6
@@ -77,7 +92,9 @@ class Graph:
     def step(self) -> None:
         """One more op."""
         op = self.pick(TESTED)
-        letters = {v: sorted(op.dtypes.get(v, ANY) & set(DTYPES), key=DTYPES.index) for v in self._letters(op)}
+        letters = {
+            v: sorted(op.dtypes.get(v, ANY) & set(DTYPES), key=DTYPES.index) for v in self._letters(op)
+        }
         if not all(letters.values()):
             return
         chosen = {v: self.pick(dtypes) for v, dtypes in letters.items()}
@@ -95,7 +112,9 @@ class Graph:
         params = [p for p in op.params if p.role is Role.TENSOR]
         kinds = [as_dtype(p.var) if len(p.var) > 1 else dtypes[p.var] for p in params]
         attrs = self.pick(ranges.attrs)
-        exact = op.name in JUMPS or any(d.is_floating for d in kinds) and not self._result_floats(op, kinds, attrs)
+        exact = op.name in JUMPS or (
+            any(d.is_floating for d in kinds) and not self._result_floats(op, kinds, attrs)
+        )
         inputs: list[Value] = []
         for i, dtype in enumerate(kinds):
             value = self.some(dtype, exact)
@@ -154,7 +173,10 @@ class Graph:
         named: dict[str, Any] = {}
         draws = list(sample.draws)
         for p in params:
-            taken = [self._drawn(draws.pop(0), p.var, dtypes) for _ in range(listed if p.role is Role.TENSORS else 1)]
+            taken = [
+                self._drawn(draws.pop(0), p.var, dtypes)
+                for _ in range(listed if p.role is Role.TENSORS else 1)
+            ]
             named[p.name] = taken if p.role is Role.TENSORS else taken[0]
         flat = [v for t in named.values() for v in (t if isinstance(t, list) else [t])]
         results = as_outputs(op(**named, **sample.attrs))
@@ -186,14 +208,16 @@ def random_function(choose: Choose, steps: int) -> tuple[Function, list[np.ndarr
 
 
 def widened(function: Function) -> Function:
-    """The same Function with float64 in place of float32: what would come out without most of the rounding."""
+    """The same Function with float64 in place of float32: what comes out without most rounding."""
     builder = Builder()
     table: dict[Value, Value] = {}
     for node in (*(p.node for p in function.params), *function.nodes):
         if node.outputs and node.outputs[0] in table:
             continue
         if node.op.name == "parameter":
-            made: Any = builder.parameter(node.attrs["name"], _wide(node.outputs[0].dtype), node.outputs[0].shape)
+            made: Any = builder.parameter(
+                node.attrs["name"], _wide(node.outputs[0].dtype), node.outputs[0].shape
+            )
         elif node.op.name == "constant":
             made = builder.constant(node.outputs[0].constant, _wide(node.outputs[0].dtype))
         else:

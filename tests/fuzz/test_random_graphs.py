@@ -30,9 +30,15 @@ def functions(draw: st.DrawFn, most: int = 25) -> Case:
 
 def fuzz(examples: int) -> settings:
     return settings(
-        max_examples=examples, deadline=None, derandomize=True,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
-    )  # fmt: skip
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[
+            HealthCheck.too_slow,
+            HealthCheck.data_too_large,
+            HealthCheck.large_base_example,
+        ],
+    )
 
 
 def meaning(function: Function, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -42,7 +48,9 @@ def meaning(function: Function, arrays: Sequence[np.ndarray]) -> list[np.ndarray
 def assert_close(function: Function, arrays: Sequence[np.ndarray], found: Sequence[np.ndarray]) -> None:
     """Equal to the meaning, up to some times what rounding to float32 itself changes there."""
     exact = meaning(widened(function), arrays)
-    for result, wanted, wide, got in zip(function.results, meaning(function, arrays), exact, found, strict=True):
+    for result, wanted, wide, got in zip(
+        function.results, meaning(function, arrays), exact, found, strict=True
+    ):
         assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape), result
         if not result.dtype.is_floating:
             np.testing.assert_array_equal(got, wanted)

@@ -1,7 +1,7 @@
 """Random steps with variables, assignments and derivatives: a session computes what the NumPy meaning says.
 
-A session runs each step several times, since updates in place and the buffers of values before go wrong in later runs
-only.
+A session runs each step several times, since updates in place and the buffers of values before go wrong in
+later runs only.
 """
 
 from __future__ import annotations
@@ -20,17 +20,34 @@ from tests.passes.steps import run
 
 SHAPES = ((3, 3), (3,), (3, 1), (1, 3), (), (0, 3))
 UNARY: tuple[Callable, ...] = (
-    sg.tanh, sg.sin, sg.identity, sg.nn.relu, lambda x: x * 0.5, lambda x: x + 1.0, lambda x: -x, sg.sigmoid,
-    lambda x: sg.transpose(x), lambda x: sg.reshape(sg.reshape(x, [-1]), sg.shape(x)), sg.stop_gradient, sg.square,
-)  # fmt: skip
+    sg.tanh,
+    sg.sin,
+    sg.identity,
+    sg.nn.relu,
+    lambda x: x * 0.5,
+    lambda x: x + 1.0,
+    lambda x: -x,
+    sg.sigmoid,
+    lambda x: sg.transpose(x),
+    lambda x: sg.reshape(sg.reshape(x, [-1]), sg.shape(x)),
+    sg.stop_gradient,
+    sg.square,
+)
 BINARY: tuple[Callable, ...] = (
-    lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, sg.maximum, lambda x, y: x + sg.reduce_sum(y),
+    lambda x, y: x + y,
+    lambda x, y: x - y,
+    lambda x, y: x * y,
+    sg.maximum,
+    lambda x, y: x + sg.reduce_sum(y),
     lambda x, y: sg.where(sg.less(sg.reduce_sum(x), sg.reduce_sum(y)), x, x),
-)  # fmt: skip
+)
 
 MOVES: tuple[Callable, ...] = (
-    sg.transpose, lambda x: sg.reverse(x, [0]), lambda x: sg.gather(x, [2, 0, 1]), lambda x: x + sg.transpose(x),
-)  # fmt: skip
+    sg.transpose,
+    lambda x: sg.reverse(x, [0]),
+    lambda x: sg.gather(x, [2, 0, 1]),
+    lambda x: x + sg.transpose(x),
+)
 
 
 def bounded(x: sg.Tensor) -> sg.Tensor:
@@ -77,7 +94,9 @@ class Program:
     def fitting(self, variable: sg.Variable) -> sg.Tensor:
         """A value of the variable's shape, some of its elements moved."""
         shape = variable.shape.as_list()
-        value = self.random.choice([v for v in self.values if v.shape.ndims is not None and v.shape.as_list() == shape])
+        value = self.random.choice(
+            [v for v in self.values if v.shape.ndims is not None and v.shape.as_list() == shape]
+        )
         if len(shape) == 2 and shape[0] == shape[1] and self.random.randrange(2):
             value = self.random.choice(MOVES)(value)
         return value if self.random.randrange(3) else value + sg.reduce_sum(self.random.choice(self.values))
@@ -105,7 +124,11 @@ def check(random: Any, steps: int) -> None:
         program = Program(random)
         for _ in range(steps):
             program.step()
-        fetches = [*program.fetches, *random.sample(program.values, min(2, len(program.values))), *program.variables]
+        fetches = [
+            *program.fetches,
+            *random.sample(program.values, min(2, len(program.values))),
+            *program.variables,
+        ]
         tensors = [f for f in fetches if not isinstance(f, sg.Operation)]
         init = sg.global_variables_initializer()
         state: dict[str, Any] = {}
@@ -114,8 +137,8 @@ def check(random: Any, steps: int) -> None:
             sess.run(init)
             for count in (2, 4, 2):
                 feeds = {program.x: program.rng.uniform(-1, 1, (count, 3))}
-                wanted = outcome(lambda: run(fetches, feeds, state))
-                found = outcome(lambda: [a for a in sess.run(fetches, feeds) if a is not None])
+                wanted = outcome(lambda feeds=feeds: run(fetches, feeds, state))
+                found = outcome(lambda feeds=feeds: [a for a in sess.run(fetches, feeds) if a is not None])
                 if isinstance(wanted, str) or isinstance(found, str):
                     assert wanted == found
                     return

@@ -18,8 +18,10 @@ def variables() -> tuple[sg.Variable, sg.Variable]:
     return sg.Variable(VALUES["a"], name="a"), sg.Variable(VALUES["b"], name="b")
 
 
-def steps(fetches: list, feeds: dict | None = None, runs: int = 2) -> tuple[list, dict[str, np.ndarray], set[str]]:
-    """The fetches of the last of some runs, the variables after it, and which of them were updated in place."""
+def steps(
+    fetches: list, feeds: dict | None = None, runs: int = 2
+) -> tuple[list, dict[str, np.ndarray], set[str]]:
+    """The fetches of the last of some runs, the variables after it, and which were updated in place."""
     with sg.Session() as sess:
         sess.run(sg.global_variables_initializer())
         program = sess.executable(fetches, feeds).compiled
@@ -44,7 +46,9 @@ ELSEWHERE: dict[str, Callable] = {
     "its own product": lambda a, b: sg.matmul(a, b),
     "its own product and itself": lambda a, b: a + sg.matmul(a, b),
     "rows in another order": lambda a, b: sg.gather(a, [1, 0]),
-    "in another shape": lambda a, b: sg.reshape(sg.transpose(sg.reshape(a, [4, 1])), [2, 2]) + sg.reshape(a, [4])[1:2],
+    "in another shape": lambda a, b: (
+        sg.reshape(sg.transpose(sg.reshape(a, [4, 1])), [2, 2]) + sg.reshape(a, [4])[1:2]
+    ),
 }
 
 
@@ -55,7 +59,7 @@ def test_new_values(name: str, variables):
     new = (SAFE | ELSEWHERE)[name](a.value(), b.value())
     assigned = a.assign(new)
     once = run_numbers(new)
-    fetched, after, in_place = steps([assigned.op], runs=1)
+    _, after, in_place = steps([assigned.op], runs=1)
     np.testing.assert_allclose(after["a"], once, rtol=1e-6)
     np.testing.assert_array_equal(after["b"], VALUES["b"])
     assert in_place == ({"a"} if name in SAFE else set())

@@ -30,7 +30,10 @@ def step_of(fetches: Sequence[Any], feeds: Feeds | None = None, static: Feeds | 
 
 
 def run(
-    fetches: Sequence[Any], feeds: Feeds | None = None, state: dict[str, Any] | None = None, static: Feeds | None = None
+    fetches: Sequence[Any],
+    feeds: Feeds | None = None,
+    state: dict[str, Any] | None = None,
+    static: Feeds | None = None,
 ) -> list[np.ndarray]:
     """The fetched values. `state`: the values of variables by name, changed as the run changes them."""
     state = {} if state is None else state

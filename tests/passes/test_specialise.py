@@ -154,7 +154,9 @@ def test_assigning_another_shape_is_refused():
     x = sg.placeholder(sg.float32, [None], name="x")
     w = sg.Variable([1.0, 2.0], name="w")
     assigned = w.assign(x, name="set")
-    with pytest.raises(InvalidArgumentError, match=r"set assigns float32\[3\] to the variable w of type float32\[2\]"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"set assigns float32\[3\] to the variable w of type float32\[2\]"
+    ):
         step_of([assigned], {x: [1, 2, 3]})
 
 
@@ -237,7 +239,9 @@ def test_through_a_tensor_fed_in_another_shape():
     x = sg.placeholder(sg.float32, [None], name="x")
     h = sg.exp(x, name="h")
     [g] = sg.gradients(h, [x])
-    with pytest.raises(InvalidArgumentError, match=r"h:0 is fed as float32\[3\] and computed as float32\[2\]"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"h:0 is fed as float32\[3\] and computed as float32\[2\]"
+    ):
         run([g], {x: [1, 2], h: [1, 2, 3]})
 
 
@@ -289,3 +293,34 @@ def test_a_shape_from_a_variable_is_refused():
     y = sg.fill(sg.stack([n, 2]), 1.0, name="filled")
     with pytest.raises(InvalidArgumentError, match="computed from values that are only known while running"):
         step_of([y])
+
+
+# Defaults and operands
+
+
+def test_a_default_decides_no_static_shape():
+    x = sg.placeholder(sg.float32, [4])
+    y = sg.reshape(x, sg.placeholder_with_default([2, 2], [2], name="shape"))
+    assert y.shape.as_list() == [None, None]
+    np.testing.assert_array_equal(run([y], {x: [1, 2, 3, 4]}), [[[1, 2], [3, 4]]])
+
+
+def test_a_default_has_its_own_shape_when_it_is_not_fed():
+    x = sg.placeholder_with_default([1.0, 2.0], [None])
+    y = sg.placeholder_with_default([1.0, 2.0, 3.0], [None])
+    with pytest.raises(ValueError, match="do not broadcast"):
+        run([x + y])
+
+
+def test_a_feed_that_decides_a_shape_has_a_derivative():
+    x = sg.placeholder(sg.float32, [3])
+    (slope,) = sg.gradients(sg.boolean_mask(x * x, x > 0), [x])
+    np.testing.assert_array_equal(
+        run([slope], {x: [1, -2, 3]}, static={x: np.float32([1, -2, 3])}), [[2, 0, 6]]
+    )
+
+
+def test_composites_check_their_operands():
+    ids = sg.placeholder(sg.int32, [2])
+    with pytest.raises(ValueError, match="must be sorted"):
+        run([sg.segment_sum([1.0, 2.0], ids)], {ids: [1, 0]}, static={ids: np.int32([1, 0])})

@@ -18,7 +18,15 @@ from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import Role, recording
 from staticgraph.compiler.rewrite.engine import rewrite
-from staticgraph.compiler.rewrite.pattern import Attribute, Number, Pattern, Use, Variable, build, variables_of
+from staticgraph.compiler.rewrite.pattern import (
+    Attribute,
+    Number,
+    Pattern,
+    Use,
+    Variable,
+    build,
+    variables_of,
+)
 from staticgraph.compiler.rewrite.rule import IMPROVES, MATH, NONFINITE, ROUNDING, Rule, RuleSet
 from staticgraph.compiler.rules.algebra import algebra
 from staticgraph.compiler.rules.logic import logic
@@ -42,7 +50,9 @@ each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda r: r.name)
 class Case:
     """A way to bind a rule's names: its left side as a value, and arrays for the variables."""
 
-    def __init__(self, rule: Rule, dtype: DType, shapes: dict[str, tuple[int, ...]], attrs: dict[str, Any], seed: int):
+    def __init__(
+        self, rule: Rule, dtype: DType, shapes: dict[str, tuple[int, ...]], attrs: dict[str, Any], seed: int
+    ):
         rng = np.random.default_rng(seed)
         self.builder = Builder()
         self.bound: dict[str, Any] = dict(attrs)
@@ -80,7 +90,7 @@ def attributes_of(pattern: Pattern) -> dict[str, str]:
 
 
 def allows(pattern: Pattern, dtype: DType) -> bool:
-    """Whether all ops of a pattern take operands of this dtype, as far as tensors with the op's main letter go."""
+    """Whether all ops of a pattern take operands of this dtype, as far as the op's main letter goes."""
     if not isinstance(pattern, Use):
         return True
     params = [p for p in pattern.op.params if p.role in (Role.TENSOR, Role.TENSORS)]
@@ -89,7 +99,7 @@ def allows(pattern: Pattern, dtype: DType) -> bool:
 
 
 def cases(rule: Rule) -> Iterator[Case]:
-    """All shapes and attributes of one variable, equal and broadcast shapes of several, in every dtype allowed."""
+    """All shapes and attributes, equal and broadcast shapes of several variables, every dtype allowed."""
     names = [n for n, p in variables_of(rule.left).items() if isinstance(p, Variable)]
     some = [SHAPES[i:] + SHAPES[:i] for i in range(len(names))]
     together = [*zip(*some, strict=True), *([s] * len(names) for s in SHAPES)]
@@ -100,7 +110,13 @@ def cases(rule: Rule) -> Iterator[Case]:
             continue
         for seed, (shapes, attrs) in enumerate(itertools.product(together, chosen)):
             try:
-                yield Case(rule, dtype, dict(zip(names, shapes, strict=True)), dict(zip(asked, attrs, strict=True)), seed)
+                yield Case(
+                    rule,
+                    dtype,
+                    dict(zip(names, shapes, strict=True)),
+                    dict(zip(asked, attrs, strict=True)),
+                    seed,
+                )
             except GraphError:  # such a shape does not go with such an attribute
                 continue
 
@@ -151,7 +167,10 @@ def assert_agree(rule: Rule, dtype: DType, wanted: np.ndarray, found: np.ndarray
 
 @each_rule
 def test_right_side_adds_no_nodes(rule: Rule):
-    """Except a broadcast, where the left side was larger than all that is left of it. Changes of sign are free."""
+    """Except a broadcast, where the left side was larger than all that is left of it.
+
+    Changes of sign are free.
+    """
     free = ("broadcast_to", "constant", "negative")
     for case in cases(rule):
         right = applied(rule, case)
@@ -182,7 +201,7 @@ def test_single_use(rule: Rule):
 
 
 def test_math_modes():
-    """Strict changes nothing that shows, relaxed only last digits and overflows, fast assumes finite numbers."""
+    """Strict changes nothing, relaxed last digits and overflows only, fast assumes finite numbers."""
     modes = {mode: {r.name for r in (algebra + stability).allowed(inexact)} for mode, inexact in MATH.items()}
     assert modes["strict"] < modes["relaxed"] < modes["fast"]
     assert modes["fast"] == {r.name for r in algebra + stability}

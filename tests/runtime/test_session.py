@@ -84,7 +84,9 @@ def test_one_tensor_several_times(sess):
     np.testing.assert_array_equal([first, second, third], [[1, 2]] * 3)
 
 
-@pytest.mark.parametrize("wrong", [None, 3.0, [None], np.zeros(2), object()], ids=repr)
+@pytest.mark.parametrize(
+    "wrong", [None, 3.0, [None], np.zeros(2), pytest.param(object(), id="object")], ids=repr
+)
 def test_what_cannot_be_fetched(wrong, sess):
     sg.constant(1.0)
     with pytest.raises(FetchError, match="cannot fetch"):
@@ -154,7 +156,9 @@ def test_anything_may_be_fed(sess):
         np.arange(13, dtype=np.float32)[1:].reshape(6, 2)[::2],
         np.arange(6, dtype=">f4").reshape(3, 2),
         np.asfortranarray(np.arange(6, dtype=np.float32).reshape(3, 2)),
-        np.frombuffer(b"x" + np.arange(6, dtype=np.float32).tobytes(), np.uint8)[1:].view(np.float32).reshape(3, 2),
+        np.frombuffer(b"x" + np.arange(6, dtype=np.float32).tobytes(), np.uint8)[1:]
+        .view(np.float32)
+        .reshape(3, 2),
     ],
     ids=["list", "int64", "float64 transposed", "float32 strided", "big endian", "column order", "unaligned"],
 )
@@ -174,17 +178,17 @@ def test_every_size(size: int, sess):
 @pytest.mark.parametrize(
     ("dtype", "value", "message"),
     [
-        ("int32", [1.5], "is float64, and p:0 is int32"),
-        ("int32", [np.nan], "is float64, and p:0 is int32"),
+        ("int32", [1.5], r"\(int32\[\?\]\) is float64"),
+        ("int32", [np.nan], r"\(int32\[\?\]\) is float64"),
         ("int32", [2**40], "has values outside of what int32 can hold"),
         ("uint8", [-1], "has values outside of what uint8 can hold"),
-        ("float32", [1j], "is complex128, and p:0 is float32"),
-        ("bool", [1], "is int64, and p:0 is bool"),
-        ("float32", ["a"], "and p:0 is float32"),
+        ("float32", [1j], "is complex128"),
+        ("bool", [1], "is int64"),
+        ("float32", ["a"], "is <U1"),
         ("float32", [[1, 2], [3]], "its rows differ in length"),
         ("float32", [object()], "is not an array of numbers"),
-        ("float32", [[1.0]], r"has shape \[1, 1\], and p:0 takes \[\?\]"),
-        ("float32", 1.0, r"has shape \[\], and p:0 takes \[\?\]"),
+        ("float32", [[1.0]], r"\(float32\[\?\]\) has shape \[1, 1\]"),
+        ("float32", 1.0, r"\(float32\[\?\]\) has shape \[\]"),
     ],
 )
 def test_what_cannot_be_fed(dtype: str, value, message: str, sess):

@@ -39,7 +39,10 @@ def test_scopes_nest_and_a_scope_around_one_thing_is_left_out():
         with sg.name_scope("single"):
             y = sg.negative(y)
     folded = fold(drawn(y), most=100)
-    depths = {box.title: [folded.region(box.path[: i + 1]).title for i in range(len(box.path))] for box in folded.boxes}
+    depths = {
+        box.title: [folded.region(box.path[: i + 1]).title for i in range(len(box.path))]
+        for box in folded.boxes
+    }
     assert depths == {
         "x": [], "Tanh": ["outer", "inner"], "Exp": ["outer", "inner"], "single/Neg": ["outer"],
     }  # fmt: skip

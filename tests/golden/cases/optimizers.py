@@ -130,6 +130,18 @@ def averaged(average):
     return build
 
 
+def averaged_tensor(zero_debias):
+    """The average of a tensor, which begins at zero."""
+
+    def build(tf):
+        count = tf.Variable(1.0)
+        tensor = tf.identity(tf.assign_add(count, 0.5))
+        average = tf.train.ExponentialMovingAverage(0.9, zero_debias=zero_debias)
+        return average.apply([tensor]), [count, average.average(tensor)]
+
+    return build
+
+
 def batch_normalized(tf):
     """A layer with moving averages: its updates are run with the step."""
     inputs = tf.constant([[1.0, 2.0], [3.0, -1.0], [0.5, 4.0]])
@@ -193,6 +205,8 @@ CASES = [
            tolerance=5),
     [trains("ExponentialMovingAverage, %s" % name, averaged(average), tolerance=5)
      for name, average in AVERAGES.items()],
+    trains("ExponentialMovingAverage of a tensor", averaged_tensor(False)),
+    trains("ExponentialMovingAverage of a tensor, zero_debias", averaged_tensor(True)),
     trains("batch_normalization with its moving averages", batch_normalized, tolerance=10),
     trains("Adam over two variables", two_variables, tolerance=5),
     trains("Momentum over one of two variables", only_one_of_two, tolerance=5),

@@ -1,0 +1,168 @@
+"""The user's graph: names, look-up, scopes, and that a failed operation leaves no trace."""
+
+from __future__ import annotations
+
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import DtypeError, FinalizedError, ShapeError
+
+
+@pytest.fixture
+def graph():
+    return sg.get_default_graph()
+
+
+def names(graph: sg.Graph) -> list[str]:
+    return [op.name for op in graph.get_operations()]
+
+
+# A failed operation
+
+
+@pytest.mark.parametrize(
+    ("act", "error"),
+    [
+        (lambda x: x + [1.0, 2.0, 3.0, 4.0], ShapeError),
+        (lambda x: x + True, DtypeError),
+        (lambda x: sg.matmul(x, x), ShapeError),
+        (lambda x: sg.reshape(x, [7]), ShapeError),
+        (lambda x: sg.add(x, object()), TypeError),
+        (lambda x: sg.concat([x, [1.0]], 5), ShapeError),
+        (lambda x: sg.exp(x, name="not a name"), ValueError),
+        (lambda x: sg.reduce_sum(x, axis=3), ShapeError),
+    ],
+)
+def test_an_error_leaves_the_graph_as_it_was(act, error, graph):
+    """Neither constants made for the call nor names stay behind."""
+    x = sg.placeholder(sg.float32, [3], name="x")
+    before = names(graph)
+    taken = graph.unique_name("add", mark_as_used=False)
+    with pytest.raises(error):
+        act(x)
+    assert names(graph) == before
+    assert graph.unique_name("add", mark_as_used=False) == taken
+    assert (x + 1.0).op.name == "add"
+
+
+def test_an_interruption_leaves_the_graph_as_it_was(graph):
+    class Interrupting:
+        def __array__(self, *args: object, **kwargs: object) -> object:
+            raise KeyboardInterrupt
+
+    x = sg.placeholder(sg.float32, [3], name="x")
+    with pytest.raises(KeyboardInterrupt):
+        sg.add([1.0], Interrupting())
+    assert names(graph) == ["x"]
+    assert (x + 1.0).op.name == "add"
+
+
+# Names
+
+
+def test_names_that_are_taken_get_a_number(graph):
+    assert [sg.constant(1.0, name="c").op.name for _ in range(3)] == ["c", "c_1", "c_2"]
+    assert sg.constant(1.0, name="C").op.name == "C_3"
+    assert sg.constant(1.0).op.name == "Const"
+
+
+def test_scopes(graph):
+    with sg.name_scope("a") as first:
+        x = sg.constant(1.0, name="x")
+        with sg.name_scope("b"):
+            y = sg.constant(1.0, name="y")
+    with sg.name_scope("a"):
+        z = sg.constant(1.0, name="x")
+    with sg.name_scope(first):
+        w = sg.constant(1.0, name="x")
+    assert [t.op.name for t in (x, y, z, w)] == ["a/x", "a/b/y", "a_1/x", "a/x_1"]
+
+
+def test_invalid_names(graph):
+    for name in ("_x", "a b", "ä", "-"):
+        with pytest.raises(ValueError, match="is not a valid operation name"):
+            sg.constant(1.0, name=name)
+    assert names(graph) == []
+
+
+# Look-up
+
+
+def test_look_up(graph):
+    x = sg.constant(1.0, name="x")
+    left, right = sg.split(sg.constant([1.0, 2.0]), 2, name="parts")
+    assert graph.get_operation_by_name("x") is x.op
+    assert graph.get_tensor_by_name("parts:1") is right
+    assert graph.as_graph_element("x:0") is x
+    assert graph.as_graph_element(left.op) is left.op
+    w = sg.Variable(1.0)
+    assert graph.as_graph_element(w) is w.value()
+
+
+@pytest.mark.parametrize(
+    ("look", "error", "message"),
+    [
+        (lambda g: g.get_operation_by_name("y"), KeyError, "no operation 'y'"),
+        (lambda g: g.get_tensor_by_name("x"), ValueError, "operation:index"),
+        (lambda g: g.get_tensor_by_name("x:1"), KeyError, "has 1 outputs"),
+        (lambda g: g.get_tensor_by_name(3), TypeError, "are strings"),
+        (lambda g: g.as_graph_element(3.0), TypeError, "is not a Tensor or Operation"),
+    ],
+)
+def test_look_up_of_nothing(look, error, message: str, graph):
+    sg.constant(1.0, name="x")
+    with pytest.raises(error, match=message):
+        look(graph)
+
+
+# Recording
+
+
+def test_operations_keep_their_order_and_know_their_graph(graph):
+    x = sg.placeholder(sg.float32, [2], name="x")
+    y = x + 1.0
+    assert names(graph) == ["x", "add/y", "add"]
+    assert [op.id for op in graph.get_operations()] == [0, 1, 2]
+    assert y.op.inputs[0] is x
+    assert x.consumers() == [y.op]
+    assert y.op.traceback[0][0] == __file__
+
+
+def test_control_dependencies_nest_and_clear(graph):
+    a, b = sg.constant(1.0, name="a"), sg.constant(2.0, name="b")
+    with sg.control_dependencies([a]):
+        with sg.control_dependencies([b.op]):
+            both = sg.no_op()
+        with sg.control_dependencies(None):
+            none = sg.no_op()
+        one = sg.no_op()
+    assert [o.name for o in both.control_inputs] == ["a", "b"]
+    assert none.control_inputs == ()
+    assert [o.name for o in one.control_inputs] == ["a"]
+
+
+def test_tensors_of_two_graphs_do_not_mix():
+    x = sg.constant(1.0, name="x")
+    with sg.Graph().as_default():
+        y = sg.constant(1.0)
+        with pytest.raises((ValueError, TypeError), match=r"another graph|not an element"):
+            sg.add(y, x)
+
+
+def test_a_finalized_graph(graph):
+    x = sg.constant(1.0)
+    graph.finalize()
+    for act in (lambda: x + 1.0, lambda: graph.add_to_collection("c", x), lambda: sg.Variable(1.0)):
+        with pytest.raises(FinalizedError):
+            act()
+    assert names(graph) == ["Const"]
+
+
+def test_networkx(graph):
+    x = sg.placeholder(sg.float32, [2], name="x")
+    with sg.control_dependencies([x]):
+        y = sg.multiply(x, x, name="y")
+    made = graph.to_networkx()
+    assert set(made.nodes) == {"x", "y"}
+    assert [d["tensor"] for _, _, d in made.edges(data=True)] == [x, x, None]
+    assert made.nodes["y"]["op"] is y.op

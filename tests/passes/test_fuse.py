@@ -1,0 +1,175 @@
+"""Which nodes share a kernel: one case per decision of `may_merge`.
+
+The partition is shown as one line per kernel: what it stores, from which ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.compile import optimize
+from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.function import Function, Value
+from staticgraph.compiler.passes.fuse import fuse
+from staticgraph.compiler.passes.group import MEMBER_LIMIT
+
+
+def kernels(*results: Value) -> str:
+    """The kernels of a Function of `results`, after the other passes."""
+    builder = results[0].recorder
+    params = [n.outputs[0] for n in builder.table.values() if n.op.name == "parameter"]
+    lines = []
+    for group in optimize(Function(tuple(params), results)).groups:
+        names = [n.op.name for n in group.nodes if n.op.name != "constant"]
+        stored = "".join(f", {v.node.op.name}" for v in group.outputs if v.node is not group.root)
+        lines.append(f"{group.root.op.name}{stored}: {' '.join(names)}")
+    return "\n".join(lines)
+
+
+def params(*shapes: tuple[int, ...]) -> list[Value]:
+    build = Builder()
+    return [build.parameter(f"p{i}", "float32", shape) for i, shape in enumerate(shapes)]
+
+
+def elementwise_chain() -> str:
+    (x,) = params((64, 64))
+    return kernels(ops.tanh(ops.exp(x) * 2 + 1))
+
+
+def epilogue_of_a_product() -> str:
+    """Bias and activation are computed on the tiles of the product."""
+    x, w, b = params((32, 64), (64, 16), (16,))
+    return kernels(ops.relu(ops.matmul(x, w) + b))
+
+
+def product_read_twice() -> str:
+    x, w = params((32, 64), (64, 64))
+    y = ops.matmul(x, w)
+    return kernels(ops.matmul(ops.tanh(y), w) + y)
+
+
+def arithmetic_before_a_product() -> str:
+    """A product reads its operands from buffers."""
+    x, w = params((32, 64), (64, 16))
+    return kernels(ops.matmul(ops.tanh(x), w))
+
+
+def transposed_operand() -> str:
+    """A movement changes how a product reads, and costs nothing."""
+    x, w = params((32, 64), (16, 64))
+    return kernels(ops.matmul(x, ops.transpose(w, perm=(1, 0))))
+
+
+def softmax() -> str:
+    """Three loops over each row in one kernel."""
+    (x,) = params((128, 64))
+    return kernels(ops.softmax(x))
+
+
+def row_reduction() -> str:
+    x, y = params((128, 64), (128, 64))
+    return kernels(ops.reduce_sum(ops.square(x - y), axis=1))
+
+
+def row_statistic_used_in_its_row() -> str:
+    (x,) = params((128, 64))
+    return kernels(x - ops.reduce_mean(x, axis=1, keepdims=True))
+
+
+def column_statistic_used_in_its_column() -> str:
+    """Within the loops over rows, a sum over rows would be taken again for each."""
+    (x,) = params((128, 64))
+    return kernels(x - ops.reduce_sum(x, axis=0, keepdims=True))
+
+
+def full_reduction_used_everywhere() -> str:
+    (x,) = params((128, 64))
+    return kernels(x / ops.reduce_sum(x))
+
+
+def costly_value_of_two_readers() -> str:
+    """It is computed once, and stored."""
+    (x,) = params((64, 64))
+    y = ops.exp(x)
+    return kernels(ops.reduce_sum(y, axis=0), ops.transpose(y, perm=(1, 0)))
+
+
+def cheap_value_of_two_readers() -> str:
+    """Computing it again is cheaper than storing it."""
+    (x,) = params((64, 64))
+    y = x * 2
+    return kernels(ops.reduce_sum(y, axis=0), ops.transpose(y, perm=(1, 0)))
+
+
+def costly_value_repeated() -> str:
+    """A column of costly values that every row needs."""
+    x, y = params((64,), (256, 64))
+    return kernels(ops.exp(ops.sin(x)) * y)
+
+
+def reshaped_buffer() -> str:
+    """Another shape of a buffer is no kernel."""
+    x, w = params((32, 64), (64, 16))
+    return kernels(ops.reduce_sum(ops.reshape(ops.matmul(x, w), shape=(16, 32)), axis=1))
+
+
+def joined_pieces() -> str:
+    """Each piece of a concatenation computes its own part."""
+    x, y = params((8, 64), (8, 64))
+    return kernels(ops.concat([ops.tanh(x), y * 2], axis=1))
+
+
+def result_that_is_read_too() -> str:
+    """Stored as a result, and used in the same kernel."""
+    x, y = params((64, 64), (64, 64))
+    first = ops.tanh(x)
+    return kernels(first, first * y + 1)
+
+
+CASES = [
+    (elementwise_chain, "tanh: exp multiply add tanh"),
+    (epilogue_of_a_product, "relu: matmul add relu"),
+    (product_read_twice, "tanh, matmul: matmul tanh\nadd: matmul add"),
+    (arithmetic_before_a_product, "tanh: tanh\nmatmul: matmul"),
+    (transposed_operand, "matmul: transpose matmul"),
+    (softmax, "realdiv: reduce_max subtract exp reduce_sum realdiv"),
+    (row_reduction, "reduce_sum: subtract square reduce_sum"),
+    (row_statistic_used_in_its_row, "subtract: reduce_sum multiply subtract"),
+    (column_statistic_used_in_its_column, "reduce_sum: reduce_sum\nsubtract: subtract"),
+    (full_reduction_used_everywhere, "realdiv: reduce_sum realdiv"),
+    (costly_value_of_two_readers, "exp: exp\nreduce_sum: reduce_sum\ntranspose: transpose"),
+    (cheap_value_of_two_readers, "reduce_sum: multiply reduce_sum\ntranspose: multiply transpose"),
+    (costly_value_repeated, "exp: sin exp\nmultiply: multiply"),
+    (reshaped_buffer, "matmul: matmul\nreshape: reshape\nreduce_sum: reduce_sum"),
+    (joined_pieces, "concat: tanh multiply concat"),
+    (result_that_is_read_too, "add, tanh: tanh multiply add"),
+]
+
+
+@pytest.mark.parametrize(("case", "expected"), CASES, ids=[c.__name__ for c, _ in CASES])
+def test_partition(case: Callable[[], str], expected: str):
+    assert case() == expected
+
+
+def test_kernels_have_a_limited_size():
+    (x,) = params((64,))
+    y = x
+    for i in range(3 * MEMBER_LIMIT):
+        y = ops.sin(y) + float(i)
+    fusion = fuse(Function((x,), (y,)))
+    sizes = [len(g.nodes) for g in fusion.groups]
+    assert len(sizes) > 1
+    assert max(sizes) <= MEMBER_LIMIT + 2
+
+
+def test_each_stored_value_has_one_kernel():
+    x, w = params((32, 64), (64, 64))
+    h = ops.tanh(ops.matmul(x, w))
+    fusion = fuse(Function((x, w), (h, ops.matmul(h, w))))
+    stored = [v for g in fusion.groups for v in g.outputs]
+    assert len(stored) == len(set(stored))
+    assert fusion.group_of(h) is fusion.groups[0]
+    assert fusion.group_of(x) is None
