@@ -1,8 +1,8 @@
 """Functions as text, one node per line.
 
-(v1: float32[2, 3]) -> (v3):
-  v2 = constant(value=2.0: float32[])
-  v3 = multiply(v1, v2): float32[2, 3]
+    (v1: float32[2, 3]) -> (v3):
+      v2 = constant(value=2.0: float32[])
+      v3 = multiply(v1, v2): float32[2, 3]
 """
 
 from __future__ import annotations

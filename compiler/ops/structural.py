@@ -98,7 +98,7 @@ def no_op() -> Any:
     type=same_type, effect=Effect.MARK, numpy=lambda input, key: input, grad=lambda g, y, x, key: (g,)
 )
 def watch(input: Any, *, key: str) -> Any:
-    """The input, kept apart from equal values: the place where `gradients` takes a derivative."""
+    """The input, kept apart from equal values by its `key`: the place where `gradients` takes a derivative."""
 
 
 @structural(
@@ -157,8 +157,7 @@ def custom_gradient(*inputs: Any, ys: int, xs: int) -> Any:
     """The first `ys` inputs, differentiated as the user says.
 
     After them come the `xs` tensors that the user's function took, the derivative by each of them, and the
-    `ys`
-    `cotangent`s in terms of which these are written.
+    `ys` `cotangent`s in terms of which these are written.
     """
 
 
@@ -166,9 +165,7 @@ def custom_gradient(*inputs: Any, ys: int, xs: int) -> Any:
     type=same_type, effect=Effect.MARK, numpy=lambda input, key: np.zeros_like(input), differentiable=False
 )
 def cotangent(input: Any, *, key: str) -> Any:
-    """What stands for the derivative by `input` in a custom gradient, until the real one is put in its
-    place.
-    """
+    """What stands for the derivative by `input` in a custom gradient: `key` tells it from others."""
 
 
 def _shape_static(types: list[TensorType], values: list[Any], out_type: DType) -> Any:

@@ -7,9 +7,8 @@ group of its own, and its value a buffer.
     y = matmul(x, w);  h = relu(y + b);  s = reduce_sum(h * h, axis=1)
 
 becomes two groups: `h` with the matrix product and the bias in it, and `s` with the square in it. The
-decision is
-`may_merge`, and nothing else here decides anything. Afterwards `join` makes one kernel of groups that run
-over the same elements.
+decision is `may_merge`, and nothing else here decides anything. Afterwards `join` makes one kernel of groups
+that run over the same elements.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """All rules, to a fixed point.
 
-exp(x) - 1         ->  expm1(x)
-transpose twice    ->  one transpose, or none
-x * 1 + 0          ->  x
+    exp(x) - 1         ->  expm1(x)
+    transpose twice    ->  one transpose, or none
+    x * 1 + 0          ->  x
 """
 
 from __future__ import annotations
