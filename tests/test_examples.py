@@ -30,7 +30,10 @@ def run(script: str, *args: str, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("way", [two_layer_net.fed_weights, two_layer_net.assigned_weights, two_layer_net.minimized])
+WAYS = [two_layer_net.fed_weights, two_layer_net.assigned_weights, two_layer_net.minimized]
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_two_layer_net_trains_to_the_loss_of_numpy(way):
     expected = two_layer_net.in_numpy(500)
     assert way(500) == pytest.approx(expected, rel=1e-5)

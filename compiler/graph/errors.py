@@ -76,6 +76,10 @@ class DuplicateNameError(GraphError, ValueError):
     """A name is taken."""
 
 
+class InvalidNameError(GraphError, ValueError):
+    """A name has characters that names may not have."""
+
+
 class FinalizedError(GraphError, RuntimeError):
     """The graph may not change any more."""
 

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from staticgraph.compiler.graph.errors import InvalidNameError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+
 _VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
 _VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
 
@@ -74,10 +77,9 @@ class Names:
         """The scope `name` inside the open one; a name with a slash at its end is taken as it is; None is
         the root.
         """
-        if name and not (_VALID_SCOPE_NAME if self.scope or name.endswith("/") else _VALID_OP_NAME).match(
-            name
-        ):
-            raise ValueError(f"{name!r} is not a valid scope name: letters, digits and _ . - / only")
+        valid = _VALID_SCOPE_NAME if self.scope or (name and name.endswith("/")) else _VALID_OP_NAME
+        if name and not valid.match(name):
+            raise _invalid(name, "scope")
         outer = self.scope
         if not name:
             inner = ""
@@ -93,8 +95,11 @@ class Names:
 
 
 def check_op_name(name: str) -> None:
-    """ValueError unless `name` can be an operation's name."""
+    """InvalidNameError unless `name` can be an operation's name."""
     if not _VALID_OP_NAME.match(name):
-        raise ValueError(
-            f"{name!r} is not a valid operation name: letters, digits and _ . - / only, no _ in front"
-        )
+        raise _invalid(name, "operation", ", and none of _ - / in front")
+
+
+def _invalid(name: str, of: str, more: str = "") -> InvalidNameError:
+    text = f"{name!r} is not a valid {of} name: it may have letters, digits and _ . - /{more}"
+    return InvalidNameError(layout(text, user_frame()))

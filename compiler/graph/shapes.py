@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import RuleError, require
+from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, layout, require
+from staticgraph.compiler.graph.provenance import user_frame
 
 Shape = tuple[int | None, ...]
 
@@ -126,11 +127,12 @@ def _size(value: Any) -> int | None:
     try:
         size = value.__index__()
     except AttributeError:
-        raise TypeError(f"{value!r} is not a size: a size is an integer or None") from None
+        text = layout(f"{value!r} is not a size: a size is an integer or None", user_frame())
+        raise DtypeError(text) from None
     if size == -1:
         return None
     if size < 0:
-        raise ValueError(f"a size must not be negative, and {size} is")
+        raise ShapeError(layout(f"a size must not be negative, and {size} is", user_frame()))
     return int(size)
 
 

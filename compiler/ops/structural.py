@@ -98,7 +98,7 @@ def no_op() -> Any:
     type=same_type, effect=Effect.MARK, numpy=lambda input, key: input, grad=lambda g, y, x, key: (g,)
 )
 def watch(input: Any, *, key: str) -> Any:
-    """The input, kept apart from equal values by its `key`: the place where `gradients` takes a derivative."""
+    """The input, kept apart from equal values by its `key`: where `gradients` takes a derivative."""
 
 
 @structural(

@@ -3,6 +3,7 @@
 import pytest
 
 import staticgraph as sg
+from staticgraph.runtime import plan as plan_module
 
 
 @pytest.fixture
