@@ -81,7 +81,7 @@ class Executable:
         dtype = storage_dtype(type.dtype)
         size = type.size * dtype.itemsize
         address = (self._table[ref.slot] or 0) + ref.offset
-        block = (ctypes.c_char * size).from_address(address)
+        block = memoryview((ctypes.c_char * size).from_address(address))
         return np.frombuffer(block, dtype).reshape(type.static_shape)
 
 

@@ -60,7 +60,7 @@ from staticgraph.initializers import Zeros as zeros_initializer
 
 # Operations
 from staticgraph import bitwise, linalg, math, nn
-from staticgraph.activations import log_sigmoid, sigmoid, tanh
+from staticgraph.nn.activation import log_sigmoid, sigmoid, tanh
 from staticgraph.array_ops import *
 from staticgraph.casts import *
 from staticgraph.creation import *

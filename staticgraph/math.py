@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from staticgraph.activations import log_sigmoid, sigmoid, softplus, softsign, tanh
 from staticgraph.indexing import invert_permutation
 from staticgraph.math_ops import *  # noqa: F403
 from staticgraph.math_ops import __all__ as _elementwise
+from staticgraph.nn.activation import log_sigmoid, sigmoid, softplus, softsign, tanh
 from staticgraph.reductions import *  # noqa: F403
 from staticgraph.reductions import __all__ as _reductions
 from staticgraph.segments import *  # noqa: F403

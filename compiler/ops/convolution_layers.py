@@ -253,7 +253,11 @@ def _samples(rank: int, depthwise: bool) -> list[tuple[Ints, Ints, dict[str, Any
         return [
             ((1, 4, 5, 3, 2), (2, 3, 2, 2, 3), {"strides": ones, "padding": "SAME"}),
             ((2, 4, 5, 5, 1), (2, 2, 3, 1, 2), {"strides": (1, 2, 1, 2, 1), "padding": "VALID"}),
-        ]
+            (
+                (1, 2, 3, 3, 4), (2, 1, 2, 2, 3),
+                {"strides": (1, 1, 1, 1, 2), "padding": "SAME", "data_format": "NCDHW"},
+            ),
+        ]  # fmt: skip
     out = 2 if depthwise else 4
     return [
         ((2, 5, 6, 3), (3, 2, 3, out), {"strides": ones, "padding": "SAME"}),

@@ -63,7 +63,11 @@ def _adjoint(x: np.ndarray) -> np.ndarray:
 
 
 # Random matrices of one element are the ones that are sure to be well conditioned and positive definite.
-_SQUARE = [Sample(real(1, 1, low=1.0, high=2.0)), Sample(real(2, 3, 1, 1, low=1.0, high=2.0))]
+_SQUARE = [
+    Sample(real(1, 1, low=1.0, high=2.0)),
+    Sample(real(2, 3, 1, 1, low=1.0, high=2.0)),
+    Sample(real(0, 2, 2)),
+]
 
 
 def _inverse_grad(g: Any, y: Any, x: Any, adjoint: bool) -> tuple[Any]:
@@ -163,6 +167,7 @@ def _solve_grad(g: Any, y: Any, matrix: Any, rhs: Any, adjoint: bool) -> tuple[A
 _SYSTEMS = [
     Sample(real(1, 1, low=1.0, high=2.0), real(1, 3)),
     Sample(real(2, 1, 1, low=1.0, high=2.0), real(2, 1, 2)),
+    Sample(real(0, 2, 2), real(0, 2, 3)),
 ]
 
 
@@ -193,7 +198,7 @@ def _triangular_grad(g: Any, y: Any, matrix: Any, rhs: Any, lower: bool, adjoint
     type=_solution_type,
     numpy=_triangular_solve,
     dtypes=_FIELDS,
-    samples=_SYSTEMS,
+    samples=[*_SYSTEMS, Sample(real(3, 3, low=1.0, high=2.0), real(3, 2), lower=False)],
     grad=_triangular_grad,
 )
 def matrix_triangular_solve(matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False) -> Any:
@@ -221,7 +226,7 @@ def _qr_type(input: TensorType, full_matrices: bool) -> tuple[TensorType, Tensor
 @on_host(
     tf="Qr", type=_qr_type, dtypes=_FIELDS, differentiable=False,
     numpy=_wide(lambda x, full_matrices: tuple(np.linalg.qr(x, "complete" if full_matrices else "reduced"))),
-    samples=[Sample(real(3, 2)), Sample(real(2, 2, 3), full_matrices=True)],
+    samples=[Sample(real(3, 2)), Sample(real(2, 2, 3), full_matrices=True), Sample(real(1, 4))],
 )  # fmt: skip
 def qr(input: Any, *, full_matrices: bool = False) -> Any:
     """Matrices Q with orthonormal columns and upper triangular R with Q R = input. Has no gradient.
@@ -291,7 +296,7 @@ def _eig(x: np.ndarray, compute_v: bool) -> tuple[np.ndarray, np.ndarray]:
 
 @on_host(
     tf="SelfAdjointEigV2", type=_eig_type, numpy=_eig, dtypes=_FIELDS, differentiable=False,
-    samples=[Sample(real(3, 3)), Sample(real(2, 2, 2), compute_v=False)],
+    samples=[Sample(real(3, 3)), Sample(real(2, 2, 2), compute_v=False), Sample(real(2, 1, 1))],
 )  # fmt: skip
 def self_adjoint_eig(input: Any, *, compute_v: bool = True) -> Any:
     """Eigenvalues in rising order, and eigenvectors as columns, of self-adjoint matrices. Has no gradient.

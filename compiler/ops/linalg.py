@@ -215,7 +215,7 @@ def _cross_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
 @composite(
     tf="Cross", type=_cross_type, dtypes=NUMERIC,
     numpy=lambda a, b: np.cross(a, b).astype(a.dtype),
-    samples=[Sample(real(3), real(3)), Sample(real(2, 4, 3), real(2, 4, 3))],
+    samples=[Sample(real(3), real(3)), Sample(real(2, 4, 3), real(2, 4, 3)), Sample(real(0, 3), real(0, 3))],
     grad=_cross_grad,
 )  # fmt: skip
 def cross(a: Any, b: Any) -> Any:

@@ -125,6 +125,7 @@ def _lrn_type(input: TensorType, **_: Any) -> TensorType:
     samples=[
         Sample(real(1, 2, 2, 7), depth_radius=2),
         Sample(real(2, 1, 1, 4), depth_radius=5, bias=2.0, alpha=0.3, beta=0.75),
+        Sample(real(1, 3, 2, 1), depth_radius=1),
     ],
 )  # fmt: skip
 def local_response_normalization(

@@ -217,6 +217,7 @@ def _first_sample(shape: Ints, ksize: Ints, strides: Ints, padding: str) -> tupl
 
 _first_valid, _valid = _first_sample((1, 4, 6, 2), (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 _first_over, _over = _first_sample((2, 5, 6, 1), (1, 3, 2, 1), (1, 2, 1, 1), "VALID")
+_first_whole, _whole = _first_sample((3, 2, 3, 1), (1, 2, 3, 1), (1, 1, 1, 1), "VALID")
 
 
 @windowed(
@@ -224,6 +225,7 @@ _first_over, _over = _first_sample((2, 5, 6, 1), (1, 3, 2, 1), (1, 2, 1, 1), "VA
     samples=[
         Sample(real(1, 4, 6, 2), real(1, 2, 3, 2), **_valid),
         Sample(real(1, 5, 4, 1), real(1, 3, 2, 1), ksize=(1, 3, 2, 1), strides=(1, 2, 2, 1), padding="SAME"),
+        Sample(real(3, 2, 3, 1), real(3, 1, 1, 1), **_whole),
     ],
 )  # fmt: skip
 def max_pool_first(
@@ -246,6 +248,7 @@ def max_pool_first(
     samples=[
         Sample(_first_valid, real(1, 2, 3, 2), shape=(1, 4, 6, 2), **_valid),
         Sample(_first_over, real(2, 2, 5, 1), shape=(2, 5, 6, 1), **_over),
+        Sample(_first_whole, real(3, 1, 1, 1), shape=(3, 2, 3, 1), **_whole),
     ],
 )  # fmt: skip
 def max_unpool(
@@ -265,6 +268,7 @@ def max_unpool(
     samples=[
         Sample(_first_valid, real(1, 4, 6, 2), **_valid),
         Sample(_first_over, real(2, 5, 6, 1), **_over),
+        Sample(_first_whole, real(3, 2, 3, 1), **_whole),
     ],
 )  # fmt: skip
 def max_pool_pick(
@@ -285,6 +289,7 @@ def max_pool_pick(
     samples=[
         Sample(_first_valid, shape=(1, 4, 6, 2), include_batch=False, **_valid),
         Sample(_first_over, shape=(2, 5, 6, 1), include_batch=True, **_over),
+        Sample(_first_whole, shape=(3, 2, 3, 1), include_batch=True, **_whole),
     ],
 )  # fmt: skip
 def max_pool_number(
@@ -327,7 +332,11 @@ def _samples(draw: Callable[..., Draw], rank: int) -> list[Sample]:
         return [
             Sample(draw(1, 4, 4, 6, 2), ksize=(1, 2, 2, 2, 1), strides=(1, 2, 2, 2, 1), padding="VALID"),
             Sample(draw(1, 3, 4, 5, 1), ksize=(1, 2, 3, 2, 1), strides=(1, 1, 2, 2, 1), padding="SAME"),
-        ]
+            Sample(
+                draw(1, 2, 3, 2, 4), ksize=(1, 1, 2, 1, 3), strides=(1, 1, 1, 2, 1), padding="SAME",
+                data_format="NCDHW",
+            ),
+        ]  # fmt: skip
     return [
         Sample(draw(2, 4, 6, 3), ksize=(1, 2, 2, 1), strides=(1, 2, 2, 1), padding="VALID"),
         Sample(draw(1, 7, 5, 2), ksize=(1, 3, 3, 1), strides=(1, 2, 2, 1), padding="SAME"),
@@ -471,6 +480,7 @@ def _argmax_grad(g: Any, y: Any, x: Any, include_batch_in_index: bool, **attrs: 
             padding="SAME",
             include_batch_in_index=True,
         ),
+        Sample(distinct(1, 2, 3, 1), ksize=(1, 2, 3, 1), strides=(1, 1, 1, 1), padding="VALID"),
     ],
 )
 def max_pool_with_argmax(

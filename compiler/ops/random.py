@@ -175,6 +175,7 @@ def _numpy_integer(
     samples=[
         Sample(COUNTER, Draw((), -5, 0), Draw((), 1, 100), shape=(3, 5), seed=3, seed2=4),
         Sample(COUNTER, Draw((), 0, 0), Draw((), 7, 7), shape=(), seed=3),
+        Sample(COUNTER, Draw((), 2, 5), Draw((), 6, 9), shape=(17,), seed2=5),
     ],
 )  # fmt: skip
 def random_uniform_int(
@@ -236,6 +237,7 @@ def _numpy_multinomial(
     samples=[
         Sample(COUNTER, real(2, 5), num_samples=7, seed=1, seed2=2),
         Sample(COUNTER, real(1, 3), num_samples=2, seed=9, output_dtype=int32),
+        Sample(COUNTER, real(3, 1), num_samples=5, seed2=4),
     ],
 )
 def multinomial(

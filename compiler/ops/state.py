@@ -159,6 +159,7 @@ def _scatter_op(
         [
             Sample(real(5, 2), indices(3, 1, below=5), real(3, 2, low=1, high=2)),
             Sample(real(3, 4), indices(2, 2, below=3, dtype="int64"), real(2, low=1, high=2)),
+            Sample(real(3, 2), indices(0, 1, below=3), real(0, 2)),
         ]
         if by_position
         else [

@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
 from staticgraph.inputs import convert_to_tensor
-from staticgraph.nn_conv import per_axis
+from staticgraph.nn.convolution import per_axis
 from staticgraph.renamed import needed, renamed
 
 __all__ = [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from staticgraph.activations import (
+from staticgraph.compiler import ops
+from staticgraph.linalg import l2_normalize
+from staticgraph.nn.activation import (
     crelu,
     elu,
     leaky_relu,
@@ -17,14 +17,8 @@ from staticgraph.activations import (
     swish,
     tanh,
 )
-from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.linalg import l2_normalize, matmul
-from staticgraph.nn_conv import (
+from staticgraph.nn.bias import bias_add, relu_layer, xw_plus_b, zero_fraction
+from staticgraph.nn.convolution import (
     atrous_conv2d,
     atrous_conv2d_transpose,
     conv1d,
@@ -38,7 +32,7 @@ from staticgraph.nn_conv import (
     conv_transpose,
     convolution,
 )
-from staticgraph.nn_depthwise import (
+from staticgraph.nn.depthwise import (
     depthwise_conv2d,
     depthwise_conv2d_backprop_filter,
     depthwise_conv2d_backprop_input,
@@ -47,8 +41,8 @@ from staticgraph.nn_depthwise import (
     depthwise_conv2d_native_backprop_input,
     separable_conv2d,
 )
-from staticgraph.nn_embedding import embedding_lookup
-from staticgraph.nn_loss import (
+from staticgraph.nn.embedding import embedding_lookup
+from staticgraph.nn.loss import (
     log_poisson_loss,
     log_softmax,
     sigmoid_cross_entropy_with_logits,
@@ -58,8 +52,8 @@ from staticgraph.nn_loss import (
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
 )
-from staticgraph.nn_morphology import dilation2d, erosion2d
-from staticgraph.nn_norm import (
+from staticgraph.nn.morphology import dilation2d, erosion2d
+from staticgraph.nn.normalization import (
     batch_norm_with_global_normalization,
     batch_normalization,
     dropout,
@@ -72,7 +66,7 @@ from staticgraph.nn_norm import (
     sufficient_statistics,
     weighted_moments,
 )
-from staticgraph.nn_pool import (
+from staticgraph.nn.pooling import (
     avg_pool,
     avg_pool1d,
     avg_pool2d,
@@ -86,7 +80,6 @@ from staticgraph.nn_pool import (
     max_pool_with_argmax,
     pool,
 )
-from staticgraph.reductions import reduce_mean
 from staticgraph.sorting import in_top_k, top_k
 from staticgraph.space import depth_to_space, space_to_batch, space_to_depth
 
@@ -169,47 +162,3 @@ __all__ = [
 ]
 
 l2_loss = ops.l2_loss
-
-
-def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
-    """`value` plus a vector of one number per channel; channels are the last axis, or the second for 'NC...'.
-
-    >>> import staticgraph as sg
-    >>> sg.nn.bias_add(sg.placeholder(sg.float32, [None, 3]), sg.zeros([3]))
-    <sg.Tensor 'BiasAdd:0' shape=(?, 3) dtype=float32>
-    """
-    if data_format is not None and not data_format.startswith("N"):
-        raise ValueError(f"bias_add: data_format {data_format!r} is neither 'N...C' nor 'NC...'")
-    first = data_format is not None and data_format.startswith("NC")
-    with name_scope(name, "BiasAdd", [value, bias]) as scope:
-        value = convert_to_tensor(value, name="input")
-        bias = convert_to_tensor(bias, dtype=value.dtype, name="bias")
-        return ops.bias_add(value, bias, data_format="NCHW" if first else "NHWC", name=scope)
-
-
-def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """matmul(x, weights) + biases."""
-    with name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
-        return bias_add(matmul(x, weights), biases, name=scope)
-
-
-def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """relu(matmul(x, weights) + biases)."""
-    with name_scope(name, "relu_layer", [x, weights, biases]) as scope:
-        return ops.relu(bias_add(matmul(x, weights), biases), name=scope)
-
-
-def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """The share of the elements that are zero, as float32; NaN for an empty tensor.
-
-    >>> import staticgraph as sg
-    >>> sg.nn.zero_fraction(sg.constant([0.0, 1.0])).dtype
-    sg.float32
-    """
-    with name_scope(name, "zero_fraction", [value]):
-        value = convert_to_tensor(value, name="value")
-        with checked("zero_fraction"):
-            require(not value.dtype.is_bool, "value must be numeric, not bool")
-        return reduce_mean(
-            ops.cast(ops.equal(value, value.dtype.numpy.type(0)), dtype=float32), name="fraction"
-        )

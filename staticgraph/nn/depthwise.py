@@ -8,7 +8,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
-from staticgraph.nn_conv import conv2d, padding_attrs, per_axis
+from staticgraph.nn.convolution import conv2d, padding_attrs, per_axis
 from staticgraph.renamed import renamed
 
 __all__ = [
