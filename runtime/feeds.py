@@ -35,6 +35,11 @@ def feed_tensors(graph: Graph, feed_dict: Mapping[Any, Any] | None) -> dict[Tens
     return out
 
 
+def in_order(fed: dict[Tensor, Any]) -> dict[Tensor, Any]:
+    """The same feeds in the order of the graph, so that a dict in another order is not another program."""
+    return dict(sorted(fed.items(), key=lambda item: (item[0].op.id, item[0].value_index)))
+
+
 def _tensor(graph: Graph, key: Any) -> Tensor:
     try:
         return graph.as_graph_element(key, allow_operation=False)

@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_s
 from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.runtime.feeds import convert, feed_tensors
+from staticgraph.runtime.feeds import convert, feed_tensors, in_order
 from staticgraph.runtime.fetches import Fetches, fetch_key
 from staticgraph.runtime.variables import VariableStore
 
@@ -54,7 +54,7 @@ class Session:
         """
         with self._lock:
             self._check_open()
-            fed = feed_tensors(self.graph, feed_dict)
+            fed = in_order(feed_tensors(self.graph, feed_dict))
             plan = self._plan(fetches, tuple(fed))
             return self._execute(plan, list(fed.values()))
 
@@ -80,7 +80,7 @@ class Session:
         """The compiled program that `run` would use, with its plan and code to look at."""
         with self._lock:
             self._check_open()
-            fed = feed_tensors(self.graph, feed_dict)
+            fed = in_order(feed_tensors(self.graph, feed_dict))
             plan = self._plan(fetches, tuple(fed))
             arrays = [convert(t, v) for t, v in zip(plan.feeds, fed.values(), strict=True)]
             return plan.program(arrays, self.variables)

@@ -125,6 +125,14 @@ def test_a_second_run_compiles_nothing(sess, compiled):
     assert len(compiled) == 2
 
 
+def test_feeds_in_another_order_are_the_same_program(sess, compiled):
+    x, y = sg.placeholder(sg.float32, []), sg.placeholder(sg.float32, [])
+    z = x - 2.0 * y
+    assert sess.run(z, {x: 1.0, y: 3.0}) == -5
+    assert sess.run(z, {y: 3.0, x: 1.0}) == -5
+    assert len(compiled) == 1
+
+
 def test_a_step_is_one_native_call(sess):
     x = sg.placeholder(sg.float32, [None, 3])
     w = sg.Variable(np.ones((3, 2), np.float32))
