@@ -21,6 +21,7 @@ import staticgraph as sg
 
 BATCH, INPUTS, HIDDEN, OUTPUTS = 64, 1000, 100, 10
 RATE = 1e-6
+DTYPE = np.float32
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -30,7 +31,7 @@ def data() -> tuple[Arrays, Arrays]:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(BATCH, INPUTS)), rng.normal(size=(BATCH, OUTPUTS))
     w1, w2 = rng.normal(size=(INPUTS, HIDDEN)), rng.normal(size=(HIDDEN, OUTPUTS))
-    return (x.astype(np.float32), y.astype(np.float32)), (w1.astype(np.float32), w2.astype(np.float32))
+    return (x.astype(DTYPE), y.astype(DTYPE)), (w1.astype(DTYPE), w2.astype(DTYPE))
 
 
 def net(x: sg.Tensor, y: sg.Tensor, w1: sg.Tensor, w2: sg.Tensor) -> sg.Tensor:
@@ -41,8 +42,8 @@ def net(x: sg.Tensor, y: sg.Tensor, w1: sg.Tensor, w2: sg.Tensor) -> sg.Tensor:
 
 
 def placeholders() -> tuple[sg.Tensor, sg.Tensor]:
-    x = sg.placeholder(sg.float32, [None, INPUTS], name="x")
-    y = sg.placeholder(sg.float32, [None, OUTPUTS], name="y")
+    x = sg.placeholder(DTYPE, [None, INPUTS], name="x")
+    y = sg.placeholder(DTYPE, [None, OUTPUTS], name="y")
     return x, y
 
 
@@ -50,8 +51,8 @@ def fed_weights(steps: int) -> float:
     """Way 1: the graph computes loss and gradients, NumPy updates the weights."""
     (x_data, y_data), (w1_data, w2_data) = data()
     x, y = placeholders()
-    w1 = sg.placeholder(sg.float32, [INPUTS, HIDDEN], name="w1")
-    w2 = sg.placeholder(sg.float32, [HIDDEN, OUTPUTS], name="w2")
+    w1 = sg.placeholder(DTYPE, [INPUTS, HIDDEN], name="w1")
+    w2 = sg.placeholder(DTYPE, [HIDDEN, OUTPUTS], name="w2")
     loss = net(x, y, w1, w2)
     gradients = sg.gradients(loss, [w1, w2])
     with sg.Session() as sess:
@@ -104,7 +105,7 @@ def in_numpy(steps: int) -> float:
         loss = np.square(difference).sum()
         g_out = 2 * difference
         g_hidden = np.where(hidden > 0, g_out @ w2.T, 0)
-        w1, w2 = w1 - np.float32(RATE) * (x.T @ g_hidden), w2 - np.float32(RATE) * (hidden.T @ g_out)
+        w1, w2 = w1 - DTYPE(RATE) * (x.T @ g_hidden), w2 - DTYPE(RATE) * (hidden.T @ g_out)
     return float(loss)
 
 

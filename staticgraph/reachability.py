@@ -1,4 +1,4 @@
-"""What depends on what in a user's graph: walks over operations in time linear in what they visit."""
+"""Where derivatives flow in a user's graph: walks over operations in time linear in what they visit."""
 
 from __future__ import annotations
 
@@ -6,19 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-
-
-def ancestors(roots: Iterable[Operation]) -> set[Operation]:
-    """`roots` and all operations that run before them, control dependencies included."""
-    seen: set[Operation] = set()
-    stack = list(roots)
-    while stack:
-        op = stack.pop()
-        if op not in seen:
-            seen.add(op)
-            stack += [t.op for t in op.all_inputs]
-            stack += op.control_inputs
-    return seen
 
 
 def source(tensor: Tensor) -> Tensor:

@@ -61,7 +61,8 @@ class _Lowering:
         for result, value in enumerate(self.function.results):
             if copy := self._copy(result, in_place):
                 copies[self._base(value) in params].append(copy)
-        body = [self._instruction(g, in_place) for g in self.groups]
+        overwritten = {self.function.results[r]: self.function.params[self.updates[r]] for r in in_place}
+        body = [self._instruction(g, overwritten) for g in self.groups]
         return Program(
             # Params are copied first: a kernel may overwrite a variable in place.
             (*copies[True], *body, *copies[False]),
@@ -148,7 +149,7 @@ class _Lowering:
             return None
         return Copy(Ref(slot), source, value.size * value.dtype.size)
 
-    def _instruction(self, group: Group, in_place: frozenset[int]) -> Instruction:
+    def _instruction(self, group: Group, overwritten: Mapping[Value, Value]) -> Instruction:
         root = group.root
         if is_host(root):
             assert root.op.reference is not None, root
@@ -159,14 +160,9 @@ class _Lowering:
                 tuple((self._place(v), v.type) for v in root.outputs),
                 root,
             )
-        old = {
-            self.function.results[r]: self.function.params[self.updates[r]]
-            for r in in_place
-            if self.function.results[r] in group.outputs
-        }
-        made = build_kernel(group, old)
-        args = tuple(self._place(v) for v in made.values)
         outputs = set(group.outputs)
+        made = build_kernel(group, {new: overwritten[new] for new in outputs if new in overwritten})
+        args = tuple(self._place(v) for v in made.values)
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
         return Launch(made.work, args, tuple(group.nodes), reads, writes)

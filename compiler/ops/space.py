@@ -51,6 +51,14 @@ def _to_space_type(input: TensorType, block_size: int, data_format: str = "NHWC"
     return _in_layout(input.dtype, n, h, w, _divided(c, block_size**2, "the depth"), data_format)
 
 
+def _channels_last(x: Any, data_format: str) -> Any:
+    return x if data_format == "NHWC" else ops.transpose(x, perm=(0, 2, 3, 1))
+
+
+def _from_channels_last(x: Any, data_format: str) -> Any:
+    return x if data_format == "NHWC" else ops.transpose(x, perm=(0, 3, 1, 2))
+
+
 def _to_depth(x: np.ndarray, block_size: int, data_format: str = "NHWC") -> np.ndarray:
     x = x if data_format == "NHWC" else x.transpose(0, 2, 3, 1)
     parts = [x[:, i::block_size, j::block_size] for i in range(block_size) for j in range(block_size)]
@@ -80,16 +88,10 @@ def _to_space(x: np.ndarray, block_size: int, data_format: str = "NHWC") -> np.n
 )  # fmt: skip
 def space_to_depth(input: Any, *, block_size: int, data_format: str = "NHWC") -> Any:
     """Blocks of block_size x block_size pixels, each as one pixel with that many times the depth."""
-    b = block_size
-    if data_format == "NHWC":
-        n, h, w, c = input.shape
-        blocks = ops.reshape(input, shape=(n, h // b, b, w // b, b, c))
-        return ops.reshape(
-            ops.transpose(blocks, perm=(0, 1, 3, 2, 4, 5)), shape=(n, h // b, w // b, b * b * c)
-        )
-    n, c, h, w = input.shape
-    blocks = ops.reshape(input, shape=(n, c, h // b, b, w // b, b))
-    return ops.reshape(ops.transpose(blocks, perm=(0, 3, 5, 1, 2, 4)), shape=(n, b * b * c, h // b, w // b))
+    b, x = block_size, _channels_last(input, data_format)
+    n, h, w, c = x.shape
+    blocks = ops.transpose(ops.reshape(x, shape=(n, h // b, b, w // b, b, c)), perm=(0, 1, 3, 2, 4, 5))
+    return _from_channels_last(ops.reshape(blocks, shape=(n, h // b, w // b, b * b * c)), data_format)
 
 
 @composite(
@@ -102,16 +104,13 @@ def space_to_depth(input: Any, *, block_size: int, data_format: str = "NHWC") ->
 )  # fmt: skip
 def depth_to_space(input: Any, *, block_size: int, data_format: str = "NHWC") -> Any:
     """The inverse of `space_to_depth`: the depth of each pixel spread over block_size x block_size pixels."""
-    b = block_size
-    if data_format == "NHWC":
-        n, h, w, c = input.shape
-        blocks = ops.reshape(input, shape=(n, h, w, b, b, c // (b * b)))
-        return ops.reshape(
-            ops.transpose(blocks, perm=(0, 1, 3, 2, 4, 5)), shape=(n, h * b, w * b, c // (b * b))
-        )
-    n, c, h, w = input.shape
-    blocks = ops.reshape(input, shape=(n, b, b, c // (b * b), h, w))
-    return ops.reshape(ops.transpose(blocks, perm=(0, 3, 4, 1, 5, 2)), shape=(n, c // (b * b), h * b, w * b))
+    b, x = block_size, _channels_last(input, data_format)
+    n, h, w, c = x.shape
+    blocks = ops.reshape(x, shape=(n, h, w, b, b, c // (b * b)))
+    spread = ops.reshape(
+        ops.transpose(blocks, perm=(0, 1, 3, 2, 4, 5)), shape=(n, h * b, w * b, c // (b * b))
+    )
+    return _from_channels_last(spread, data_format)
 
 
 def _blocks(input: TensorType, block_shape: Any, pairs: Any, what: str) -> int:

@@ -32,8 +32,10 @@ class _Joining:
         self.demands = demands
         self.home = {v: g for g in groups for v in g.outputs}
         self.reads: dict[Group, dict[Value, None]] = {g: {} for g in groups}
+        self.wants: dict[Group, list[Value]] = {g: [] for g in groups}
         for value, wanted in demands.items():
             for group in wanted:
+                self.wants[group].append(value)
                 if value in self.home and self.home[value] is not group:
                     self.reads[group][value] = None
         self.gone: set[Group] = set()
@@ -92,9 +94,11 @@ class _Joining:
             self.reads[group].pop(value, None)
         for value in self.reads[producer]:
             self.reads[group][value] = None
-        for wanted in self.demands.values():
-            if producer in wanted:
-                wanted.setdefault(group, {}).update(wanted.pop(producer))
+        for value in self.wants.pop(producer):
+            wanted = self.demands[value]
+            if group not in wanted:
+                self.wants[group].append(value)
+            wanted.setdefault(group, {}).update(wanted.pop(producer))
         self.gone.add(producer)
 
     def _ordered(self, groups: list[Group]) -> list[Group]:

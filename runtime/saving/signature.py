@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.graph.dependencies import ancestors, needed
 from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.provenance import user_frame
@@ -49,22 +50,13 @@ class Signature:
         """The names of the inputs without which the outputs, and `targets`, cannot be computed."""
         given = set(self.inputs.values())
         roots = [*(t.op for t in self.outputs.values() if t not in given), *targets]
-        used = set(needed(roots, given))
+        used = ancestors(roots, _cut(given))
         return [n for n, t in self.inputs.items() if t.op.definition.name == "placeholder" and t.op in used]
 
 
-def needed(roots: Iterable[Operation], cut: Iterable[Tensor] = ()) -> list[Operation]:
-    """The operations that `roots` need, in order of construction, without those above the tensors `cut`."""
-    given = {t for t in cut if t.op.definition.name != "placeholder"}
-    seen: set[Operation] = set()
-    stack = list(roots)
-    while stack:
-        op = stack.pop()
-        if op not in seen:
-            seen.add(op)
-            stack += [t.op for t in op.all_inputs if t not in given]
-            stack += op.control_inputs
-    return sorted(seen, key=lambda op: op.id)
+def _cut(given: Iterable[Tensor]) -> set[Tensor]:
+    """The tensors above which nothing is needed if they are given; a placeholder has nothing above it."""
+    return {t for t in given if t.op.definition.name != "placeholder"}
 
 
 def signature_of(outputs: Any, inputs: Any = None, session: Any = None, step: Any = None) -> Signature:
@@ -147,7 +139,7 @@ def _element(graph: Graph, value: Any, kind: str) -> Any:
 def _check_given(roots: list[Operation], inputs: dict[str, Tensor]) -> None:
     """Every placeholder that is needed must be among the inputs."""
     given = set(inputs.values())
-    for op in needed((r for r in roots if not set(r.outputs) & given), given):
+    for op in needed((r for r in roots if not set(r.outputs) & given), _cut(given)):
         if op.definition.name == "placeholder" and op.outputs[0] not in given:
             raise SaveError(
                 layout(

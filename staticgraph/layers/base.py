@@ -18,6 +18,11 @@ from staticgraph.variable_store import AUTO_REUSE
 from staticgraph.variables import Variable
 
 
+def variable_options(initializer: Any, regularizer: Any, constraint: Any) -> dict[str, Any]:
+    """What the user of a layer says of one of its variables, as `add_weight` takes it."""
+    return {"initializer": initializer, "regularizer": regularizer, "constraint": constraint}
+
+
 class Layer:
     """The base of all layers. A subclass defines `build(input_shape)`, which calls `add_weight`, and
     `call(inputs)`.

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.initializers import Zeros
 from staticgraph.inputs import constant
-from staticgraph.layers.base import Layer, check_rank, known_size
+from staticgraph.layers.base import Layer, check_rank, known_size, variable_options
 
 _FORMATS = {
     ("channels_last", 1): "NWC", ("channels_last", 2): "NHWC", ("channels_last", 3): "NDHWC",
@@ -60,16 +60,8 @@ class _Convolution(Layer):
         self.dilation_rate = sizes_of(dilation_rate, self.rank, "dilation_rate")
         self.activation = activation
         self.use_bias = use_bias
-        self.kernel_options: dict[str, Any] = {
-            "initializer": kernel_initializer,
-            "regularizer": kernel_regularizer,
-            "constraint": kernel_constraint,
-        }
-        self.bias_options: dict[str, Any] = {
-            "initializer": bias_initializer,
-            "regularizer": bias_regularizer,
-            "constraint": bias_constraint,
-        }
+        self.kernel_options = variable_options(kernel_initializer, kernel_regularizer, kernel_constraint)
+        self.bias_options = variable_options(bias_initializer, bias_regularizer, bias_constraint)
 
     @property
     def channel_axis(self) -> int:
@@ -219,16 +211,12 @@ class SeparableConv2D(_Convolution):
             name=name, **options,
         )  # fmt: skip
         self.depth_multiplier = depth_multiplier
-        self.depthwise_options: dict[str, Any] = {
-            "initializer": depthwise_initializer,
-            "regularizer": depthwise_regularizer,
-            "constraint": depthwise_constraint,
-        }
-        self.pointwise_options: dict[str, Any] = {
-            "initializer": pointwise_initializer,
-            "regularizer": pointwise_regularizer,
-            "constraint": pointwise_constraint,
-        }
+        self.depthwise_options = variable_options(
+            depthwise_initializer, depthwise_regularizer, depthwise_constraint
+        )
+        self.pointwise_options = variable_options(
+            pointwise_initializer, pointwise_regularizer, pointwise_constraint
+        )
 
     def build(self, input_shape: TensorShape) -> None:
         check_rank(input_shape, 4, self.name)

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.initializers import Zeros
 from staticgraph.inputs import identity
-from staticgraph.layers.base import Layer, known_size
+from staticgraph.layers.base import Layer, known_size, variable_options
 
 
 class Dense(Layer):
@@ -34,16 +34,8 @@ class Dense(Layer):
         self.units = int(units)
         self.activation = activation
         self.use_bias = use_bias
-        self.kernel_options = {
-            "initializer": kernel_initializer,
-            "regularizer": kernel_regularizer,
-            "constraint": kernel_constraint,
-        }
-        self.bias_options = {
-            "initializer": bias_initializer,
-            "regularizer": bias_regularizer,
-            "constraint": bias_constraint,
-        }
+        self.kernel_options = variable_options(kernel_initializer, kernel_regularizer, kernel_constraint)
+        self.bias_options = variable_options(bias_initializer, bias_regularizer, bias_constraint)
 
     def build(self, input_shape: TensorShape) -> None:
         inputs = known_size(input_shape, -1, self.name)

@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.initializers import Ones, Zeros
 from staticgraph.inputs import constant
-from staticgraph.layers.base import Layer, known_size
+from staticgraph.layers.base import Layer, known_size, variable_options
 from staticgraph.train.moving_averages import assign_moving_average
 
 
@@ -42,16 +42,8 @@ class BatchNormalization(Layer):
         self.epsilon = epsilon
         self.center, self.scale = center, scale
         self.fused = fused
-        self.beta_options: dict[str, Any] = {
-            "initializer": beta_initializer,
-            "regularizer": beta_regularizer,
-            "constraint": beta_constraint,
-        }
-        self.gamma_options: dict[str, Any] = {
-            "initializer": gamma_initializer,
-            "regularizer": gamma_regularizer,
-            "constraint": gamma_constraint,
-        }
+        self.beta_options = variable_options(beta_initializer, beta_regularizer, beta_constraint)
+        self.gamma_options = variable_options(gamma_initializer, gamma_regularizer, gamma_constraint)
         self.moving_mean_initializer = moving_mean_initializer
         self.moving_variance_initializer = moving_variance_initializer
 

@@ -31,7 +31,7 @@ __all__ = [
 Ints = tuple[int, ...]
 
 
-def padding_attrs(padding: Any) -> dict[str, Any]:
+def _padding_attrs(padding: Any) -> dict[str, Any]:
     """The attributes for 'SAME', 'VALID', or a list of (before, after) per axis."""
     if isinstance(padding, str):
         return {"padding": padding}
@@ -58,6 +58,18 @@ def per_axis(value: Any, spatial: int, data_format: str | None, name: str) -> In
     return values
 
 
+def layer_attrs(
+    strides: Any, padding: Any, data_format: str | None, dilations: Any, spatial: int = 2
+) -> dict[str, Any]:
+    """The attributes that all convolutions over `spatial` axes have, as ops take them."""
+    return {
+        "strides": per_axis(strides, spatial, data_format, "strides"),
+        **_padding_attrs(padding),
+        "data_format": data_format or {2: "NHWC", 3: "NDHWC"}[spatial],
+        "dilations": per_axis(dilations, spatial, data_format, "dilations"),
+    }
+
+
 def conv2d(
     input: Any, filter: Any = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1), name: str | None = None, filters: Any = None,
@@ -79,10 +91,7 @@ def conv2d(
     return ops.conv2d(
         input,
         filter,
-        strides=per_axis(strides, 2, data_format, "strides"),
-        **padding_attrs(padding),
-        data_format=data_format or "NHWC",
-        dilations=per_axis(dilations, 2, data_format, "dilations"),
+        **layer_attrs(strides, padding, data_format, dilations),
         name=name,
     )
 
@@ -106,10 +115,7 @@ def conv2d_backprop_input(
         filter,
         out_backprop,
         input_sizes=input_sizes,
-        strides=per_axis(strides, 2, data_format, "strides"),
-        **padding_attrs(padding),
-        data_format=data_format,
-        dilations=per_axis(dilations, 2, data_format, "dilations"),
+        **layer_attrs(strides, padding, data_format, dilations),
         name=name,
     )
 
@@ -130,10 +136,7 @@ def conv2d_backprop_filter(
         input,
         out_backprop,
         filter_sizes=filter_sizes,
-        strides=per_axis(strides, 2, data_format, "strides"),
-        **padding_attrs(padding),
-        data_format=data_format,
-        dilations=per_axis(dilations, 2, data_format, "dilations"),
+        **layer_attrs(strides, padding, data_format, dilations),
         name=name,
     )
 
@@ -223,10 +226,7 @@ def _transposed(
             filter,
             value,
             input_sizes=convert_to_tensor(output_shape, name="output_shape"),
-            strides=per_axis(strides, spatial, data_format, "strides"),
-            **padding_attrs(padding),
-            data_format=data_format,
-            dilations=per_axis(dilations, spatial, data_format, "dilations"),
+            **layer_attrs(strides, padding, data_format, dilations, spatial),
             name=scope,
         )
         axis = 1 if _channels_first(data_format) else -1
@@ -277,10 +277,7 @@ def conv3d(
     return ops.conv3d(
         input,
         filter,
-        strides=per_axis(strides, 3, data_format, "strides"),
-        **padding_attrs(padding),
-        data_format=data_format,
-        dilations=per_axis(dilations, 3, data_format, "dilations"),
+        **layer_attrs(strides, padding, data_format, dilations, 3),
         name=name,
     )
 

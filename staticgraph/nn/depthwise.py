@@ -8,7 +8,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
-from staticgraph.nn.convolution import conv2d, padding_attrs, per_axis
+from staticgraph.nn.convolution import conv2d, layer_attrs
 from staticgraph.renamed import renamed
 
 __all__ = [
@@ -35,10 +35,7 @@ def depthwise_conv2d_native(
     return ops.depthwise_conv2d_native(
         input,
         filter,
-        strides=per_axis(strides, 2, data_format, "strides"),
-        **padding_attrs(padding),
-        data_format=data_format or "NHWC",
-        dilations=per_axis(dilations, 2, data_format, "dilations"),
+        **layer_attrs(strides, padding, data_format, dilations),
         name=name,
     )
 
@@ -70,10 +67,7 @@ def depthwise_conv2d_native_backprop_input(
         filter,
         out_backprop,
         input_sizes=input_sizes,
-        strides=per_axis(strides, 2, data_format, "strides"),
-        **padding_attrs(padding),
-        data_format=data_format,
-        dilations=per_axis(dilations, 2, data_format, "dilations"),
+        **layer_attrs(strides, padding, data_format, dilations),
         name=name,
     )
 
@@ -87,10 +81,7 @@ def depthwise_conv2d_native_backprop_filter(
         input,
         out_backprop,
         filter_sizes=filter_sizes,
-        strides=per_axis(strides, 2, data_format, "strides"),
-        **padding_attrs(padding),
-        data_format=data_format,
-        dilations=per_axis(dilations, 2, data_format, "dilations"),
+        **layer_attrs(strides, padding, data_format, dilations),
         name=name,
     )
 

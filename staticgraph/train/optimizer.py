@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import FLOATING, DType
 from staticgraph.compiler.graph.errors import GradientError, layout
 from staticgraph.compiler.graph.graph import Graph
@@ -16,7 +17,6 @@ from staticgraph.gradients import gradients, no_gradients_error
 from staticgraph.indexed_slices import IndexedSlices
 from staticgraph.initializers import Zeros
 from staticgraph.inputs import convert_to_tensor, group
-from staticgraph.reachability import ancestors
 from staticgraph.variable_lists import trainable_variables
 from staticgraph.variable_scope import variable_scope
 from staticgraph.variables import Variable

@@ -6,9 +6,10 @@ and its initialiser, and small constants become a line in the label of the opera
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import takewhile
 
+from staticgraph.compiler.graph.dependencies import needed
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.opdef import Role as ParamRole
@@ -32,19 +33,6 @@ def recorded(graph: Graph, roots: Sequence[Operation] | None, fetched: Collectio
     """The part of `graph` that `roots` need, all of it where they are None; `fetched` ones stand out."""
     operations = graph.get_operations() if roots is None else needed(roots)
     return _Recorded(operations, set(fetched)).drawing()
-
-
-def needed(roots: Iterable[Operation]) -> list[Operation]:
-    """`roots` and what they depend on, in order of construction."""
-    seen: set[Operation] = set()
-    stack = list(roots)
-    while stack:
-        op = stack.pop()
-        if op not in seen:
-            seen.add(op)
-            stack += [t.op for t in op.all_inputs]
-            stack += op.control_inputs
-    return sorted(seen, key=lambda op: op.id)
 
 
 class _Recorded:

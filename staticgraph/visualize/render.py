@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import graphviz
 
@@ -32,6 +37,28 @@ def _by_library(source: str, format: str) -> bytes:
         text = "a picture needs Graphviz, and there is neither a `dot` program nor the pygraphviz package"
         hint = 'pip install "staticgraph[viz]" (or: apt install graphviz)'
         raise RendererMissingError(layout(text, hint=hint)) from None
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _without_font_warnings():
         warnings.simplefilter("ignore")
         return pygraphviz.AGraph(string=source).draw(format=format, prog="dot")
+
+
+@contextmanager
+def _without_font_warnings() -> Iterator[None]:
+    """Context in which the library's lines about the machine's font settings do not reach the terminal.
+
+    They come from C code, past `sys.stderr`, and say nothing about the picture. All other lines are passed
+    on.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as caught:
+        os.dup2(caught.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            caught.seek(0)
+            for line in caught.read().decode(errors="replace").splitlines(keepends=True):
+                if not line.startswith("Fontconfig"):
+                    sys.stderr.write(line)

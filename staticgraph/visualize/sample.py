@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.dependencies import needed
 from staticgraph.compiler.graph.errors import FeedError, FetchError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
@@ -15,7 +16,6 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.specialise import StaticFeedNeeded, Step, VariableTypeNeeded, specialise
 from staticgraph.runtime.feeds import convert, feed_tensors
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.visualize.recorded import needed
 
 ASSUMED = 32  # for a size that is unknown: a batch, most often
 

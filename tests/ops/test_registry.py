@@ -1,8 +1,12 @@
-"""Every op against its own description: meaning, type, compiled form, gradient, errors. None is named."""
+"""Every op against its own description: meaning, type, compiled form, gradient, errors, saving.
+
+None is named but those without samples.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +20,10 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import OPS, PRIMITIVE_OPS, Effect, Kind, OpDef, Role
 from staticgraph.compiler.graph.shapes import compatible
+from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES
 from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.saving import graph_json
 from tests.ops.harness import TESTED, Build, Use, as_tuple, assert_same, dtype_choices, tensor_params, uses
 
 CHOICES = [
@@ -183,10 +189,59 @@ def test_is_documented(op: OpDef):
     assert {name for name in attributes - OBVIOUS if not re.search(rf"\b{name}\b", op.doc)} == set()
 
 
-@pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in OPS.values()])
-def test_has_samples(op: OpDef):
-    """Whatever computes is tested here. What the compiler knows by name, and effects, are tested alone."""
-    assert op.samples is not None or op.kind is Kind.STRUCTURAL or op.effect is not Effect.PURE
+@each_op
+def test_saved_and_loaded_is_the_same_operation(op: OpDef):
+    """Nothing of an op is written for files: what is recorded of a use says all that there is to it."""
+    graph = Graph()
+    with graph.as_default():
+        for use in uses(op, next(dtype_choices(op))):
+            inputs = [ops.placeholder(d, a.shape) for a, d in use.seen]
+            if op.effect is Effect.WRITE:
+                dtype, shape = inputs[0].dtype, inputs[0].type.shape
+                inputs[0] = ops.variable(dtype=dtype, shape=shape)
+            use.call(inputs)
+    made = graph.get_operations()
+    text, large = graph_json.write(made, [])
+    loaded, _ = graph_json.read(memoryview(text), large.__getitem__)
+    assert [recorded(o) for o in loaded.get_operations()] == [recorded(o) for o in made]
+    assert any(o.definition is op for o in made)
+
+
+def recorded(operation: Operation) -> tuple[Any, ...]:
+    """What an operation is, without the graph that it is in."""
+    return (
+        operation.name,
+        operation.definition,
+        [t.name for t in operation.inputs],
+        {name: t.name for name, t in operation.operands.items()},
+        repr(operation.attrs),  # a NaN equals itself only in print
+        [t.type for t in operation.outputs],
+    )
+
+
+# Known to the compiler by name, or filled in by the session: their tests are those of graphs and sessions.
+WITHOUT_SAMPLES = {
+    "constant", "cotangent", "custom_gradient", "identity", "initialized_value", "is_variable_initialized",
+    "no_op", "override", "parameter", "placeholder", "placeholder_with_default", "rank_of", "read_variable",
+    "report_uninitialized", "shape_of", "size_of", "stop_gradient", "symbolic_gradients", "variable", "watch",
+}  # fmt: skip
+
+
+def test_has_samples():
+    """Whatever computes is tested here; a new op cannot be forgotten."""
+    assert {op.name for op in OPS.values() if op.samples is None} == WITHOUT_SAMPLES
+
+
+@each_op
+def test_has_three_samples(op: OpDef):
+    """One shape proves little: a formula may be right by accident of its sizes."""
+    assert len(uses(op, next(dtype_choices(op)))) >= 3
+
+
+def test_size_of_the_dense_core():
+    """Ops with kernels of their own, beside those that are written in terms of others or call NumPy."""
+    native = [op for op in OPS.values() if op.element or op.pieces or op.statements]
+    assert len(native) >= 130
 
 
 def test_every_primitive_is_an_op():
