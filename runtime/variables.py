@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class VariableStore:
         """
         if op not in self._counters:
             seeded = op.attrs.get("seed") or op.attrs.get("seed2")
-            self._counters[op] = np.array(0 if seeded else secrets.randbits(62), np.uint64)
+            self._counters[op] = np.array(0 if seeded else int.from_bytes(os.urandom(8)) >> 2, np.uint64)
         return self._counters[op]
 
     def clear(self) -> None:

@@ -1,11 +1,12 @@
 """Static computation graphs: declare, differentiate, compile, run, save, draw."""
 
-from pathlib import Path
+import os.path
+from typing import TYPE_CHECKING, Any
 
 # A wheel holds `compiler` and `runtime` inside this folder; in a checkout they lie beside it. Python may look
 # there during this one import only: nothing else in the checkout (tests, tools) becomes part of the package.
-if not Path(__path__[0], "compiler").is_dir():
-    __path__.append(str(Path(__path__[0]).parent))
+if not os.path.isdir(os.path.join(__path__[0], "compiler")):
+    __path__.append(os.path.dirname(__path__[0]))
     from staticgraph import compiler, runtime
 
     __path__.pop()
@@ -104,10 +105,19 @@ from staticgraph import layers, losses, train
 from staticgraph.runtime.session import InteractiveSession, Session
 from staticgraph.runtime.session import default_session as get_default_session
 
-# Saving
-from staticgraph.saving import *
+# Saving. What reads and writes files is imported when it is first used: few programs need it.
+if TYPE_CHECKING:
+    from staticgraph.saving import LoadedGraph, load, save
 
 # Drawing
 from staticgraph.visualize import visualize
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("LoadedGraph", "load", "save"):
+        from staticgraph import saving
+
+        return getattr(saving, name)
+    raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")

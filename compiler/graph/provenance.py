@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from types import CodeType
 
-_COMPILER = Path(__file__).resolve().parents[1]
-_PARENT = _COMPILER.parent
+_PARENT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 # Installed, this package lies inside staticgraph/; in a checkout the three packages are neighbours.
-_OURS = (
-    (f"{_PARENT}/",)
-    if _PARENT.name == "staticgraph"
-    else tuple(f"{_PARENT / name}/" for name in ("compiler", "runtime", "staticgraph"))
-)
+_FOLDERS = ("",) if os.path.basename(_PARENT) == "staticgraph" else ("compiler", "runtime", "staticgraph")
+_OURS = tuple(os.path.join(_PARENT, name, "") for name in _FOLDERS)
 _is_ours: dict[CodeType, bool] = {}
 
 
@@ -62,7 +58,7 @@ class Provenance:
     @property
     def short(self) -> str:
         """`file.py:12`."""
-        return f"{Path(self.file).name}:{self.line}"
+        return f"{os.path.basename(self.file)}:{self.line}"
 
     def __str__(self) -> str:
         line, end, column, end_column = self.position

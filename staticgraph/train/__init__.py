@@ -1,18 +1,11 @@
 """Optimizers, learning rate schedules, moving averages and the global step (TF1's `tf.train`)."""
 
+from typing import TYPE_CHECKING, Any
+
 from staticgraph.train.adadelta import AdadeltaOptimizer
 from staticgraph.train.adagrad import AdagradOptimizer
 from staticgraph.train.adagrad_da import AdagradDAOptimizer
 from staticgraph.train.adam import AdamOptimizer
-from staticgraph.train.checkpoint_state import (
-    CheckpointState,
-    checkpoint_exists,
-    get_checkpoint_mtimes,
-    get_checkpoint_state,
-    latest_checkpoint,
-    remove_checkpoint,
-    update_checkpoint_state,
-)
 from staticgraph.train.ftrl import FtrlOptimizer
 from staticgraph.train.global_step import (
     assert_global_step,
@@ -27,7 +20,6 @@ from staticgraph.train.moving_averages import ExponentialMovingAverage
 from staticgraph.train.optimizer import Optimizer
 from staticgraph.train.proximal import ProximalAdagradOptimizer, ProximalGradientDescentOptimizer
 from staticgraph.train.rmsprop import RMSPropOptimizer
-from staticgraph.train.saver import Saver
 from staticgraph.train.schedules import (
     cosine_decay,
     cosine_decay_restarts,
@@ -40,6 +32,19 @@ from staticgraph.train.schedules import (
     piecewise_constant_decay,
     polynomial_decay,
 )
+
+# What reads and writes files is imported when it is first used: few programs need it.
+if TYPE_CHECKING:
+    from staticgraph.train.checkpoint_state import (
+        CheckpointState,
+        checkpoint_exists,
+        get_checkpoint_mtimes,
+        get_checkpoint_state,
+        latest_checkpoint,
+        remove_checkpoint,
+        update_checkpoint_state,
+    )
+    from staticgraph.train.saver import Saver
 
 __all__ = [
     "AdadeltaOptimizer",
@@ -78,3 +83,11 @@ __all__ = [
     "remove_checkpoint",
     "update_checkpoint_state",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from staticgraph.train import checkpoint_state, saver
+
+        return getattr(saver if name == "Saver" else checkpoint_state, name)
+    raise AttributeError(f"module 'staticgraph.train' has no attribute {name!r}")
