@@ -104,5 +104,5 @@ class Plan:
         for op, buffer in zip(step.writes, results[step.fetches :], strict=True):
             store.commit(op, buffer)
         for op, advance in zip(step.counters, step.advances, strict=True):
-            store.counter(op)[...] += np.uint64(advance)
+            store.counter(op)[0] += np.uint64(advance)
         return results[: step.fetches]

@@ -58,12 +58,14 @@ class VariableStore:
                 self._spare[variable] = old
 
     def counter(self, op: Operation) -> np.ndarray:
-        """The counter of a random op: how much of its stream is used up. Without any seed it starts
-        anywhere.
+        """The state of a random op: how much of its stream is used up, and its seeds, as uint64.
+
+        Without any seed the stream starts anywhere.
         """
         if op not in self._counters:
-            seeded = op.attrs.get("seed") or op.attrs.get("seed2")
-            self._counters[op] = np.array(0 if seeded else int.from_bytes(os.urandom(8)) >> 2, np.uint64)
+            seeds = [op.attrs.get(name, 0) % 2**64 for name in ("seed", "seed2")]
+            used = 0 if any(seeds) else int.from_bytes(os.urandom(8)) >> 2
+            self._counters[op] = np.array([used, *seeds], np.uint64)
         return self._counters[op]
 
     def clear(self) -> None:

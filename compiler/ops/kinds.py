@@ -270,9 +270,9 @@ composite = _indexed(Kind.COMPOSITE, 0)
 
 
 def drawn(kind: Kind, **fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
-    """A random op, computed as ops of `kind` are. Its function gets the session's counter before the tensors.
+    """A random op, computed as ops of `kind` are. Its function gets the op's random state before the tensors.
 
-    In the user's graph the op has no such input; the counter joins when the op is compiled, so `type` takes
+    In the user's graph the op has no such input; the state joins when the op is compiled, so `type` takes
     both.
     """
     skip = {Kind.COMPOSITE: 1}.get(kind, 2)

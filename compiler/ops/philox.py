@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.dtypes import (
     uint64,
 )
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.kernel.expr import Expr
 
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -39,15 +39,10 @@ def per_block(dtype: DType) -> int:
     return 2 if dtype.size == 8 else 4
 
 
-def words(counter: Expr, seed: int, seed2: int) -> list[Expr]:
-    """The four words of the block at `counter`, of dtype uint64."""
-    key = [seed & _LOW, seed >> 32 & _LOW]
-    block = [
-        scalar.cast(counter, uint32),
-        scalar.cast(counter >> 32, uint32),
-        Const(seed2 & _LOW, uint32),
-        Const(seed2 >> 32 & _LOW, uint32),
-    ]
+def words(counter: Expr, seed: Expr, seed2: Expr) -> list[Expr]:
+    """The four words of the block at `counter`; all arguments are of dtype uint64."""
+    key = _halves(seed)
+    block = [*_halves(counter), *_halves(seed2)]
     for _ in range(ROUNDS):
         first, third = (scalar.cast(block[i], uint64) * m for i, m in zip((0, 2), MULTIPLIERS, strict=True))
         block = [
@@ -56,8 +51,13 @@ def words(counter: Expr, seed: int, seed2: int) -> list[Expr]:
             scalar.cast(first >> 32, uint32) ^ block[3] ^ key[1],
             scalar.cast(first, uint32),
         ]
-        key = [(k + w) & _LOW for k, w in zip(key, WEYL, strict=True)]
+        key = [k + w for k, w in zip(key, WEYL, strict=True)]
     return block
+
+
+def _halves(value: Expr) -> list[Expr]:
+    """The lower and the upper 32 bits."""
+    return [scalar.cast(value, uint32), scalar.cast(value >> 32, uint32)]
 
 
 def uniform(block: list[Expr], dtype: DType) -> list[Expr]:

@@ -1,8 +1,9 @@
-"""Random ops: pure functions of their seeds and of a counter, with TensorFlow 1's streams.
+"""Random ops: pure functions of a state that the session keeps, with TensorFlow 1's streams.
 
-The session keeps a counter per operation. It is the first argument of each function here, a scalar of dtype
-uint64, and grows by `philox_advance` with every run. Operations whose two seeds are 0 are meant to differ
-from process to process: their counter starts anywhere.
+The state of an operation is its first argument here: counter, seed and second seed, of dtype uint64. The
+counter grows by `philox_advance` with every run. Seeds are data, not attributes of the kernel, so that
+operations of equal shape share one. Operations whose two seeds are 0 are meant to differ from process to
+process: their counter starts anywhere.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from staticgraph.compiler.ops.samples import Draw, Sample, real
 
 RESERVED = 256  # blocks that TensorFlow sets aside per number, so that a sampler may reject
 BOUND = 2.0  # truncated normal numbers are nearer to 0 than this
-COUNTER = Draw((), 0, 1 << 40, dtype="uint64")  # tests draw the counter like any other input
+STATE = Draw((3,), 0, 1 << 40, dtype="uint64")  # tests draw the state like any other input
 
 
 def philox_advance(op: OpDef, types: Sequence[TensorType], out_shape: Sequence[int]) -> int:
@@ -41,40 +42,39 @@ def philox_advance(op: OpDef, types: Sequence[TensorType], out_shape: Sequence[i
     return math.prod(out_shape) * RESERVED
 
 
-def _shaped_type(*counter: TensorType, shape: Any, dtype: DType, **_: Any) -> TensorType:
+def _shaped_type(*state: TensorType, shape: Any, dtype: DType, **_: Any) -> TensorType:
     require(dtype in FLOATING, f"dtype is {dtype}, and must be floating", kind=DtypeError)
     return TensorType(dtype, tuple(shape))
 
 
-def _block_of(number: Expr, counter: Expr, per_block: int, seed: int, seed2: int) -> tuple[list[Expr], Expr]:
+def _block_of(number: Expr, state: View, per_block: int) -> tuple[list[Expr], Expr]:
     """The words for the element with this number, and the element's place among those of its block."""
     block = number // per_block
-    words = philox.words(counter + scalar.cast(block, uint64), seed, seed2)
+    words = philox.words(state[0] + scalar.cast(block, uint64), state[1], state[2])
     return words, number - block * per_block
 
 
-def _blocks(counter: np.ndarray, count: int, per_block: int, seed: int, seed2: int) -> np.ndarray:
-    return philox.numpy_words(
-        np.uint64(counter) + np.arange(-(-count // per_block), dtype=np.uint64), seed, seed2
-    )
+def _blocks(state: np.ndarray, count: int, per_block: int) -> np.ndarray:
+    counters = state[0] + np.arange(-(-count // per_block), dtype=np.uint64)
+    return philox.numpy_words(counters, int(state[1]), int(state[2]))
 
 
-def _numpy_uniform(counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType) -> np.ndarray:
+def _numpy_uniform(state: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType) -> np.ndarray:
     n = math.prod(shape)
-    blocks = _blocks(counter, n, philox.per_block(dtype), seed, seed2)
+    blocks = _blocks(state, n, philox.per_block(dtype))
     return philox.numpy_uniform(blocks, dtype).reshape(-1)[:n].reshape(shape)
 
 
-def _numpy_normal(counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType) -> np.ndarray:
+def _numpy_normal(state: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType) -> np.ndarray:
     n = math.prod(shape)
-    blocks = _blocks(counter, n, philox.per_block(dtype), seed, seed2)
+    blocks = _blocks(state, n, philox.per_block(dtype))
     return philox.numpy_normal(blocks, dtype).reshape(-1)[:n].reshape(shape)
 
 
 def _float_samples() -> list[Sample]:
     shapes: list[tuple[int, ...]] = [(3, 5), (), (2, 0), (4,)]
     return [
-        Sample(COUNTER, shape=shape, dtype=dtype, seed=seed, seed2=7)
+        Sample(STATE, shape=shape, dtype=dtype, seed=seed, seed2=7)
         for shape, dtype, seed in zip(
             shapes, (float32, float64, float32, float64), (1, 87654321, 1 << 33, 5), strict=True
         )
@@ -86,10 +86,10 @@ def _float_samples() -> list[Sample]:
     operands=("shape",), partial=("shape",), samples=_float_samples(),
 )  # fmt: skip
 def random_unit(
-    at: tuple[Expr, ...], counter: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
+    at: tuple[Expr, ...], state: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
 ) -> Expr:
     """Numbers of uniform distribution in [0, 1)."""
-    words, lane = _block_of(raveled(at, shape), counter[()], philox.per_block(dtype), seed, seed2)
+    words, lane = _block_of(raveled(at, shape), state, philox.per_block(dtype))
     return philox.pick(philox.uniform(words, dtype), lane)
 
 
@@ -98,21 +98,23 @@ def random_unit(
     partial=("shape",), samples=_float_samples(),
 )  # fmt: skip
 def random_standard_normal(
-    at: tuple[Expr, ...], counter: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
+    at: tuple[Expr, ...], state: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
 ) -> Expr:
     """Numbers of normal distribution with mean 0 and standard deviation 1."""
-    words, lane = _block_of(raveled(at, shape), counter[()], philox.per_block(dtype), seed, seed2)
+    words, lane = _block_of(raveled(at, shape), state, philox.per_block(dtype))
     return philox.pick(philox.normal(words, dtype), lane)
 
 
-def _numpy_truncated(counter: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType) -> np.ndarray:
+def _numpy_truncated(state: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType) -> np.ndarray:
     n, size = math.prod(shape), philox.per_block(dtype)
     out = []
     for group in range(-(-n // size)):
         kept: list[Any] = []
-        block = int(counter) + group * size * RESERVED // 4
+        block = int(state[0]) + group * size * RESERVED // 4
         while len(kept) < size:
-            words = philox.numpy_words(np.array([block & (2**64 - 1)], np.uint64), seed, seed2)
+            words = philox.numpy_words(
+                np.array([block & (2**64 - 1)], np.uint64), int(state[1]), int(state[2])
+            )
             numbers = philox.numpy_normal(words, float64 if dtype is float64 else float32)[0]
             kept += list(numbers[np.abs(numbers) < BOUND])
             block += 1
@@ -125,7 +127,7 @@ def _numpy_truncated(counter: np.ndarray, shape: Any, seed: int, seed2: int, dty
     partial=("shape",), samples=_float_samples(),
 )  # fmt: skip
 def truncated_normal(
-    outs: tuple[Out, ...], counter: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
+    outs: tuple[Out, ...], state: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
 ) -> tuple[Stmt, ...]:
     """Numbers of normal distribution, those with an absolute value of 2 or more drawn again.
 
@@ -134,7 +136,7 @@ def truncated_normal(
     (out,), n, size = outs, math.prod(shape), philox.per_block(dtype)
     group = Index("group", -(-n // size))
     block, found = Local("block", uint64), Local("found", int64)
-    words = philox.words(block, seed, seed2)
+    words = philox.words(block, state[1], state[2])
     body: list[Stmt] = []
     for i, value in enumerate(philox.normal(words, float64 if dtype is float64 else float32)):
         number = group * size + found
@@ -145,7 +147,7 @@ def truncated_normal(
             Let(drawn_value, value),
             If(within, (If(scalar.lt(number, n), (store,)), Update(found, found + 1))),
         ]
-    start = counter[()] + scalar.cast(group * (size * RESERVED // 4), uint64)
+    start = state[0] + scalar.cast(group * (size * RESERVED // 4), uint64)
     search = While(scalar.lt(found, size), (*body, Update(block, block + 1)))
     return (Loop(group, (Let(block, start), Let(found, Const(0, int64)), search), LoopKind.PARALLEL),)
 
@@ -158,10 +160,10 @@ def _integer_type(*types: TensorType, shape: Any, **_: Any) -> TensorType:
 
 
 def _numpy_integer(
-    counter: np.ndarray, minval: np.ndarray, maxval: np.ndarray, shape: Any, seed: int, seed2: int
+    state: np.ndarray, minval: np.ndarray, maxval: np.ndarray, shape: Any, seed: int, seed2: int
 ) -> np.ndarray:
     n, wide = math.prod(shape), minval.dtype.itemsize == 8
-    blocks = _blocks(counter, n, 2 if wide else 4, seed, seed2)
+    blocks = _blocks(state, n, 2 if wide else 4)
     unsigned = np.uint64 if wide else np.uint32
     bits = blocks.view(np.uint64) if wide else blocks
     span = unsigned(max(int(maxval) - int(minval), 1))
@@ -173,14 +175,14 @@ def _numpy_integer(
     Kind.SOURCE, tf="RandomUniformInt", type=_integer_type, numpy=_numpy_integer, operands=("shape",),
     partial=("shape",), dtypes=frozenset({int32, int64}),
     samples=[
-        Sample(COUNTER, Draw((), -5, 0), Draw((), 1, 100), shape=(3, 5), seed=3, seed2=4),
-        Sample(COUNTER, Draw((), 0, 0), Draw((), 7, 7), shape=(), seed=3),
-        Sample(COUNTER, Draw((), 2, 5), Draw((), 6, 9), shape=(17,), seed2=5),
+        Sample(STATE, Draw((), -5, 0), Draw((), 1, 100), shape=(3, 5), seed=3, seed2=4),
+        Sample(STATE, Draw((), 0, 0), Draw((), 7, 7), shape=(), seed=3),
+        Sample(STATE, Draw((), 2, 5), Draw((), 6, 9), shape=(17,), seed2=5),
     ],
 )  # fmt: skip
 def random_uniform_int(
     at: tuple[Expr, ...],
-    counter: View,
+    state: View,
     minval: View,
     maxval: View,
     *,
@@ -190,7 +192,7 @@ def random_uniform_int(
 ) -> Expr:
     """Integers of uniform distribution from `minval` up to but not including `maxval`."""
     wide = minval.dtype is int64
-    words, lane = _block_of(raveled(at, shape), counter[()], 2 if wide else 4, seed, seed2)
+    words, lane = _block_of(raveled(at, shape), state, 2 if wide else 4)
     unsigned = uint64 if wide else uint32
     if wide:
         words = [
@@ -213,13 +215,13 @@ def _multinomial_type(*types: TensorType, num_samples: Any, output_dtype: DType,
 
 
 def _numpy_multinomial(
-    counter: np.ndarray, logits: np.ndarray, num_samples: int, seed: int, seed2: int, output_dtype: DType
+    state: np.ndarray, logits: np.ndarray, num_samples: int, seed: int, seed2: int, output_dtype: DType
 ) -> np.ndarray:
     wide, usable = logits.astype(np.float64), np.isfinite(logits)
     top = np.max(wide, axis=1, keepdims=True, where=usable, initial=-1e300)
     cdf = np.cumsum(np.where(usable, np.exp(wide - top), 0), axis=1)
     rows = len(logits)
-    blocks = _blocks(counter, rows * num_samples, 2, seed, seed2)
+    blocks = _blocks(state, rows * num_samples, 2)
     numbers = (
         philox.numpy_uniform(blocks, float64).reshape(-1)[: rows * num_samples].reshape(rows, num_samples)
     )
@@ -235,13 +237,13 @@ def _numpy_multinomial(
     operands=("num_samples",),
     dtypes=FLOATING,
     samples=[
-        Sample(COUNTER, real(2, 5), num_samples=7, seed=1, seed2=2),
-        Sample(COUNTER, real(1, 3), num_samples=2, seed=9, output_dtype=int32),
-        Sample(COUNTER, real(3, 1), num_samples=5, seed2=4),
+        Sample(STATE, real(2, 5), num_samples=7, seed=1, seed2=2),
+        Sample(STATE, real(1, 3), num_samples=2, seed=9, output_dtype=int32),
+        Sample(STATE, real(3, 1), num_samples=5, seed2=4),
     ],
 )
 def multinomial(
-    outs: tuple[Out, ...], counter: View, logits: View, *, num_samples: Any, seed: int = 0, seed2: int = 0,
+    outs: tuple[Out, ...], state: View, logits: View, *, num_samples: Any, seed: int = 0, seed2: int = 0,
     output_dtype: DType = int64,
 ) -> tuple[Stmt, ...]:  # fmt: skip
     """`num_samples` classes per row, drawn with probabilities softmax(logits), as `output_dtype`."""
@@ -260,7 +262,7 @@ def multinomial(
         )
 
     highest = scalar.maximum(best, scalar.cast(logits[row, over["peak"]], float64))
-    words, lane = _block_of(row * num_samples + sample, counter[()], 2, seed, seed2)
+    words, lane = _block_of(row * num_samples + sample, state, 2)
     passed = scalar.cast(scalar.le(running, wanted), int64)
     return (
         Loop(
@@ -296,9 +298,9 @@ def _rows(shape: Shape) -> Any:
     return shape[0] if shape else 1
 
 
-def _numpy_permutation(counter: np.ndarray, size: int, seed: int, seed2: int) -> np.ndarray:
+def _numpy_permutation(state: np.ndarray, size: int, seed: int, seed2: int) -> np.ndarray:
     order = np.arange(size, dtype=np.int64)
-    words = _blocks(counter, size, 4, seed, seed2).reshape(-1)
+    words = _blocks(state, size, 4).reshape(-1)
     for i in range(size - 1):
         j = i + int(words[i]) % (size - i)
         order[i], order[j] = order[j], order[i]
@@ -306,17 +308,17 @@ def _numpy_permutation(counter: np.ndarray, size: int, seed: int, seed2: int) ->
 
 
 @drawn(
-    Kind.ROUTINE, type=lambda *counter, size, **_: TensorType(int64, (size,)), numpy=_numpy_permutation,
-    samples=[Sample(COUNTER, size=n, seed=5, seed2=n) for n in (9, 1, 0)],
+    Kind.ROUTINE, type=lambda *state, size, **_: TensorType(int64, (size,)), numpy=_numpy_permutation,
+    samples=[Sample(STATE, size=n, seed=5, seed2=n) for n in (9, 1, 0)],
 )  # fmt: skip
 def random_permutation(
-    outs: tuple[Out, ...], counter: View, *, size: int, seed: int = 0, seed2: int = 0
+    outs: tuple[Out, ...], state: View, *, size: int, seed: int = 0, seed2: int = 0
 ) -> tuple[Stmt, ...]:
     """The numbers 0..size-1 in random order, by exchanging each with one of those that follow."""
     (out,) = outs
     fill, i = Index("fill", size), Index("i", max(0, size - 1))
     mine, other, place = Local("mine", int64), Local("other", int64), Local("place", int64)
-    words, lane = _block_of(i, counter[()], 4, seed, seed2)
+    words, lane = _block_of(i, state, 4)
     left = scalar.cast(size - i, uint32)
     return (
         Loop(fill, (Store(out.buffer, (fill,), fill),)),
@@ -333,21 +335,21 @@ def random_permutation(
     )
 
 
-def _numpy_shuffle(counter: np.ndarray, value: np.ndarray, seed: int, seed2: int) -> np.ndarray:
-    return value[_numpy_permutation(counter, len(value), seed, seed2)] if value.ndim else value
+def _numpy_shuffle(state: np.ndarray, value: np.ndarray, seed: int, seed2: int) -> np.ndarray:
+    return value[_numpy_permutation(state, len(value), seed, seed2)] if value.ndim else value
 
 
 @drawn(
     Kind.COMPOSITE, tf="RandomShuffle", type=lambda *types, **_: types[-1], numpy=_numpy_shuffle,
     samples=[
-        Sample(COUNTER, real(7), seed=1, seed2=2),
-        Sample(COUNTER, real(4, 3), seed=1, seed2=3),
-        Sample(COUNTER, real(), seed=1),
+        Sample(STATE, real(7), seed=1, seed2=2),
+        Sample(STATE, real(4, 3), seed=1, seed2=3),
+        Sample(STATE, real(), seed=1),
     ],
 )  # fmt: skip
-def random_shuffle(counter: Any, value: Any, *, seed: int = 0, seed2: int = 0) -> Any:
+def random_shuffle(state: Any, value: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """The rows of `value`, its parts along the first axis, in random order."""
     if value.rank == 0:
         return value
     attrs = {"size": value.shape[0], "seed": seed, "seed2": seed2}
-    return ops.gather(value, counter.recorder.apply(random_permutation, (counter,), attrs), axis=0)
+    return ops.gather(value, state.recorder.apply(random_permutation, (state,), attrs), axis=0)

@@ -291,6 +291,8 @@ class _Specialiser:
         for name, operand in op.operands.items():
             attrs[name] = self._operand(op, name, operand)
         attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
+        if definition.effect is Effect.RANDOM:
+            attrs |= {"seed": 0, "seed2": 0}  # they are in the state: equal shapes are then equal kernels
         if definition.kind is Kind.COMPOSITE and definition.grad is None:
             assert definition.expand is not None
             self.build.types(
@@ -354,7 +356,7 @@ class _Specialiser:
     def _random(self, op: Operation) -> Value:
         counter = self.counters.get(op)
         if counter is None:
-            counter = self.counters[op] = self.build.parameter(f"counter {op.name}", uint64, ())
+            counter = self.counters[op] = self.build.parameter(f"random state of {op.name}", uint64, (3,))
         inputs = [counter, *(self.value(t) for t in op.inputs)]
         made = self._apply(op, inputs)
         self.advances[op] = philox_advance(op.definition, [v.type for v in inputs], made.shape)

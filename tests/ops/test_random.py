@@ -20,7 +20,8 @@ def runs(op, *arrays, times=2, **attrs):
     counter, out = 0, []
     attrs = {p.name: p.default for p in op.params if p.role.value in ("operand", "attribute")} | attrs
     for _ in range(times):
-        out.append(op.reference(np.uint64(counter), *arrays, **attrs))
+        state = np.array([counter, attrs["seed"], attrs["seed2"]], np.uint64)
+        out.append(op.reference(state, *arrays, **attrs))
         types = [TensorType(as_dtype(a.dtype), a.shape) for a in arrays]
         counter += philox_advance(op, types, out[-1].shape)
     return out

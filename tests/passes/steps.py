@@ -39,7 +39,7 @@ def run(
     state = {} if state is None else state
     step = step_of(fetches, feeds, static)
     given = [*(feeds or {}).values(), *(state.get(op.name) for op in step.reads)]
-    given += [0] * len(step.counters)
+    given += [[0, op.attrs["seed"], op.attrs["seed2"]] for op in step.counters]
     arguments = {p: a for p, a in zip(step.function.params, given, strict=True) if a is not None}
     results = interpret(step.function, arguments)
     state.update({op.name: r for op, r in zip(step.writes, results[step.fetches :], strict=True)})
