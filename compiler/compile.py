@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.cpu import schedule
 from staticgraph.compiler.kernel.place import place
-from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import SCRATCH, Copy, HostCall, Launch, Loops, Program, Ref
 from staticgraph.compiler.passes.fuse import fuse
@@ -56,19 +56,26 @@ def compile(step: Step, target: CpuTarget, observers: Sequence[Observer] = ()) -
     )
 
 
-# Kernels of equal structure are equal objects, so the layers of a deep model are generated once.
-_emitted: OrderedDict[tuple[Loops | Kernel, CpuTarget], Code] = OrderedDict()
+# By structure, so that the layers of a deep model are generated once.
+_emitted: OrderedDict[tuple[object, ...], Code] = OrderedDict()
 EMITTED_LIMIT = 4096
 
 
 def emit(work: Loops | Kernel, target: CpuTarget) -> Code:
     """The code of one kernel: a product where it is one, loops otherwise."""
-    found = _emitted.get((work, target))
+    key = (target, *_structure(work))
+    found = _emitted.get(key)
     if found is None:
-        found = _emitted[work, target] = _generate(work, target)
+        found = _emitted[key] = _generate(work, target)
         if len(_emitted) > EMITTED_LIMIT:
             _emitted.popitem(last=False)
     return found
+
+
+def _structure(work: Loops | Kernel) -> tuple[object, ...]:
+    if isinstance(work, Loops):
+        return (work.domain, work.buffers, *map(structure, work.stores))
+    return (tuple(work.buffers.items()), *map(structure, work.body))
 
 
 def _generate(work: Loops | Kernel, target: CpuTarget) -> Code:

@@ -143,6 +143,24 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
         yield from statements(inner(stmt))
 
 
+def structure(stmt: Stmt) -> tuple[object, ...]:
+    """What `stmt` says, as a hashable value, equal for statements that are written alike.
+
+    Expressions are interned and can stand for themselves; each statement is an object of its own.
+    """
+    match stmt:
+        case Loop(index, body, kind):
+            return (Loop, index, kind, *map(structure, body))
+        case Update(local, value, combine):
+            return (Update, local, value, combine)
+        case Let(local, value):
+            return (Let, local, value)
+        case Store(buffer, at, value):
+            return (Store, buffer, at, value)
+        case While(condition, body) | If(condition, body):
+            return (type(stmt), condition, *map(structure, body))
+
+
 def rewrite(body: tuple[Stmt, ...], change: Callable[[Expr], Expr]) -> tuple[Stmt, ...]:
     """`body` with every expression `e` of every statement replaced by `change(e)`.
 
