@@ -98,15 +98,13 @@ from staticgraph.custom_gradient import *
 from staticgraph.indexed_slices import *
 from staticgraph.clip import *
 
-# Training
-from staticgraph import layers, losses, train
-
 # Running
 from staticgraph.runtime.session import InteractiveSession, Session
 from staticgraph.runtime.session import default_session as get_default_session
 
-# Saving. What reads and writes files is imported when it is first used: few programs need it.
+# Training, and saving. Imported when they are first used: a program that serves a saved graph trains nothing.
 if TYPE_CHECKING:
+    from staticgraph import layers, losses, train
     from staticgraph.saving import LoadedGraph, load, save
 
 # Drawing
@@ -115,9 +113,22 @@ from staticgraph.visualize import visualize
 __version__ = "0.1.0"
 
 
+_MODULES, _FILES = ("layers", "losses", "train"), ("LoadedGraph", "load", "save")
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("LoadedGraph", "load", "save"):
+    if name in _FILES:
         from staticgraph import saving
 
         return getattr(saving, name)
+    if name in _MODULES:
+        import staticgraph.layers
+        import staticgraph.losses
+        import staticgraph.train
+
+        return globals()[name]
     raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_FILES})
