@@ -57,7 +57,8 @@ class State:
         assert definition.reference is not None, op
         given = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
         if definition.effect is Effect.RANDOM:
-            given["counter"] = 0  # the stream begins anew in each run
+            seeds = given["seed"] % 2**64, given["seed2"] % 2**64
+            given["state"] = np.array([0, *seeds], np.uint64)  # the stream begins anew in each run
         with np.errstate(all="ignore"):
             made = definition.reference(*inputs, **given)
         results = made if isinstance(made, tuple) else (made,)
