@@ -92,6 +92,8 @@ from staticgraph.segments import *
 from staticgraph.sorting import *
 from staticgraph.space import *
 
+from staticgraph import methods
+
 # Differentiation
 from staticgraph.gradients import *
 from staticgraph.custom_gradient import *

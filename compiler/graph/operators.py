@@ -51,6 +51,11 @@ class Operators:
     __neg__, __abs__, __invert__ = _unary("neg"), _unary("abs"), _unary("invert")
     __getitem__ = _binary("getitem")
 
+    @property
+    def T(self) -> Any:
+        """The tensor with its axes in reverse order."""
+        return METHODS["transpose"](self)
+
     def __getattr__(self, name: str) -> Any:
         function = None if name.startswith("_") else METHODS.get(name)
         if function is None:
