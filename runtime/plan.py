@@ -26,6 +26,8 @@ from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.memory import empty, from_storage, to_storage
 from staticgraph.runtime.variables import VariableStore
 
+PROGRAM_LIMIT = 128  # per set of fetches: batches of ever new sizes must not fill the memory
+
 
 @dataclass(slots=True)
 class Plan:
@@ -75,6 +77,8 @@ class Plan:
                 self.variables = (*self.variables, *needed.variables)
             else:
                 self.programs[signature] = Executable(compile(step, cpu_jit.host()))
+                if len(self.programs) > PROGRAM_LIMIT:
+                    del self.programs[next(iter(self.programs))]
 
     def _step(self, arrays: list[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}

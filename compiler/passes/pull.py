@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
@@ -27,6 +27,7 @@ from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.ops.kinds import Piece, View
 
 Position = tuple[Expr, ...]
+TEMPLATE_LIMIT = 1 << 14  # formulas kept: a program that meets ever new shapes must not grow for ever
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def _views(types: tuple[TensorType, ...]) -> list[View]:
     return [view(i, t) for i, t in enumerate(types)]
 
 
-@cache
+@lru_cache(TEMPLATE_LIMIT)
 def _template(
     op: OpDef, inputs: tuple[TensorType, ...], output: TensorType, attrs: tuple[tuple[str, Any], ...]
 ) -> Template:
@@ -85,7 +86,7 @@ def widened(value: Expr) -> Expr:
     return done[value]
 
 
-@cache
+@lru_cache(TEMPLATE_LIMIT)
 def _pieces(
     op: OpDef, inputs: tuple[TensorType, ...], attrs: tuple[tuple[str, Any], ...]
 ) -> tuple[tuple[Piece, Template], ...]:

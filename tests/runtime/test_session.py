@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.errors import (
     ShapeError,
     UninitializedError,
 )
+from staticgraph.runtime import plan as plan_module
 
 
 def initialized(session) -> None:
@@ -123,6 +124,17 @@ def test_a_second_run_compiles_nothing(sess, compiled):
     assert len(compiled) == 2
     sess.run(y, {x: [1, 2]})
     assert len(compiled) == 2
+
+
+def test_programs_for_ever_new_shapes_are_dropped(sess, compiled, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(plan_module, "PROGRAM_LIMIT", 2)
+    x = sg.placeholder(sg.float32, [None])
+    y = x + 1.0
+    for size in (1, 2, 3, 1):
+        assert sess.run(y, {x: np.zeros(size)}).tolist() == [1.0] * size
+    assert len(compiled) == 4
+    sess.run(y, {x: np.zeros(3)})
+    assert len(compiled) == 4
 
 
 def test_feeds_in_another_order_are_the_same_program(sess, compiled):
