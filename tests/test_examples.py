@@ -51,7 +51,7 @@ def test_two_layer_net_ends_where_numpy_ends(way):
 
 def test_two_layer_net_prints_and_draws(tmp_path):
     text = run("two_layer_net.py", "--steps", "5", "--svg", "net.svg", cwd=tmp_path)
-    losses = re.findall(r"(\S+) +\d+ us", text)
+    losses = re.findall(r"(\S+) +[\d.]+ ms +-?\d+ us", text)
     assert len(losses) == 4
     assert np.allclose([float(x) for x in losses], float(losses[0]), rtol=1e-5)
     assert "<svg" in (tmp_path / "net.svg").read_text()
