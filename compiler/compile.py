@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from staticgraph.compiler.codegen import abi, contraction, llvm
@@ -44,16 +44,24 @@ def optimize(function: Function, observers: Sequence[Observer] = ()) -> Fusion:
     return fuse(PIPELINE(function, observers))
 
 
-def compile(step: Step, target: CpuTarget, observers: Sequence[Observer] = ()) -> Compiled:
-    """The program and code of `step` for a processor."""
+def compile(
+    step: Step,
+    target: CpuTarget,
+    observers: Sequence[Observer] = (),
+    written: Callable[[Code], None] = lambda code: None,
+) -> Compiled:
+    """The program and code of `step` for a processor. `written` gets the code of each kernel at once."""
     fusion = optimize(step.function, observers)
     old = {op: len(step.feeds) + i for i, op in enumerate(step.reads)}
     updates = {step.fetches + i: old[op] for i, op in enumerate(step.writes) if op in old}
     program = lower(fusion, step.fetches, updates)
-    kernels = tuple(emit(i.work, target) for i in program.instructions if isinstance(i, Launch))
-    return Compiled(
-        replace(step, function=fusion.function), fusion, program, kernels, entry(program, kernels)
-    )
+    kernels = []
+    for instruction in program.instructions:
+        if isinstance(instruction, Launch):
+            kernels.append(emit(instruction.work, target))
+            written(kernels[-1])
+    step = replace(step, function=fusion.function)
+    return Compiled(step, fusion, program, tuple(kernels), entry(program, kernels))
 
 
 # By structure, so that the layers of a deep model are generated once.

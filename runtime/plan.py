@@ -76,7 +76,7 @@ class Plan:
             except VariableTypeNeeded as needed:
                 self.variables = (*self.variables, *needed.variables)
             else:
-                self.programs[signature] = Executable(compile(step, cpu_jit.host()))
+                self.programs[signature] = Executable(compile(step, cpu_jit.host(), written=cpu_jit.begin))
                 if len(self.programs) > PROGRAM_LIMIT:
                     del self.programs[next(iter(self.programs))]
 

@@ -9,9 +9,12 @@ llvmlite is imported when the first function is compiled, not with this module.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import itertools
+import os
+import queue
 import threading
 import weakref
 from collections.abc import Sequence
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 _FORMAT = "1"  # part of every key: raise it when objects of equal text would differ
 _LOCK = threading.RLock()
 _OBJECTS: dict[str, bytes] = {}  # by symbol
+_PENDING: dict[str, _Job] = {}  # by symbol: what the compiling thread has not finished
 _LOADED: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()  # by symbol
 _NUMBER = itertools.count()
 
@@ -67,12 +71,60 @@ def load(codes: Sequence[Code], verify: bool = False) -> Library:
         addresses = {name: library[name] for name, library in present.items()}
         if not missing:
             return Library(addresses, tuple(present.values()))
+        for code in missing:
+            if job := _PENDING.get(code.name):
+                job.done.wait()
         objects = [_object(code, verify) for code in missing]
         tracker = _link(objects, [code.name for code in missing], addresses)
         addresses |= {code.name: tracker[code.name] for code in missing}
         library = Library(addresses, (tracker, *present.values()))
         _LOADED.update({code.name: library for code in missing})
         return library
+
+
+def begin(code: Code) -> None:
+    """Start to compile a function beside what the caller does next: `load` waits for it.
+
+    LLVM works without Python's lock, so the text of the next function can be written meanwhile.
+    """
+    if code.name not in _OBJECTS and code.name not in _LOADED and code.name not in _PENDING:
+        job = _PENDING[code.name] = _Job(code)
+        _jobs().put(job)
+
+
+class _Job:
+    """A function that is being compiled."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.done = threading.Event()
+
+
+@functools.cache
+def _jobs() -> queue.SimpleQueue[_Job]:
+    """What the compiling thread has to do; the thread is started with the first job."""
+    jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+    threading.Thread(target=_work, args=(jobs,), name="staticgraph compiler", daemon=True).start()
+    return jobs
+
+
+def _work(jobs: queue.SimpleQueue[_Job]) -> None:
+    while True:
+        job = jobs.get()
+        with contextlib.suppress(Exception):  # `load` compiles it again, and its caller sees what is wrong
+            _object(job.code, verify=False)
+        _PENDING.pop(job.code.name, None)
+        job.done.set()
+
+
+def _forget_thread() -> None:
+    """A forked process has no compiling thread."""
+    _jobs.cache_clear()
+    _PENDING.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_thread)
 
 
 def _object(code: Code, verify: bool) -> bytes:

@@ -137,3 +137,41 @@ def test_llvmlite_is_imported_when_first_needed():
         " jit.host(); assert 'llvmlite' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_what_was_begun_is_compiled_once(compiled: list[str]):
+    codes = [storing(number) for number in range(20, 26)]
+    for code in codes:
+        cpu_jit.begin(code)
+        cpu_jit.begin(code)
+    library = cpu_jit.load(codes)
+    assert [result(library, code) for code in codes] == list(range(20, 26))
+    assert compiled == [code.name for code in codes]
+
+
+def test_an_error_in_the_background_shows_where_the_function_is_loaded():
+    broken = replace(storing(30), text="define void @broken( {", name="broken")
+    cpu_jit.begin(broken)
+    with pytest.raises(RuntimeError, match="parsing"):
+        cpu_jit.load([broken])
+
+
+AFTER_FORK = """
+import os
+import numpy as np
+import staticgraph as sg
+
+x = sg.placeholder(sg.float32, [3])
+with sg.Session() as sess:
+    sess.run(x + 1.0, {x: np.zeros(3)})
+    child = os.fork()
+    if child == 0:
+        made = sess.run(x * 3.0 + 1.0, {x: np.ones(3)})  # compiled in the child, by a thread of its own
+        os._exit(0 if made.tolist() == [4.0] * 3 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_a_forked_process_compiles():
+    subprocess.run([sys.executable, "-c", AFTER_FORK], check=True, timeout=60)
