@@ -55,7 +55,9 @@ def outcomes(subject: str) -> tuple[dict[str, dict[str, Any]], list[str]]:
 
 
 def progress(subject: str, done: int, total: int) -> None:
-    """A bar on stderr."""
+    """A bar on stderr, drawn over itself on a terminal; elsewhere only its last state."""
+    if not sys.stderr.isatty() and done < total:
+        return
     bar = "#" * (30 * done // total)
     print("\r%-14s [%-30s] %d/%d" % (subject, bar, done, total), end="", file=sys.stderr, flush=True)
     if done == total:
