@@ -52,9 +52,7 @@ def compile(
 ) -> Compiled:
     """The program and code of `step` for a processor. `written` gets the code of each kernel at once."""
     fusion = optimize(step.function, observers)
-    old = {op: len(step.feeds) + i for i, op in enumerate(step.reads)}
-    updates = {step.fetches + i: old[op] for i, op in enumerate(step.writes) if op in old}
-    program = lower(fusion, step.fetches, updates)
+    program = lower(fusion, step.fetches, step.updates)
     kernels = []
     for instruction in program.instructions:
         if isinstance(instruction, Launch):

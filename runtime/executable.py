@@ -20,8 +20,8 @@ _HOST = ctypes.CFUNCTYPE(None, ctypes.c_int32)
 
 
 class Executable:
-    """The machine code of a step, with its arena, constants and table of pointers. Not for two threads at
-    once.
+    """The machine code of a step, with its arena, constants
+    and table of pointers. Not for two threads at once.
     """
 
     def __init__(self, compiled: Compiled) -> None:
@@ -45,8 +45,8 @@ class Executable:
         self._table[program.slots] = ctypes.cast(self._host, ctypes.c_void_p).value
 
     def __call__(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
-        """Run the step: read `arguments`, write `results`. Arrays are C-contiguous, of the program's
-        types.
+        """Run the step: read `arguments`, write `results`.
+        Arrays are C-contiguous, of the program's types.
         """
         table = self._table
         slot = ARGUMENTS

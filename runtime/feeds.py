@@ -49,8 +49,8 @@ def _tensor(graph: Graph, key: Any) -> Tensor:
 
 
 def convert(tensor: Tensor, value: Any) -> np.ndarray:
-    """`value` as an array of the tensor's dtype that fits its static shape; the same array where it does
-    already.
+    """`value` as an array of the tensor's dtype that fits
+    its static shape; the same array where it does already.
     """
     dtype = tensor.dtype
     if isinstance(value, Tensor) or hasattr(value, "to_tensor"):
@@ -59,7 +59,9 @@ def convert(tensor: Tensor, value: Any) -> np.ndarray:
         array = np.asarray(value)
     except ValueError:
         raise _refuse(tensor, value, "is not an array: its rows differ in length") from None
-    if array.dtype == object and dtype.kind != "string":
+    if dtype.kind == "string":
+        raise _refuse(tensor, value, "is of strings: compiled graphs hold numbers and truth values")
+    if array.dtype == object:
         raise _refuse(tensor, value, "is not an array of numbers")
     if array.dtype != dtype.numpy or tensor.dtype.name == "bfloat16":
         array = _cast(tensor, array)

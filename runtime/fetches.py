@@ -12,8 +12,8 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 
 class Fetches:
-    """A structure of fetches: the distinct tensors and operations in it, and how to put values back into
-    it.
+    """A structure of fetches: the distinct tensors and
+    operations in it, and how to put values back into it.
     """
 
     def __init__(self, graph: Graph, structure: Any) -> None:
@@ -24,8 +24,8 @@ class Fetches:
         self._build = self._parse(structure)
 
     def assemble(self, values: list[Any]) -> Any:
-        """The structure with `values`, one per tensor, in place of tensors, and None in place of
-        operations.
+        """The structure with `values`, one per tensor, in
+        place of tensors, and None in place of operations.
         """
         return self._build(values)
 

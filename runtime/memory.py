@@ -8,8 +8,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.graph.shapes import TensorType
-
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
 
 def aligned_bytes(size: int) -> np.ndarray:

@@ -1,5 +1,5 @@
-"""How one set of fetches is computed: programs by signature, each compiled once and called again and
-again.
+"""How one set of fetches is computed: programs by
+signature, each compiled once and called again and again.
 """
 
 from __future__ import annotations
@@ -50,6 +50,9 @@ class Plan:
         missing = [op for op in program.needed if op not in store]
         if missing:
             raise uninitialized(missing)
+        if reshaped := self._reshaped(program, store):
+            self.variables = (*self.variables, *reshaped)
+            program = self.program(arrays, store)
         step = program.compiled.step
         fetched = iter(self._call(program, step, arrays, store))
         return self.fetches.assemble(
@@ -80,6 +83,13 @@ class Plan:
                 if len(self.programs) > PROGRAM_LIMIT:
                     del self.programs[next(iter(self.programs))]
 
+    def _reshaped(self, program: Executable, store: VariableStore) -> list[Operation]:
+        """The variables whose value has another shape than the program reads."""
+        reads = program.compiled.step.reads
+        types = program.compiled.program.arguments[len(self.feeds) : len(self.feeds) + len(reads)]
+        pairs = zip(reads, types, strict=True)
+        return [op for op, type in pairs if op in store and store.stored(op).shape != type.shape]
+
     def _step(self, arrays: list[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}
@@ -88,8 +98,8 @@ class Plan:
     def _call(
         self, program: Executable, step: Step, arrays: list[np.ndarray], store: VariableStore
     ) -> list[np.ndarray]:
-        """Run the program; commits new values of variables and returns the fetches as compiled code holds
-        them.
+        """Run the program; commits new values of variables
+        and returns the fetches as compiled code holds them.
         """
         layout = program.compiled.program
         arguments = [to_storage(a, t.dtype) for a, t in zip(arrays, self.feeds, strict=True)]
@@ -98,15 +108,15 @@ class Plan:
             store.stored(op) if op in store else empty(type)  # the program does not read the latter
             for op, type in zip(step.reads, types, strict=False)
         ]
-        arguments += [store.counter(op) for op in step.counters]
+        arguments += [store.random_state(op) for op in step.counters]
         results = [empty(t) for t in layout.results[: step.fetches]]
-        old = {op: len(arrays) + i for i, op in enumerate(step.reads)}
-        for op, type in zip(step.writes, layout.results[step.fetches :], strict=True):
-            in_place = old.get(op, -1) in layout.in_place
-            results.append(arguments[old[op]] if in_place else store.next_buffer(op, type))
+        for i, op in enumerate(step.writes, step.fetches):
+            old = step.updates.get(i, -1)
+            overwritten = old in layout.in_place
+            results.append(arguments[old] if overwritten else store.next_buffer(op, layout.results[i]))
         program(arguments, results)
         for op, buffer in zip(step.writes, results[step.fetches :], strict=True):
             store.commit(op, buffer)
         for op, advance in zip(step.counters, step.advances, strict=True):
-            store.counter(op)[0] += np.uint64(advance)
+            store.random_state(op)[0] += np.uint64(advance)
         return results[: step.fetches]

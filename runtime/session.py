@@ -45,10 +45,10 @@ class Session:
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """The values of `fetches`, in the structure in which they are given; None for operations.
 
-        `fetches`: a tensor, operation, variable or name, or lists, tuples and dicts of them. `feed_dict`:
-        values for placeholders, or for any other tensor in place of what would be computed. A run sees all
-        variables as they are before it, changes all of them or none, and executes operations in the order of
-        their construction.
+        `fetches`: a tensor, operation, variable or name, or lists, tuples and dicts of
+        them. `feed_dict`: values for placeholders, or for any other tensor in place of
+        what would be computed. A run sees all variables as they are before it, changes
+        all of them or none, and executes operations in the order of their construction.
 
         Errors: FeedError, FetchError, UninitializedError, each naming the line at fault.
         """
@@ -61,8 +61,8 @@ class Session:
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Any:
-        """A function that takes the values of `feed_list` as arguments and returns the values of
-        `fetches`.
+        """A function that takes the values of `feed_list`
+        as arguments and returns the values of `fetches`.
         """
         feeds = tuple(feed_tensors(self.graph, dict.fromkeys(feed_list or ())))
         plan = self._plan(fetches, feeds)
@@ -169,8 +169,8 @@ class _Default:
 
 
 class InteractiveSession(Session):
-    """A session that is the default one from its construction until it is closed: for notebooks and
-    shells.
+    """A session that is the default one from its construction
+    until it is closed: for notebooks and shells.
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""The only state that outlives a run: values of variables, and counters of random ops."""
+"""The only state that outlives a run: values of variables, and states of random ops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class VariableStore:
     def __init__(self) -> None:
         self._values: dict[Operation, np.ndarray] = {}
         self._spare: dict[Operation, np.ndarray] = {}  # the buffer of the value before, for the next one
-        self._counters: dict[Operation, np.ndarray] = {}
+        self._random: dict[Operation, np.ndarray] = {}
 
     def __contains__(self, variable: Operation) -> bool:
         return variable in self._values
@@ -57,18 +57,18 @@ class VariableStore:
             if old is not None:
                 self._spare[variable] = old
 
-    def counter(self, op: Operation) -> np.ndarray:
+    def random_state(self, op: Operation) -> np.ndarray:
         """The state of a random op: how much of its stream is used up, and its seeds, as uint64.
 
         Without any seed the stream starts anywhere.
         """
-        if op not in self._counters:
+        if op not in self._random:
             seeds = [op.attrs.get(name, 0) % 2**64 for name in ("seed", "seed2")]
             used = 0 if any(seeds) else int.from_bytes(os.urandom(8)) >> 2
-            self._counters[op] = np.array([used, *seeds], np.uint64)
-        return self._counters[op]
+            self._random[op] = np.array([used, *seeds], np.uint64)
+        return self._random[op]
 
     def clear(self) -> None:
         self._values.clear()
         self._spare.clear()
-        self._counters.clear()
+        self._random.clear()

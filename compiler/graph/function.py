@@ -1,22 +1,23 @@
 """The compiler's graph: values, nodes, and Functions.
 
-A `Function` is immutable and all its shapes are static. Nodes are made by a `Builder`, which interns them:
-the same op on the same inputs is the same node, so common subexpressions merge by themselves and equality is
-identity.
+A `Function` is immutable and all its shapes are static. Nodes are made by a
+`Builder`, which interns them: the same op on the same inputs is the same
+node, so common subexpressions merge by themselves and equality is identity.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.errors import DtypeError, layout
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.operators import Operators
-from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 
 
@@ -30,6 +31,9 @@ class Literal:
 
     @staticmethod
     def of(array: np.ndarray, dtype: DType) -> Literal:
+        if dtype.kind == "string":
+            text = "a constant of strings: compiled graphs hold numbers and truth values"
+            raise DtypeError(layout(text, user_frame()))
         array = dtype.round(array)
         return Literal(array.tobytes(), dtype, array.shape)
 
@@ -113,12 +117,10 @@ class Value(Operators):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """`params` -> `results`. Params are values of `parameter` nodes; `names` are the results' names."""
+    """`params` -> `results`. Params are values of `parameter` nodes."""
 
     params: tuple[Value, ...]
     results: tuple[Value, ...]
-    names: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)  # what later stages want to know, by key
 
     @property
     def nodes(self) -> list[Node]:
@@ -126,7 +128,7 @@ class Function:
         return toposort(self.results)
 
     def with_results(self, results: Iterable[Value]) -> Function:
-        return Function(self.params, tuple(results), self.names, self.facts)
+        return Function(self.params, tuple(results))
 
     @property
     def users(self) -> dict[Value, list[Node]]:
@@ -158,8 +160,8 @@ def as_outputs(made: Any) -> tuple[Any, ...]:
 def transform(function: Function, rebuild: Callable[[Node, tuple[Value, ...]], Any]) -> Function:
     """`function` with every node given to `rebuild(node, new_inputs)`, which returns the new value or values.
 
-    Params keep their identity. `rebuild` is free to call ops: they are recorded into the builder of its
-    inputs.
+    Params keep their identity. `rebuild` is free to call
+    ops: they are recorded into the builder of its inputs.
     """
     table: dict[Value, Value] = {p: p for p in function.params}
     for node in function.nodes:

@@ -80,6 +80,9 @@ class If:
 Stmt = Loop | Let | Update | Store | While | If
 
 
+ALIGNMENT = 64  # bytes that addresses of buffers are multiples of: a cache line, and the widest vector
+
+
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """An array that a kernel reads or writes: row-major, `shape` known."""

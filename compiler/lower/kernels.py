@@ -124,8 +124,8 @@ class _Puller:
 
 
 def updates_in_place(group: Group, new: Value, old: Value, base: Callable[[Value], Value]) -> bool:
-    """Whether `new` may overwrite `old`: the kernel reads each element of it only where it stores the same
-    element.
+    """Whether `new` may overwrite `old`: the kernel reads
+    each element of it only where it stores the same element.
 
     `base` gives the value whose buffer holds another one, such as a reshape of `old`.
     """

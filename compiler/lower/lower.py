@@ -1,5 +1,5 @@
-"""Function of fused groups -> Program: an order, a place for every value, and what each kernel reads and
-writes.
+"""Function of fused groups -> Program: an order, a place
+for every value, and what each kernel reads and writes.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class _Lowering:
 
     def program(self) -> Program:
         in_place = self._in_place()
-        # What overwrites a variable must lie there, so those results choose first; then new values, then
-        # fetches.
+        # What overwrites a variable must lie there, so those results choose first;
+        # then new values, then fetches.
         for result in sorted(range(len(self.function.results)), key=lambda r: (r not in in_place, -r)):
             value = self.function.results[result]
             if value not in self.places and value not in self.alias and value.constant is None:
@@ -75,8 +75,8 @@ class _Lowering:
         )
 
     def _ordered(self, groups: list[Group]) -> list[Group]:
-        """Groups that nothing in the program reads go last: new values of variables, which may then
-        overwrite.
+        """Groups that nothing in the program reads go last:
+        new values of variables, which may then overwrite.
         """
         read = {v for g in groups for v in self._reads(g)}
         final = [g for g in groups if not any(self._base(v) in read for v in g.outputs)]

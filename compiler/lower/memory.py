@@ -1,5 +1,5 @@
-"""Where values that live only during a run lie in the arena: buffers are reused as soon as nothing reads
-them.
+"""Where values that live only during a run lie in the
+arena: buffers are reused as soon as nothing reads them.
 """
 
 from __future__ import annotations

@@ -14,10 +14,9 @@ from typing import Any
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
+from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, Kernel, Store
 
 ARENA, SCRATCH, CONSTANTS, ARGUMENTS = 0, 1, 2, 3
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,8 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """A kernel as its stores, before any decision about loops: what both the loop and the product generator
-    take.
+    """A kernel as its stores, before any decision about
+    loops: what both the loop and the product generator take.
     """
 
     domain: tuple[Index, ...]

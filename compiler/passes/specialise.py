@@ -40,9 +40,9 @@ from staticgraph.compiler.ops.structural import variable_of
 class Step:
     """What one run computes, and where its arguments come from and its results go.
 
-    The params of `function` are the feeds, then the variables' values before the run, then the counters of
-    random ops. Its results are the fetches, then the new values of `writes`. Fetches of names are known
-    already.
+    The params of `function` are the feeds, then the variables' values before
+    the run, then the counters of random ops. Its results are the fetches,
+    then the new values of `writes`. Fetches of names are known already.
     """
 
     function: Function
@@ -53,6 +53,12 @@ class Step:
     fetches: int
     writes: tuple[Operation, ...]
     names: Mapping[Tensor, np.ndarray] = field(default_factory=dict)  # fetched vectors of strings
+
+    @property
+    def updates(self) -> dict[int, int]:
+        """For each result that is a new value of a variable: the argument with the old one, if it is read."""
+        old = {op: len(self.feeds) + i for i, op in enumerate(self.reads)}
+        return {self.fetches + i: old[op] for i, op in enumerate(self.writes) if op in old}
 
     @property
     def needed(self) -> list[Operation]:
@@ -113,12 +119,10 @@ class _Specialiser:
         self.initial: dict[Operation, Value] = {}
         self.counters: dict[Operation, Value] = {}
         self.advances: dict[Operation, int] = {}
-        self.watched: dict[
-            Any, list[Value]
-        ] = {}  # tensors and variables that a derivative is taken by, or stops at
-        self.overridden: set[Tensor] = (
-            set()
-        )  # fed tensors that are computed too, since derivatives flow through
+        # Tensors and variables that a derivative is taken by, or stops at, with their values so far.
+        self.watched: dict[Any, list[Value]] = {}
+        # Fed tensors that are computed too, since derivatives flow through them.
+        self.overridden: set[Tensor] = set()
         self.fed = {
             tensor: self.build.parameter(f"feed {tensor.name}", type.dtype, type.static_shape)
             for tensor, type in feeds.items()
@@ -150,8 +154,8 @@ class _Specialiser:
     # Which operations
 
     def _needed(self, roots: Iterable[Operation]) -> list[Operation]:
-        """The operations that `roots` need, in order of construction. Looks above fed tensors for
-        derivatives only.
+        """The operations that `roots` need, in order of
+        construction. Looks above fed tensors for derivatives only.
         """
         reason: dict[Operation, Operation | None] = {}
         stack: list[tuple[Operation, Operation | None]] = [(op, None) for op in roots]
@@ -174,8 +178,8 @@ class _Specialiser:
         return sorted(reason, key=lambda op: op.id)
 
     def _fed_between(self, gradients: Operation) -> list[Tensor]:
-        """The fed tensors on paths from the xs to the ys of a gradients operation: derivatives flow through
-        them.
+        """The fed tensors on paths from the xs to the ys of
+        a gradients operation: derivatives flow through them.
         """
         inner = {t for t in self.fed if t.op.inputs and t.dtype.is_differentiable and variable_of(t) is None}
         if not inner:
@@ -232,7 +236,8 @@ class _Specialiser:
 
     def _state(self, owner: Operation) -> Value:
         if owner not in self.state:
-            type = owner.outputs[0].type
+            # A value may have another shape than the graph tells: `assign` need not check it.
+            type = self.types.get(owner) or owner.outputs[0].type
             if not type.is_static:
                 found = self._present(owner)
                 if found is None:
@@ -295,15 +300,13 @@ class _Specialiser:
             attrs |= {"seed": 0, "seed2": 0}  # they are in the state: equal shapes are then equal kernels
         if definition.kind is Kind.COMPOSITE and definition.grad is None:
             assert definition.expand is not None
-            self.build.types(
-                definition, inputs, attrs
-            )  # what is expanded at once has no node that would be checked
+            self.build.types(definition, inputs, attrs)  # there is no node that would be checked
             return definition.expand(*inputs, **attrs)
         return self.build.apply(definition, inputs, attrs)
 
     def _operand(self, op: Operation, name: str, tensor: Tensor) -> Any:
-        """The value of a shape, an axis and the like. Everywhere else a feed stays a parameter: it has
-        derivatives.
+        """The value of a shape, an axis and the like. Everywhere
+        else a feed stays a parameter: it has derivatives.
         """
         (value,) = substitute([self.value(tensor)], self.known)
         if value.constant is not None:
@@ -395,8 +398,8 @@ class _Specialiser:
         return tuple(out)
 
     def _places(self, x: Tensor) -> list[Value]:
-        """The values by which a derivative by `x` is taken: for a variable, all that were read of it so
-        far.
+        """The values by which a derivative by `x` is taken:
+        for a variable, all that were read of it so far.
         """
         value, owner = self.value(x), variable_of(x)
         read = self.watched[owner] if owner is not None else []

@@ -1,8 +1,8 @@
 """LLVM text to machine code in this process.
 
-No IR passes run: the generators write what they mean, vectors included, and only code generation is left.
-Every function is an object of its own, kept in memory and on disk under a hash of its text, so equal kernels
-compile once.
+No IR passes run: the generators write what they mean, vectors included, and
+only code generation is left. Every function is an object of its own, kept in
+memory and on disk under a hash of its text, so equal kernels compile once.
 
 llvmlite is imported when the first function is compiled, not with this module.
 """

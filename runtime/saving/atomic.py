@@ -1,7 +1,7 @@
 """A file is replaced as a whole or not at all, whenever the process or the machine stops.
 
-The new contents go into a temporary file in the same folder, reach the disk, and take the file's name in one
-step.
+The new contents go into a temporary file in the same folder,
+reach the disk, and take the file's name in one step.
 """
 
 from __future__ import annotations

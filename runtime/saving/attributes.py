@@ -1,8 +1,8 @@
 """Attribute values as JSON, from a closed set of types, so that no op needs code of its own to be saved.
 
-null, true, 3, 0.5, "VALID" and lists stand for themselves; lists are tuples. What JSON has not is an object
-with one key: {"float": "nan"}, {"dtype": "float32"}, {"array": [dtype, shape, base64]}, {"weights": key} for
-large arrays.
+null, true, 3, 0.5, "VALID" and lists stand for themselves; lists are tuples.
+What JSON has not is an object with one key: {"float": "nan"}, {"dtype":
+"float32"}, {"array": [dtype, shape, base64]}, {"weights": key} for large arrays.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def write(path: str | os.PathLike[str], signature: Signature, session: Session |
         tensors |= {key: (c.dtype, to_storage(c.array, c.dtype)) for key, c in constants.items()}
         body = {
             "signature": _signature_record(signature),
-            "counters": {op.name: int(store.counter(op)[0]) for op in drawn},
+            "counters": {op.name: int(store.random_state(op)[0]) for op in drawn},
         }
         container.write(path, "graph", body, {_GRAPH: [graph], _WEIGHTS: safetensors.write(tensors)})
 
@@ -149,7 +149,7 @@ def _restore_counters(graph: Graph, counters: dict[str, Any], store: VariableSto
         op = graph_json.operation(graph, name)
         if not _continues(op) or not 0 <= check(value, f"the counter of {name!r}", int) < 2**64:
             raise InvalidFileError(f"{name!r} cannot have the counter {value}")
-        store.counter(op)[0] = value
+        store.random_state(op)[0] = value
 
 
 def _restored_signature(graph: Graph, record: Any) -> Signature:

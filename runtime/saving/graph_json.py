@@ -2,9 +2,9 @@
 
     {"name":"mul","op":"multiply","inputs":["x:0","mul/y:0"],"outputs":[["float32",[null]]],"where":["net.py",3,"main"]}
 
-Operations come in the order of construction and name only earlier ones, so a file cannot hold a cycle.
-Reading looks ops up by name in the registry, decodes attributes from a closed set of types, and asks the type
-rules again.
+Operations come in the order of construction and name only earlier ones, so a
+file cannot hold a cycle. Reading looks ops up by name in the registry,
+decodes attributes from a closed set of types, and asks the type rules again.
 """
 
 from __future__ import annotations

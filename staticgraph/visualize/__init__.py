@@ -41,9 +41,9 @@ def visualize(
     folded by the lines of your program, or cut where few tensors pass. None draws everything. `depth`
     closes all scopes that are nested deeper.
 
-    Errors: ValueError for an unknown stage or ending, FetchError, FeedError, SaveError; and where neither
-    the `dot` program nor pygraphviz is installed RendererMissingError, after writing the graph as .dot
-    text.
+    Errors: ValueError for an unknown stage or ending, FetchError,
+    FeedError, SaveError; and where neither the `dot` program nor pygraphviz
+    is installed RendererMissingError, after writing the graph as .dot text.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None, 3], name="x")

@@ -45,7 +45,7 @@ def optimized(step: Step, function: Function, fetches: Sequence[str]) -> Drawing
 
 def fused(step: Step, fusion: Fusion, fetches: Sequence[str]) -> Drawing:
     """The nodes of a fused Function, each in the kernels that compute it (some do so again)."""
-    program = lower(fusion, step.fetches, step_updates(step))
+    program = lower(fusion, step.fetches, step.updates)
     ends = _ends(step, fusion.function, fetches, program.in_place)
     placed: list[tuple[Node, Path]] = []
     regions: dict[Path, Region] = {}
@@ -58,12 +58,6 @@ def fused(step: Step, fusion: Fusion, fetches: Sequence[str]) -> Drawing:
         placed += [(node, path) for node in group.nodes]
         homes.update(dict.fromkeys(group.outputs, path))
     return _Compiled(fusion.function, ends, placed, homes).drawing(regions)
-
-
-def step_updates(step: Step) -> dict[int, int]:
-    """For each result that is the new value of a variable: the argument with the old one, if it is read."""
-    old = {op: len(step.feeds) + i for i, op in enumerate(step.reads)}
-    return {step.fetches + i: old[op] for i, op in enumerate(step.writes) if op in old}
 
 
 def work_of(group: Group) -> Work:
@@ -83,7 +77,7 @@ def _region(group: Group, name: str) -> Region:
 
 
 def _ends(step: Step, function: Function, fetches: Sequence[str], in_place: frozenset[int]) -> _Ends:
-    ends, updates = _Ends(), step_updates(step)
+    ends, updates = _Ends(), step.updates
     for i, value in enumerate(function.results):
         if i < step.fetches:
             ends.fetched.setdefault(value, []).append(fetches[i])

@@ -46,8 +46,8 @@ def _by_library(source: str, format: str) -> bytes:
 def _without_font_warnings() -> Iterator[None]:
     """Context in which the library's lines about the machine's font settings do not reach the terminal.
 
-    They come from C code, past `sys.stderr`, and say nothing about the picture. All other lines are passed
-    on.
+    They come from C code, past `sys.stderr`, and say nothing
+    about the picture. All other lines are passed on.
     """
     sys.stderr.flush()
     kept = os.dup(2)

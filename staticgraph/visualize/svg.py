@@ -15,9 +15,9 @@ _XLINK_TITLE = "{http://www.w3.org/1999/xlink}title"
 def clean(svg: bytes, title: str) -> str:
     """The picture with `title` as its accessible name.
 
-    Graphviz puts tooltips on links without a target, and names of its own into the titles that browsers
-    show as tooltips. Here each title becomes the tooltip, and the links go. Text of boxes is centred by the
-    viewer's font.
+    Graphviz puts tooltips on links without a target, and names of its own into
+    the titles that browsers show as tooltips. Here each title becomes the
+    tooltip, and the links go. Text of boxes is centred by the viewer's font.
     """
     ElementTree.register_namespace("", _SVG)
     root = ElementTree.fromstring(svg.replace(JOINER.encode(), b""))

@@ -134,3 +134,13 @@ def test_complex_numbers(sess):
         strict=True,
     ):
         np.testing.assert_allclose(made, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", [["a", "b"], np.array(["a", "b"], object)], ids=["list", "objects"])
+def test_strings_do_not_reach_compiled_code(value, sess):
+    """It would take the addresses of Python's objects for their values."""
+    names = sg.placeholder(sg.string, [None])
+    with pytest.raises(FeedError, match="of strings"):
+        sess.run(names, {names: value})
+    with pytest.raises(sg.errors.DtypeError, match="a constant of strings"):
+        sg.constant("abc")

@@ -137,6 +137,21 @@ def test_programs_for_ever_new_shapes_are_dropped(sess, compiled, monkeypatch: p
     assert len(compiled) == 4
 
 
+def test_a_value_of_another_shape_than_the_graph_tells(sess, compiled):
+    """`validate_shape=False` allows it; nothing may be read beyond the value."""
+    v = sg.Variable(np.arange(3.0, dtype=np.float32))
+    double = v * 2.0
+    sess.run(v.initializer)
+    assert sess.run(double).tolist() == [0, 2, 4]
+    assert sess.run(sg.assign(v, [7.0], validate_shape=False)).tolist() == [7]
+    assert sess.run([double, v])[0].tolist() == [14]
+    assert sess.run(v).tolist() == [7]
+    with pytest.raises(ValueError, match=r"\[1\] and \[3\] differ"):
+        sess.run(v.assign_add([1.0, 1.0, 1.0]))
+    sess.run(v.initializer)
+    assert sess.run(double).tolist() == [0, 2, 4]
+
+
 def test_feeds_in_another_order_are_the_same_program(sess, compiled):
     x, y = sg.placeholder(sg.float32, []), sg.placeholder(sg.float32, [])
     z = x - 2.0 * y
