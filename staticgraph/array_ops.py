@@ -107,8 +107,8 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
-    """The elements of `tensor` in row-major order in another shape. One size may be -1: it follows from the
-    others.
+    """The elements of `tensor` in row-major order in another
+    shape. One size may be -1: it follows from the others.
 
     ValueError where the number of elements differs.
 
@@ -175,8 +175,8 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Each element repeated along `axis`, `repeats` times or repeats[i] times; the input is flattened by
-    default.
+    """Each element repeated along `axis`, `repeats` times
+    or repeats[i] times; the input is flattened by default.
 
     >>> import staticgraph as sg
     >>> sg.repeat(sg.constant([[1, 2], [3, 4]]), [1, 3], axis=1).shape.as_list()
@@ -244,8 +244,8 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """Tensors of one shape joined along a new axis; a constant where all `values` are plain numbers or
-    arrays.
+    """Tensors of one shape joined along a new axis; a
+    constant where all `values` are plain numbers or arrays.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [4])

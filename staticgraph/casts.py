@@ -36,9 +36,9 @@ __all__ = [
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`x` as numbers of another type; itself where it has that type already.
 
-    Floating numbers become integers by cutting off what follows the point; what is out of range becomes the
-    nearest integer of the type, and NaN becomes 0. Anything but 0 is True. Complex numbers lose their
-    imaginary part.
+    Floating numbers become integers by cutting off what follows the point; what
+    is out of range becomes the nearest integer of the type, and NaN becomes 0.
+    Anything but 0 is True. Complex numbers lose their imaginary part.
 
     >>> import staticgraph as sg
     >>> sg.cast([1.8, -1.8], sg.int32)

@@ -20,8 +20,8 @@ def _values(t: Any) -> Tensor:
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """`t * clip_norm / norm` where the L2 norm, over `axes` or as a whole, is larger than `clip_norm`; else
-    `t`.
+    """`t * clip_norm / norm` where the L2 norm, over `axes`
+    or as a whole, is larger than `clip_norm`; else `t`.
 
     >>> import staticgraph as sg
     >>> sg.clip_by_norm(sg.placeholder(sg.float32, [2]), 1.0).name
@@ -63,8 +63,8 @@ def clip_by_global_norm(
 ) -> tuple[list[Any], Any]:
     """All tensors of a list scaled by `clip_norm / max(norm, clip_norm)`, and `norm`, their global norm.
 
-    `use_norm` is taken for the norm where it is known already. A norm that is not finite makes all results
-    NaN.
+    `use_norm` is taken for the norm where it is known
+    already. A norm that is not finite makes all results NaN.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [2])

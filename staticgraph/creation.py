@@ -152,8 +152,8 @@ def eye(
     dtype: Any = float32,
     name: str | None = None,
 ) -> Tensor:
-    """Identity matrices: ones on the diagonal, zeros elsewhere, of shape batch_shape + [num_rows,
-    num_columns].
+    """Identity matrices: ones on the diagonal, zeros
+    elsewhere, of shape batch_shape + [num_rows, num_columns].
 
     >>> import staticgraph as sg
     >>> sg.eye(2, 3, batch_shape=[5]).shape.as_list()

@@ -21,8 +21,8 @@ __all__ = ["custom_gradient"]
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: `f(*xs)` returns `(y, grad)`, and `grad(dy)` the derivative by each x in place of the
-    symbolic one.
+    """Decorator: `f(*xs)` returns `(y, grad)`, and `grad(dy)`
+    the derivative by each x in place of the symbolic one.
 
     y may be a list, then `grad` gets one derivative per y. Where `f` uses variables, `grad` takes a keyword
     `variables` and returns `(by_xs, by_variables)`. TypeError where it uses some and `grad` does not take it,

@@ -190,8 +190,8 @@ def add_to_collections(names: Any, value: Any) -> None:
 
 
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
-    """A copy of a collection of the default graph; with `scope`, what has a name that begins like this
-    regex.
+    """A copy of a collection of the default graph; with
+    `scope`, what has a name that begins like this regex.
     """
     return get_default_graph().get_collection(key, scope)
 

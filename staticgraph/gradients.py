@@ -31,8 +31,8 @@ class UnconnectedGradients(enum.Enum):
 
 
 class AggregationMethod:
-    """TF1's choice of how derivatives along several paths are added. They are always added in one kernel
-    here.
+    """TF1's choice of how derivatives along several paths
+    are added. They are always added in one kernel here.
     """
 
     ADD_N = DEFAULT = 0
@@ -107,8 +107,8 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
 
 
 def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
-    """Where to take the derivative for `x`: at `x`, or at the gathers from it, of which each row comes from
-    one row.
+    """Where to take the derivative for `x`: at `x`, or at the
+    gathers from it, of which each row comes from one row.
     """
     found = uses.of(x)
     if found and x not in uses.roots and x.shape.ndims and all(_gathers_rows(op, p) for op, p in found):

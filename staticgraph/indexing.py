@@ -243,8 +243,8 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: st
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Elements of `x` where `condition` is true and of `y` elsewhere; with `condition` alone, where it is
-    true.
+    """Elements of `x` where `condition` is true and of `y`
+    elsewhere; with `condition` alone, where it is true.
 
     `x` and `y` have one shape, `condition` the same, or that of their first axis. The positions of the true
     elements (int64, [count, rank]) are as many as the data say, and compiled programs have fixed shapes: then
@@ -317,8 +317,8 @@ def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) ->
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None) -> ListDiff:
-    """The elements of the vector `x` that are not in `y`, and their positions. Both must be known at compile
-    time.
+    """The elements of the vector `x` that are not in `y`,
+    and their positions. Both must be known at compile time.
     """
     with name_scope(name, "ListDiff", [x, y]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -331,16 +331,16 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None)
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """The slices of `data` sorted by the numbers in `partitions`, which must be known when the graph is
-    compiled.
+    """The slices of `data` sorted by the numbers in
+    `partitions`, which must be known when the graph is compiled.
     """
     made = ops.dynamic_partition(data, partitions=partitions, num_partitions=num_partitions, name=name)
     return list(made) if isinstance(made, tuple) else [made]
 
 
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
-    """Slices of the tensors in `data` at the places that `indices`, tensor by tensor, give them in the
-    result.
+    """Slices of the tensors in `data` at the places that
+    `indices`, tensor by tensor, give them in the result.
 
     `indices` must be known when the graph is compiled; of several slices for one place the last one counts.
     """

@@ -89,8 +89,8 @@ class Ones(Initializer):
 
 
 class Constant(Initializer):
-    """A given value: a number for all elements, or an array, filled up with its last element where it is too
-    short.
+    """A given value: a number for all elements, or an array,
+    filled up with its last element where it is too short.
 
     >>> import staticgraph as sg
     >>> sg.constant_initializer([1, 2])([4], sg.int32)
@@ -110,8 +110,8 @@ class Constant(Initializer):
 
 
 class RandomUniform(Initializer):
-    """Uniform random numbers from `minval` (included) to `maxval` (excluded; 1 for floats where not
-    given).
+    """Uniform random numbers from `minval` (included) to
+    `maxval` (excluded; 1 for floats where not given).
     """
 
     def __init__(
@@ -148,8 +148,8 @@ class TruncatedNormal(Initializer):
 
 
 class UniformUnitScaling(Initializer):
-    """Uniform random numbers that keep the scale of a layer's input: within `factor * sqrt(3 / inputs)` of
-    zero.
+    """Uniform random numbers that keep the scale of a layer's
+    input: within `factor * sqrt(3 / inputs)` of zero.
     """
 
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
@@ -164,9 +164,9 @@ class UniformUnitScaling(Initializer):
 class VarianceScaling(Initializer):
     """Random numbers of variance `scale / n`, n being a layer's inputs, outputs, or their mean.
 
-    `mode`: "fan_in", "fan_out" or "fan_avg". `distribution`: "normal" or "truncated_normal" (cut off at two
-    standard deviations), "untruncated_normal", "uniform". ValueError for other values, or a scale that is not
-    positive.
+    `mode`: "fan_in", "fan_out" or "fan_avg". `distribution`: "normal" or
+    "truncated_normal" (cut off at two standard deviations), "untruncated_normal",
+    "uniform". ValueError for other values, or a scale that is not positive.
     """
 
     def __init__(
@@ -246,8 +246,8 @@ class Orthogonal(Initializer):
 
 
 class Identity(Initializer):
-    """The identity matrix times `gain`, possibly with more rows than columns. ValueError where not two axes
-    are asked.
+    """The identity matrix times `gain`, possibly with more
+    rows than columns. ValueError where not two axes are asked.
     """
 
     def __init__(self, gain: float = 1.0, dtype: Any = float32) -> None:

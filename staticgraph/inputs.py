@@ -1,5 +1,5 @@
-"""Where values enter a graph: constants, placeholders, conversion; and the operations that only order
-others.
+"""Where values enter a graph: constants, placeholders,
+conversion; and the operations that only order others.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor that a run may be told; otherwise it is `input`. `shape` may be less exact than that of
-    `input`.
+    """A tensor that a run may be told; otherwise it is
+    `input`. `shape` may be less exact than that of `input`.
 
     >>> import staticgraph as sg
     >>> rate = sg.placeholder_with_default(0.5, [], name="rate")
@@ -128,8 +128,8 @@ def convert_to_tensor(
 ) -> Tensor:
     """`value` as a tensor: a tensor itself, a variable's value, a constant, or a stack of tensors in a list.
 
-    TypeError where it has another dtype than `dtype`; `preferred_dtype` is taken only where the value allows
-    it.
+    TypeError where it has another dtype than `dtype`;
+    `preferred_dtype` is taken only where the value allows it.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [], name="x")
@@ -184,8 +184,8 @@ def _first_dtype(value: Any) -> DType | None:
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:
-    """A tensor equal to `input`, with a name of its own, made under the present scopes and control
-    dependencies.
+    """A tensor equal to `input`, with a name of its own,
+    made under the present scopes and control dependencies.
     """
     return ops.identity(convert_to_tensor(input), name=name)
 

@@ -160,10 +160,10 @@ def _pairing(rank_a: int | None, rank_b: int | None, axes: Any) -> str:
 def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     """Sum of products by Einstein's convention: `einsum("ij,jk->ik", a, b)` is the product of two matrices.
 
-    Each letter is an axis; letters missing after `->` are summed over. Without `->` the result has, in the
-    order of the alphabet, the letters that occur once. `...` stands for axes that broadcast. With more than
-    two operands they are combined from the left. ValueError where a letter occurs twice in one operand or in
-    the result.
+    Each letter is an axis; letters missing after `->` are summed over. Without `->`
+    the result has, in the order of the alphabet, the letters that occur once. `...`
+    stands for axes that broadcast. With more than two operands they are combined from
+    the left. ValueError where a letter occurs twice in one operand or in the result.
 
     >>> import staticgraph as sg
     >>> q, k = sg.placeholder(sg.float32, [None, 8, 7, 16]), sg.placeholder(sg.float32, [None, 8, 9, 16])

@@ -63,9 +63,9 @@ def compute_weighted_loss(
 ) -> Tensor:  # fmt: skip
     """`losses * weights` reduced to a number, and added to a collection.
 
-    By default the sum is divided by the number of losses whose weight is not zero; 0 where there are none.
-    `weights` is a number, or has the rank of `losses` with each size equal to that of `losses` or one;
-    ShapeError otherwise.
+    By default the sum is divided by the number of losses whose weight is not zero;
+    0 where there are none. `weights` is a number, or has the rank of `losses` with
+    each size equal to that of `losses` or one; ShapeError otherwise.
     """
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
@@ -196,8 +196,8 @@ def cosine_distance(
     labels: Any, predictions: Any, axis: int | None = None, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS, dim: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of one minus the inner products along `axis` of vectors that are of unit length
-    already.
+    """Weighted mean of one minus the inner products along
+    `axis` of vectors that are of unit length already.
     """
     axis = dim if axis is None else axis
     if axis is None:
@@ -224,8 +224,8 @@ def huber_loss(
     labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of half the squared error where the error is below `delta`, and a straight line
-    beyond.
+    """Weighted mean of half the squared error where the
+    error is below `delta`, and a straight line beyond.
     """
     with name_scope(scope, "huber_loss", [predictions, labels, weights]) as scope:
         y, p = _pair(labels, predictions)
@@ -240,8 +240,8 @@ def log_loss(
     labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of the cross entropy between labels and predicted probabilities; `epsilon` keeps off
-    log(0).
+    """Weighted mean of the cross entropy between labels and
+    predicted probabilities; `epsilon` keeps off log(0).
     """
     with name_scope(scope, "log_loss", [predictions, labels, weights]) as scope:
         y, p = _pair(labels, predictions)
@@ -254,8 +254,8 @@ def mean_pairwise_squared_error(
     labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:  # fmt: skip
-    """For each element of the batch, the mean over pairs i, j of `((p[i] - p[j]) - (y[i] - y[j])) ** 2`;
-    their sum.
+    """For each element of the batch, the mean over pairs i,
+    j of `((p[i] - p[j]) - (y[i] - y[j])) ** 2`; their sum.
 
     `weights` is a number, or one per element of the batch. Elements whose weight is 0 do not count.
     """
@@ -302,8 +302,8 @@ def sigmoid_cross_entropy(
     multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0,
     scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of `sigmoid_cross_entropy_with_logits`; `label_smoothing` moves labels towards one
-    half.
+    """Weighted mean of `sigmoid_cross_entropy_with_logits`;
+    `label_smoothing` moves labels towards one half.
     """
     with name_scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]) as scope:
         y, z = _pair(multi_class_labels, logits, ("multi_class_labels", "logits"))
@@ -317,8 +317,8 @@ def softmax_cross_entropy(
     onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of the cross entropy between `onehot_labels` and `softmax(logits)`, both of shape [batch,
-    classes].
+    """Weighted mean of the cross entropy between `onehot_labels`
+    and `softmax(logits)`, both of shape [batch, classes].
 
     `weights` is a number or has shape [batch]; `label_smoothing` moves labels towards `1 / classes`.
     """
@@ -336,8 +336,8 @@ def sparse_softmax_cross_entropy(
     labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
 ) -> Tensor:  # fmt: skip
-    """Weighted mean of the cross entropy between classes, integers of shape [batch] or [batch, 1], and
-    logits.
+    """Weighted mean of the cross entropy between classes,
+    integers of shape [batch] or [batch, 1], and logits.
     """
     with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as scope:
         z, y = convert_to_tensor(logits), convert_to_tensor(labels)

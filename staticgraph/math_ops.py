@@ -1,7 +1,7 @@
 """Functions of corresponding elements, with TensorFlow 1's names.
 
-Where an op has TensorFlow's signature it is the public function itself, and its docstring the manual: the
-assignments below.
+Where an op has TensorFlow's signature it is the public function
+itself, and its docstring the manual: the assignments below.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 
 def source(tensor: Tensor) -> Tensor:
-    """The variable's own tensor where `tensor` is a value read from one, else `tensor`: one name for all
-    reads.
+    """The variable's own tensor where `tensor` is a value
+    read from one, else `tensor`: one name for all reads.
     """
     op = tensor.op
     return (
@@ -34,8 +34,8 @@ def differentiable_inputs(op: Operation) -> Iterator[int]:
 
 
 class Uses:
-    """The paths along which a derivative of `ys` flows: the uses of each tensor on them, by `source`
-    tensor.
+    """The paths along which a derivative of `ys` flows: the
+    uses of each tensor on them, by `source` tensor.
     """
 
     def __init__(self, ys: Iterable[Tensor], stop: Iterable[Tensor] = ()) -> None:
@@ -70,8 +70,8 @@ class Uses:
 
 
 def path(x: Tensor, ys: Iterable[Tensor]) -> list[tuple[Tensor, Operation]]:
-    """A shortest way from `x` to one of `ys`, differentiable or not: each tensor with the operation that
-    takes it.
+    """A shortest way from `x` to one of `ys`, differentiable
+    or not: each tensor with the operation that takes it.
     """
     start = source(x)
     taken_by: dict[Tensor, tuple[Operation, Tensor] | None] = {source(y): None for y in ys}

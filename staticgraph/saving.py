@@ -46,8 +46,8 @@ def load(path: str | os.PathLike[str]) -> LoadedGraph:
     name, `variables` its values by name, `step(...)` trains where a step was saved, and `save` writes it
     again. Sizes that were unknown stay unknown. A file is data: reading it runs no code from it.
 
-    `InvalidFileError` for a file that is cut short, edited, or of another kind; `NotFoundError` where there
-    is none.
+    `InvalidFileError` for a file that is cut short, edited,
+    or of another kind; `NotFoundError` where there is none.
 
     >>> import os, staticgraph as sg, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "sum.sg")

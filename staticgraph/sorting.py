@@ -64,8 +64,8 @@ def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | 
 def argsort(
     values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
 ) -> Tensor:
-    """The positions (int32) of the elements in order along `axis`. Equal ones stay in place, whatever
-    `stable` is.
+    """The positions (int32) of the elements in order along
+    `axis`. Equal ones stay in place, whatever `stable` is.
     """
     with name_scope(name, "argsort", [values]):
         return _ordered(values, axis, direction, 1)
@@ -76,8 +76,8 @@ def searchsorted(
 ) -> Tensor:
     """Where each of `values` belongs in `sorted_sequence`, along the last axis of both.
 
-    With `side` "left" the position before equal elements, with "right" the one after them. ValueError for
-    another `side`.
+    With `side` "left" the position before equal elements, with
+    "right" the one after them. ValueError for another `side`.
 
     >>> import staticgraph as sg
     >>> sg.searchsorted([1.0, 2.0, 2.0, 5.0], [2.0, 9.0]).shape.as_list()
@@ -147,8 +147,8 @@ def cumsum(
 ) -> Tensor:
     """Sums of the elements up to each one, along `axis`.
 
-    `exclusive`: without the element itself, so that the first sum is 0. `reverse`: from the last element
-    backwards.
+    `exclusive`: without the element itself, so that the first
+    sum is 0. `reverse`: from the last element backwards.
 
     >>> import staticgraph as sg
     >>> sg.cumsum(sg.placeholder(sg.float32, [None, 4]), axis=1)

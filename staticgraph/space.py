@@ -37,8 +37,8 @@ def depth_to_space(input: Any, block_size: int, name: str | None = None, data_fo
 
 
 def space_to_batch_nd(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
-    """The axes after the batch, padded with zeros and divided into blocks: the position in a block becomes
-    batch.
+    """The axes after the batch, padded with zeros and divided
+    into blocks: the position in a block becomes batch.
     """
     return ops.space_to_batch_nd(input, block_shape=block_shape, paddings=paddings, name=name)
 

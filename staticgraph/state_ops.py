@@ -32,8 +32,8 @@ __all__ = [
 
 
 def _handle(ref: Any, function: str) -> Tensor:
-    """The tensor that stands for a variable: `ref` is the variable, or the result of an operation that
-    changed it.
+    """The tensor that stands for a variable: `ref` is the
+    variable, or the result of an operation that changed it.
     """
     if isinstance(ref, Variable):
         return ref.handle

@@ -30,8 +30,8 @@ __all__ = [
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """The variables made so far, those of optimizers included; `scope` selects by a regex at a name's
-    beginning.
+    """The variables made so far, those of optimizers included;
+    `scope` selects by a regex at a name's beginning.
     """
     return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 

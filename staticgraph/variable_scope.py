@@ -48,8 +48,8 @@ class _Store:
         return candidate
 
     def close(self, name: str) -> None:
-        """Let default names inside the scope `name` begin anew, so that entering it again finds the same
-        names.
+        """Let default names inside the scope `name` begin
+        anew, so that entering it again finds the same names.
         """
         for key in self.opened:
             if key.startswith(f"{name}/"):
@@ -241,10 +241,10 @@ def get_local_variable(
 class variable_scope:
     """Context in which `get_variable` prefixes names, reuses variables, and takes defaults.
 
-    `name_or_scope` is a name inside the open scope, or a `VariableScope` to enter again; with None,
-    `default_name` is made unique. `reuse`: True finds variables only, `sg.AUTO_REUSE` finds or makes them;
-    inner scopes inherit it. The name is opened as a name scope as well, unless `auxiliary_name_scope` is
-    False.
+    `name_or_scope` is a name inside the open scope, or a `VariableScope` to enter
+    again; with None, `default_name` is made unique. `reuse`: True finds variables
+    only, `sg.AUTO_REUSE` finds or makes them; inner scopes inherit it. The name
+    is opened as a name scope as well, unless `auxiliary_name_scope` is False.
 
     >>> import staticgraph as sg
     >>> with sg.variable_scope("net") as scope:

@@ -21,8 +21,8 @@ __all__ = ["AUTO_REUSE", "no_regularizer"]
 
 
 class _Reuse(enum.Enum):
-    """Whether `get_variable` may find a variable that exists, besides True (it must) and False (it must
-    not).
+    """Whether `get_variable` may find a variable that
+    exists, besides True (it must) and False (it must not).
     """
 
     AUTO_REUSE = 1

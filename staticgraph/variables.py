@@ -186,8 +186,8 @@ class Variable(Operators):
         return ops.read_variable(self._handle, name="read")
 
     def initialized_value(self) -> Tensor:
-        """The value, or the initial value where the variable has none yet: for initial values of other
-        variables.
+        """The value, or the initial value where the variable
+        has none yet: for initial values of other variables.
         """
         return ops.initialized_value(self._handle, self._initial_value)
 

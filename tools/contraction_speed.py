@@ -2,8 +2,8 @@
 
     python tools/contraction_speed.py [matmul | conv]
 
-Both sides run in turns and the best time of each counts, so only the ratio means much. More than 1 is faster
-than NumPy.
+Both sides run in turns and the best time of each counts, so
+only the ratio means much. More than 1 is faster than NumPy.
 """
 
 import os

@@ -1,8 +1,8 @@
 """The calling convention of compiled code, which code generators and the runtime share.
 
-A kernel is `void (ptr buffer0, ptr buffer1, ..., ptr scratch)`. A step is `void (ptr table)`: the table holds
-the addresses of the memory blocks that kernels work in (slots such as feeds, variables, arena), and those of
-host functions.
+A kernel is `void (ptr buffer0, ptr buffer1, ..., ptr scratch)`. A step is `void
+(ptr table)`: the table holds the addresses of the memory blocks that kernels
+work in (slots such as feeds, variables, arena), and those of host functions.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class BufferRef:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Call the kernel `symbol`. `args` are its buffers and its scratch memory, in the order of its
-    parameters.
+    """Call the kernel `symbol`. `args` are its buffers and
+    its scratch memory, in the order of its parameters.
     """
 
     symbol: str

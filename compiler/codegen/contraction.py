@@ -40,8 +40,8 @@ def emit(contraction: Contraction, target: CpuTarget) -> Code:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block of the sum, inside its loops: how many steps of the outermost index, and whether first and
-    last.
+    """A block of the sum, inside its loops: how many steps
+    of the outermost index, and whether first and last.
     """
 
     count: Number

@@ -59,8 +59,8 @@ class Tile:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Of the function: operands, the epilogue's pointers; partial sums, outermost steps, first and last
-        block.
+        """Of the function: operands, the epilogue's pointers;
+        partial sums, outermost steps, first and last block.
         """
         blocks = ("ptr %sums", "i64 %count", "i1 %first", "i1 %last") if self.partial else ()
         return "ptr noalias %a", "ptr noalias %b", *(f"ptr {name}" for name in self.extra), *blocks

@@ -1,10 +1,10 @@
 """Copying operands of a contraction into the order in which the micro-kernels read them.
 
-A panel of b becomes `pitch` neighbouring elements per step of the sum, zeros in the lanes that do not
-exist, so that the micro-kernel reads whole vectors one after the other. Where b runs along the sum in
-memory instead (the second operand of a product is transposed), square blocks are turned around in
-registers. A tile of a becomes one short stretch of memory, where rows far apart would fight for the same
-cache lines.
+A panel of b becomes `pitch` neighbouring elements per step of the sum, zeros in the
+lanes that do not exist, so that the micro-kernel reads whole vectors one after the
+other. Where b runs along the sum in memory instead (the second operand of a product
+is transposed), square blocks are turned around in registers. A tile of a becomes one
+short stretch of memory, where rows far apart would fight for the same cache lines.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def pack_turned(
 
 
 def _turner(stream: Stream, piece: Piece, count: Number, to: DType) -> tuple[str, tuple[str, ...]]:
-    """A helper function that copies one piece for neighbouring steps: square blocks, and what is left of
-    the steps.
+    """A helper function that copies one piece for neighbouring
+    steps: square blocks, and what is left of the steps.
     """
     w, side, dtype = Writer(), max(piece.width, 16 // to.size), stream.dtype
 
@@ -179,8 +179,8 @@ def transpose(w: Writer, rows: list[str], dtype: DType) -> list[str]:
 
 
 def _interleaved(side: int, inside: int, distance: int) -> tuple[list[int], list[int]]:
-    """Lanes that interleave groups of `distance` from the lower, or upper, halves of each 128 bits of two
-    vectors.
+    """Lanes that interleave groups of `distance` from the
+    lower, or upper, halves of each 128 bits of two vectors.
     """
     halves: list[list[int]] = [[], []]
     for base in range(0, side, inside):
@@ -232,8 +232,8 @@ def _steps(
 def _lines(
     w: Writer, stream: Stream, counts: tuple[Number, ...], source: str, body: Callable[[str, Number], None]
 ) -> None:
-    """`body(address, number of the first step)` for every run of steps along the innermost index of the
-    sum.
+    """`body(address, number of the first step)` for every
+    run of steps along the innermost index of the sum.
     """
 
     def level(depth: int, at: str, step: Number) -> None:

@@ -1,5 +1,5 @@
-"""What to do for one contraction on one target: tiles, blocks, what to pack, and where everything lies in
-scratch.
+"""What to do for one contraction on one target: tiles,
+blocks, what to pack, and where everything lies in scratch.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def _depth(c: Contraction, along: int) -> tuple[DepthBlocks, bool]:
 
 
 def _packs_b(c: Contraction, tiles: int) -> bool:
-    """Whether b must be packed, because it has no unit step along the lanes, or should be, because it is
-    large.
+    """Whether b must be packed, because it has no unit step
+    along the lanes, or should be, because it is large.
     """
     large = c.lanes.extent * c.depth * c.dtype.size > _PACKED_BYTES
     return c.b.step(c.lanes) != 1 or (tiles >= _REUSED and large)

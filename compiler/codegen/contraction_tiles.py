@@ -1,9 +1,9 @@
 """How a contraction is cut into register tiles and cache blocks: numbers only, no code.
 
-A tile of the result is `rows` by a panel of columns, and all of it lives in vector registers while the sum
-runs. A panel is a few whole vectors, the last one perhaps narrower or masked. Tiles are balanced: 64 rows
-are five tiles of 11 and 10 rather than four of 14 and one of 8. The choice minimises an estimate of the
-cycles.
+A tile of the result is `rows` by a panel of columns, and all of it lives in vector
+registers while the sum runs. A panel is a few whole vectors, the last one perhaps
+narrower or masked. Tiles are balanced: 64 rows are five tiles of 11 and 10 rather
+than four of 14 and one of 8. The choice minimises an estimate of the cycles.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def choose(rows: int, columns: int, depth: int, lanes: int, registers: int) -> T
 
 
 def _cycles(tiling: Tiling, depth: int) -> float:
-    """An estimate for the whole result: multiply-adds, loads and latency of each step, and the ends of each
-    tile.
+    """An estimate for the whole result: multiply-adds, loads
+    and latency of each step, and the ends of each tile.
     """
     total = 0.0
     for panel in tiling.panels:
@@ -153,8 +153,8 @@ def _cycles(tiling: Tiling, depth: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class DepthBlocks:
-    """The sum cut into blocks that stay in the cache: index `level` in parts of `size`, those inside it
-    whole.
+    """The sum cut into blocks that stay in the cache: index
+    `level` in parts of `size`, those inside it whole.
 
     `level` counts from the outermost index; every combination of the outer ones is a block of its own.
     """

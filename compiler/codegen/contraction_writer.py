@@ -1,5 +1,5 @@
-"""The emitter with what the contraction generator says all the time: addresses, short loops, whole or
-masked vectors.
+"""The emitter with what the contraction generator says all
+the time: addresses, short loops, whole or masked vectors.
 """
 
 from __future__ import annotations

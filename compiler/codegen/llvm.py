@@ -41,8 +41,8 @@ _UNROLLED = 4  # serial loops of at most this many iterations are written out
 
 
 def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> Code:
-    """The function of a kernel: `void (ptr buffer0, ptr buffer1, ..., ptr scratch)`, buffers in the kernel's
-    order.
+    """The function of a kernel: `void (ptr buffer0, ptr
+    buffer1, ..., ptr scratch)`, buffers in the kernel's order.
 
     `contract` allows a product and a sum to be computed in one step, with one rounding.
     """
@@ -51,8 +51,8 @@ def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> Code:
 
 @dataclass(frozen=True, slots=True)
 class _Mask:
-    """The lanes that take part. `guards`: a condition of the program, not only the end of the loop, turns
-    some off.
+    """The lanes that take part. `guards`: a condition of the
+    program, not only the end of the loop, turns some off.
     """
 
     text: str
@@ -291,8 +291,8 @@ class _KernelEmitter:
 
     @contextmanager
     def _masked(self, condition: str, body: tuple[Stmt, ...]) -> Iterator[None]:
-        """Only the lanes where `condition` holds. What they load is unknown to the others, so it has its own
-        scope.
+        """Only the lanes where `condition` holds. What they
+        load is unknown to the others, so it has its own scope.
         """
         outer, carried = self._mask, self._carried(body)
         self._mask = self._narrowed(condition)

@@ -24,8 +24,8 @@ _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The elements at `base + stride * lane + offsets[lane]`; without `offsets`, all lanes follow the
-    stride.
+    """The elements at `base + stride * lane + offsets[lane]`;
+    without `offsets`, all lanes follow the stride.
     """
 
     base: Value

@@ -68,8 +68,8 @@ def _bits(site: Site, value: str) -> str:
 
 
 def _float_to_half(site: Site, value: str) -> str:
-    """A float64 as the float32 that rounds to the same float16: to odd, so that the second rounding sees the
-    first.
+    """A float64 as the float32 that rounds to the same float16:
+    to odd, so that the second rounding sees the first.
     """
     single = site.of(float32)
     integers = vector("i32", site.lanes)

@@ -62,8 +62,8 @@ class ExprPrinter:
         self._readers: dict[Hashable, list[Hashable]] = {}
 
     def bind(self, key: Hashable, value: Value) -> None:
-        """From here to the end of the scope of `value`, `key` (an expression, or any name of yours) is that
-        value.
+        """From here to the end of the scope of `value`, `key`
+        (an expression, or any name of yours) is that value.
         """
         self._known[key] = value
         while len(self._by_level) <= value.level:
@@ -217,8 +217,8 @@ class ExprPrinter:
         return node.op == "cast" and node.args[0] is self._lane_index and node.dtype.is_integer
 
     def _lane_numbers(self, dtype: DType) -> Value:
-        """The value of the lane index in each lane: in the dtype that is wanted, as narrow ones are
-        cheaper.
+        """The value of the lane index in each lane: in the
+        dtype that is wanted, as narrow ones are cheaper.
         """
         first = self._known["first lane", self._lane_index]
         element = register_type(dtype)
@@ -242,8 +242,8 @@ _RARE = frozenset({"sin", "cos"})
 
 
 def _has_rare_branch(node: Scalar) -> bool:
-    """Whether the last operand is a call into the C library that the approximation left for rare
-    arguments.
+    """Whether the last operand is a call into the C library
+    that the approximation left for rare arguments.
     """
     return node.op == "select" and isinstance(node.args[2], Scalar) and node.args[2].op in _RARE
 

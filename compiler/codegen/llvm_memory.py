@@ -1,5 +1,5 @@
-"""Elements of buffers to and from registers: single ones, vectors of neighbours, and scattered ones; all or
-some lanes.
+"""Elements of buffers to and from registers: single ones,
+vectors of neighbours, and scattered ones; all or some lanes.
 
 A `mask` is a vector of truth values (a name, or a constant); None means all lanes. Lanes that are masked off
 are neither read nor written, and read as zero.

@@ -1,12 +1,12 @@
-"""The scalar primitives in LLVM: what instructions compute each of them, on single values or on vectors
-alike.
+"""The scalar primitives in LLVM: what instructions compute
+each of them, on single values or on vectors alike.
 
 `TABLE` has a row for every primitive of `kernel/scalar.py`. A row gets a `Site` (where the code goes, of what
 dtype and how wide) and the names of its operands, and returns the name of its result. Conversions also get a
 dtype to convert to.
 
-float16 and bfloat16 are computed in float32; each result is rounded to the precision of the type, as NumPy
-does.
+float16 and bfloat16 are computed in float32; each result is
+rounded to the precision of the type, as NumPy does.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ def _pow(site: Site, a: str, b: str) -> str:
 
 
 def _integer_power(name: str, t: str, signed: bool) -> str:
-    """A function that squares and multiplies. With a negative exponent only 1 and -1 have an integer
-    power.
+    """A function that squares and multiplies. With a
+    negative exponent only 1 and -1 have an integer power.
     """
     bounded = (
         f"""  %up = add {t} %a, 1

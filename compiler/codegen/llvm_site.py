@@ -1,5 +1,5 @@
-"""A place in a function that computes on values of one dtype: constants and instructions with their types
-filled in.
+"""A place in a function that computes on values of one
+dtype: constants and instructions with their types filled in.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ _PLACEHOLDER = "@kernel.name"
 
 
 def register_type(dtype: DType, lanes: int = 1) -> str:
-    """The LLVM type of a value in registers: bool is i1, float16 and bfloat16 are float (of their
-    precision).
+    """The LLVM type of a value in registers: bool is i1,
+    float16 and bfloat16 are float (of their precision).
     """
     return vector(_REGISTER.get(dtype.name) or f"i{8 * dtype.size}", lanes)
 
@@ -51,8 +51,8 @@ def splat(element: str, constant: str, lanes: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One compiled-to-be function: its symbol, its definition, and the declarations and helpers that it
-    needs.
+    """One compiled-to-be function: its symbol, its definition,
+    and the declarations and helpers that it needs.
     """
 
     name: str

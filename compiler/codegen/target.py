@@ -1,5 +1,5 @@
-"""What a code generator must know about the processor that it writes for. Pure data: no compiler library is
-asked.
+"""What a code generator must know about the processor that
+it writes for. Pure data: no compiler library is asked.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def register_bytes(dtype: DType) -> int:
 
 
 def vector_bytes(features: str) -> int:
-    """The width of the vector registers behind LLVM's feature list; 16 (SSE, NEON) where nothing wider is
-    named.
+    """The width of the vector registers behind LLVM's feature
+    list; 16 (SSE, NEON) where nothing wider is named.
     """
     present = set(features.split(","))
     if "+avx512f" in present:

@@ -91,8 +91,8 @@ class DType:
         return round_to_bfloat16(array) if self is bfloat16 else array
 
     def to_bytes(self, value: Any) -> bytes:
-        """The elements as compiled code and files hold them, row-major: bfloat16 as the upper halves of
-        float32.
+        """The elements as compiled code and files hold them,
+        row-major: bfloat16 as the upper halves of float32.
         """
         array = np.ascontiguousarray(self.round(value))
         return (

@@ -14,8 +14,8 @@ from staticgraph.compiler.graph.provenance import Provenance
 
 
 class OpError(Exception):
-    """Something went wrong while running. `message` is the whole text; `op` the operation at fault, if
-    known.
+    """Something went wrong while running. `message` is the
+    whole text; `op` the operation at fault, if known.
     """
 
     def __init__(self, message: str, op: Any = None) -> None:
@@ -117,8 +117,8 @@ class SaveError(OpError, OSError, ValueError):
 
 
 class RuleError(Exception):
-    """Raised inside an op's type rule by `require`; the recorder turns it into a message with op and
-    lines.
+    """Raised inside an op's type rule by `require`; the
+    recorder turns it into a message with op and lines.
     """
 
     def __init__(self, what: str, hint: str | None = None, kind: type[GraphError] = ShapeError) -> None:
@@ -129,8 +129,8 @@ class RuleError(Exception):
 
 
 def require(condition: Any, what: str, hint: str | None = None, kind: type[GraphError] = ShapeError) -> None:
-    """Raise a `RuleError` unless `condition` holds. For type rules: one sentence, the disagreeing numbers in
-    it.
+    """Raise a `RuleError` unless `condition` holds. For
+    type rules: one sentence, the disagreeing numbers in it.
     """
     if not condition:
         raise RuleError(what, hint, kind)

@@ -75,8 +75,8 @@ class Graph:
         return operation
 
     def adopt(self, operation: Operation) -> None:
-        """Append an operation made for this graph, by `record` or by `restore`; its name and its id are the
-        next.
+        """Append an operation made for this graph, by `record`
+        or by `restore`; its name and its id are the next.
         """
         self._operations.append(operation)
         self._by_name[operation.name] = operation
@@ -137,8 +137,8 @@ class Graph:
         return name in self._by_name
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor `operation:index`. KeyError where there is none, ValueError where the form is
-        another.
+        """The tensor `operation:index`. KeyError where
+        there is none, ValueError where the form is another.
         """
         if not isinstance(name, str):
             raise TypeError(f"tensor names are strings, not {type(name).__name__}")
@@ -174,8 +174,8 @@ class Graph:
         return f"; did you mean {close[0]!r}?" if close else ""
 
     def to_networkx(self) -> nx.MultiDiGraph:
-        """A networkx graph: one node per operation name with `op` as data, one edge per input with `tensor`
-        as data.
+        """A networkx graph: one node per operation name with
+        `op` as data, one edge per input with `tensor` as data.
 
         Control dependencies are edges with `tensor=None`.
         """
@@ -216,8 +216,8 @@ class Graph:
 
     @contextmanager
     def control_dependencies(self, control_inputs: Sequence[Any] | None) -> Iterator[None]:
-        """Context in which new operations run after `control_inputs`; None forgets those of outer
-        contexts.
+        """Context in which new operations run after
+        `control_inputs`; None forgets those of outer contexts.
         """
         outer = self._scoped.controls
         if control_inputs is None:
@@ -235,8 +235,8 @@ class Graph:
 
     @contextmanager
     def device(self, device: str | Callable[..., str] | None) -> Iterator[None]:
-        """Context that asks for a device, such as `/gpu:0`, for new operations; None forgets that of outer
-        contexts.
+        """Context that asks for a device, such as `/gpu:0`, for
+        new operations; None forgets that of outer contexts.
         """
         outer = self._scoped.device
         asked = device(None) if callable(device) else device
@@ -261,8 +261,8 @@ class Graph:
         return self._collections.setdefault(name, [])
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
-        """A copy of the list; with `scope`, only items whose name that regular expression matches at its
-        beginning.
+        """A copy of the list; with `scope`, only items whose
+        name that regular expression matches at its beginning.
         """
         import re
 
@@ -280,8 +280,8 @@ class Graph:
         self._collections.pop(name, None)
 
     def session_for(self, session: Any) -> Any:
-        """`session`, or the default session of this thread; ValueError where there is none, or it is another
-        graph's.
+        """`session`, or the default session of this thread;
+        ValueError where there is none, or it is another graph's.
         """
         if session is None:
             session = default_sessions[-1] if (default_sessions := _sessions.stack) else None

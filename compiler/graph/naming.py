@@ -28,8 +28,8 @@ class Names:
         self._journal: list[tuple[str, int | None]] = []
 
     def unique(self, name: str, mark: bool = True) -> str:
-        """`name` in the open scope, with a number where it is taken. As in TF1, capitals do not distinguish
-        names.
+        """`name` in the open scope, with a number where it is
+        taken. As in TF1, capitals do not distinguish names.
         """
         if self.scope:
             name = f"{self.scope}/{name}"
@@ -51,9 +51,6 @@ class Names:
         """Mark a full name as taken."""
         self._take(name.lower(), max(1, self._taken.get(name.lower(), 0)))
 
-    def is_taken(self, name: str) -> bool:
-        return name.lower() in self._taken
-
     def _take(self, key: str, count: int) -> None:
         self._journal.append((key, self._taken.get(key)))
         self._taken[key] = count
@@ -74,8 +71,8 @@ class Names:
 
     @contextmanager
     def open(self, name: str | None) -> Iterator[str]:
-        """The scope `name` inside the open one; a name with a slash at its end is taken as it is; None is
-        the root.
+        """The scope `name` inside the open one; a name with a
+        slash at its end is taken as it is; None is the root.
         """
         valid = _VALID_SCOPE_NAME if self.scope or (name and name.endswith("/")) else _VALID_OP_NAME
         if name and not valid.match(name):

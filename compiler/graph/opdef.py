@@ -1,8 +1,8 @@
 """What an op is: one record that everything else in the project is derived from, and the table of all ops.
 
-Records are made by the decorators in `ops/kinds.py`, never by hand. Calling a record uses the op: on tensors
-of a user's graph it adds an operation, on values inside the compiler it makes an interned node, on patterns
-a pattern.
+Records are made by the decorators in `ops/kinds.py`, never by hand. Calling
+a record uses the op: on tensors of a user's graph it adds an operation, on
+values inside the compiler it makes an interned node, on patterns a pattern.
 """
 
 from __future__ import annotations

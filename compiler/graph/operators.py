@@ -1,7 +1,7 @@
 """Python's operators and NumPy-like methods, for everything that ops accept: tensors, values and patterns.
 
-The functions behind them are registered by the ops (`opdef.METHODS`), since this layer knows no particular
-op.
+The functions behind them are registered by the ops
+(`opdef.METHODS`), since this layer knows no particular op.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ class Provenance:
 
     @property
     def _source(self) -> str:
-        """The source line. A loaded file names a source, which must not make us read one of that name
-        here.
+        """The source line. A loaded file names a source,
+        which must not make us read one of that name here.
         """
         return "" if self.code is None else linecache.getline(self.file, self.line)
 

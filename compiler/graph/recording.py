@@ -1,5 +1,5 @@
-"""How a call of an op becomes an operation of the user's graph: conversion of arguments, dtypes, types of
-results.
+"""How a call of an op becomes an operation of the user's
+graph: conversion of arguments, dtypes, types of results.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def bind_call(graph: _GraphLike, op: OpDef, values: dict[str, Any], name: str) -
 
 
 def _dtypes(op: OpDef, values: dict[str, Any]) -> dict[str, DType]:
-    """The dtype of each letter: that of the first tensor, else of the first array, else of the first
-    number.
+    """The dtype of each letter: that of the first tensor,
+    else of the first array, else of the first number.
     """
     out: dict[str, DType] = {}
     for wanted in (Tensor, np.ndarray | np.generic, object):
@@ -147,8 +147,8 @@ def _operand(graph: _GraphLike, value: Any, label: str) -> Tensor:
 
 
 def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: str = "Const") -> Tensor:
-    """`value` as a tensor of `graph`: a constant called `name` for numbers and arrays, packed where it holds
-    tensors.
+    """`value` as a tensor of `graph`: a constant called `name`
+    for numbers and arrays, packed where it holds tensors.
     """
     if hasattr(value, "to_tensor"):
         value = value.to_tensor()
@@ -174,8 +174,8 @@ def _holds_tensor(value: Any) -> bool:
 
 
 def check_representable(value: Any, array: np.ndarray, dtype: DType) -> None:
-    """Python numbers must be of the tensor's kind; arrays are cast, as TF1 does, but not floats to
-    integers.
+    """Python numbers must be of the tensor's kind; arrays
+    are cast, as TF1 does, but not floats to integers.
     """
     kind, name = array.dtype.kind, dtype.name
     fits = {

@@ -1,7 +1,7 @@
 """Shapes: tuples of sizes in which None is an unknown size; None in place of the tuple is an unknown rank.
 
-`TensorShape` and `Dimension` are TF1's objects over such tuples, made when a user asks a tensor for its
-shape.
+`TensorShape` and `Dimension` are TF1's objects over such
+tuples, made when a user asks a tensor for its shape.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ DEEPEST = 200  # ops between a shape and the constants that it is made of
 def static_value(tensor: Tensor, partial: bool = False) -> Any:
     """What is known of a tensor's value while the graph is built: plain numbers and tuples, or None.
 
-    With `partial`, a vector may come back as a tuple in which None stands for entries that depend on what is
-    fed.
+    With `partial`, a vector may come back as a tuple in
+    which None stands for entries that depend on what is fed.
     """
     value = _value(tensor, {}, DEEPEST)
     if value is None:

@@ -1,5 +1,5 @@
-"""Functions as formulas: exp, log, sin and others as polynomials, for targets that have no vector form of
-them.
+"""Functions as formulas: exp, log, sin and others as
+polynomials, for targets that have no vector form of them.
 
 `approximate` replaces such primitives by expressions of simpler ones (fma, select, bit operations). They are
 free of branches and cover all arguments: denormal and infinite ones, NaN, zeros of either sign. In float32

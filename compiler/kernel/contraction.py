@@ -104,8 +104,8 @@ def access(buffer: str, at: tuple[Expr, ...], buffers: Mapping[str, Buffer]) -> 
 def analyse(
     domain: tuple[Index, ...], stores: tuple[Store, ...], buffers: Mapping[str, Buffer]
 ) -> Contraction | None:
-    """The normal form of `stores`, executed for all values of the indices `domain`; None if they have
-    another form.
+    """The normal form of `stores`, executed for all values
+    of the indices `domain`; None if they have another form.
 
     The stored values must contain one sum, of products of two float32 or float64 elements; the rest of them
     may use other elements at affine positions, but not the loop variables themselves. A buffer may be
@@ -215,8 +215,8 @@ def _lanes(indices: Iterable[Index], written: list[Access]) -> Index | None:
 
 
 def _rows(candidates: list[Index], target: Access) -> Index | None:
-    """The index along the rows of a tile: the innermost of the result that has enough values, or else the
-    longest.
+    """The index along the rows of a tile: the innermost of
+    the result that has enough values, or else the longest.
     """
     enough = [i for i in candidates if i.extent >= _FEW]
     if enough:

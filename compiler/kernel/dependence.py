@@ -32,8 +32,8 @@ from staticgraph.compiler.kernel.stmt import (
 
 
 def accesses(body: tuple[Stmt, ...]) -> list[Load | Store]:
-    """Every element that `body` reads or writes; an element that several statements read appears several
-    times.
+    """Every element that `body` reads or writes; an element
+    that several statements read appears several times.
     """
     found: list[Load | Store] = []
     for stmt in statements(body):
@@ -94,8 +94,8 @@ def _read_partial(loop: Loop) -> str | None:
 
 
 def _changing(loop: Loop, written: Set[str]) -> frozenset[Expr]:
-    """What has not one value throughout all iterations: indices and locals of the loop, elements of written
-    buffers.
+    """What has not one value throughout all iterations: indices
+    and locals of the loop, elements of written buffers.
     """
     found: set[Expr] = {loop.index}
     for stmt in statements(loop.body):

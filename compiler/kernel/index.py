@@ -41,8 +41,8 @@ _DECIDE = {
 class Affine:
     """`constant` plus a sum of terms, each an integer times an expression that is not such a sum itself.
 
-    The expressions are mostly loop variables; anything else (`i // 3`, a loaded index, a local) is kept as a
-    whole.
+    The expressions are mostly loop variables; anything else
+    (`i // 3`, a loaded index, a local) is kept as a whole.
     """
 
     terms: dict[Expr, int] = field(default_factory=dict)
@@ -122,8 +122,8 @@ def offset(buffer: Buffer, at: tuple[Expr, ...]) -> Affine:
 def bounds(expr: Expr) -> Range:
     """The least and the greatest value of an integer or bool expression, infinite where unknown.
 
-    Arithmetic on positions is taken not to overflow int64; other integers wrap, and a range that could is
-    unknown.
+    Arithmetic on positions is taken not to overflow int64;
+    other integers wrap, and a range that could is unknown.
     """
     table: dict[Expr, Range] = {}
     for node in walk(expr):
@@ -255,8 +255,8 @@ def _simplest(node: Expr) -> Expr:
 
 
 def _sum(node: Expr) -> Expr:
-    """A sum in canonical order. Sums of loaded data are left alone: spelled out, they would be computed
-    repeatedly.
+    """A sum in canonical order. Sums of loaded data are left
+    alone: spelled out, they would be computed repeatedly.
     """
     form = linear(node)
     if form.terms and not any(isinstance(e, Index) for term in form.terms for e in walk(term)):

@@ -112,8 +112,8 @@ class _Run:
 
 
 def apply(op: str, values: tuple[Any, ...], sources: tuple[DType, ...], dtype: DType) -> Any:
-    """A scalar operation on NumPy scalars. `sources` are the dtypes of the operands, `dtype` that of the
-    result.
+    """A scalar operation on NumPy scalars. `sources` are
+    the dtypes of the operands, `dtype` that of the result.
     """
     if op == "bitcast":
         return _bitcast(values[0], sources[0], dtype)

@@ -204,8 +204,8 @@ def bitcast(x: Any, dtype: DType) -> Any:
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """`scalar.exp(x)` is `read("exp", x)`, for every primitive; a trailing underscore escapes Python's
-    keywords.
+    """`scalar.exp(x)` is `read("exp", x)`, for every
+    primitive; a trailing underscore escapes Python's keywords.
     """
     primitive = name.rstrip("_")
     if primitive in PRIMITIVES:

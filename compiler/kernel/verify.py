@@ -1,5 +1,5 @@
-"""What every valid kernel satisfies. Broken kernels are mistakes of the compiler, found here instead of in
-machine code.
+"""What every valid kernel satisfies. Broken kernels are
+mistakes of the compiler, found here instead of in machine code.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class KernelError(Exception):
 def verify(kernel: Kernel, placed: bool = True) -> None:
     """Raise `KernelError` unless `kernel` is valid.
 
-    Names are defined before use and not defined twice; dtypes agree; positions lie in their buffers as far as
-    ranges tell; only written buffers are written; loops marked SIMD or PARALLEL may run so. `placed=False`
-    allows `Reduce`.
+    Names are defined before use and not defined twice; dtypes agree; positions
+    lie in their buffers as far as ranges tell; only written buffers are written;
+    loops marked SIMD or PARALLEL may run so. `placed=False` allows `Reduce`.
     """
     _Verifier(kernel, placed).block(kernel.body, frozenset(), runs=True)
 
@@ -53,8 +53,8 @@ class _Verifier:
         self.placed = placed
 
     def block(self, body: tuple[Stmt, ...], known: frozenset[Expr], runs: bool, simd: bool = False) -> None:
-        """Check `body` where `known` indices and locals have values. `runs`: nothing prevents it from
-        running.
+        """Check `body` where `known` indices and locals have
+        values. `runs`: nothing prevents it from running.
         """
         for stmt in body:
             self.statement(stmt, known, runs)

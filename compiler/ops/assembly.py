@@ -138,8 +138,8 @@ def embedded(
     element: Callable[[tuple[Expr, ...]], Expr],
     filler: Expr,
 ) -> list[Piece]:
-    """Pieces of an array with `low` fillers before, `high` after and `interior` between the elements of an
-    inner one.
+    """Pieces of an array with `low` fillers before, `high`
+    after and `interior` between the elements of an inner one.
 
     Disjoint boxes: along each axis the parts without elements are filled over the full extent of the later
     axes, and only the part with elements is divided further.

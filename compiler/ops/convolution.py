@@ -76,8 +76,8 @@ def _filter(x: np.ndarray, g: np.ndarray, taps: Ints, strides: Ints, dilations: 
 def conv_transposed(
     g: Any, w: Any, space: Ints, strides: Ints, dilations: Ints, before: Ints | None = None
 ) -> Any:
-    """The cotangent of the input of `conv_valid`, of which `before` elements in front and all beyond `space`
-    were padding.
+    """The cotangent of the input of `conv_valid`, of which
+    `before` elements in front and all beyond `space` were padding.
 
     Element i of the input met tap t at position p where i = stride * p + dilation * t - before.
     """
@@ -140,8 +140,8 @@ def _filter_grad(
 def conv_valid(at: tuple[Expr, ...], x: View, w: View, *, strides: Ints, dilations: Ints) -> Expr:
     """Convolution without padding, channels last.
 
-    y[n, p, o] = sum over t and c of x[n, s * p + d * t, c] * w[t, c, o], with s the `strides` and d the
-    `dilations`.
+    y[n, p, o] = sum over t and c of x[n, s * p + d * t, c] *
+    w[t, c, o], with s the `strides` and d the `dilations`.
     """
     n, *rest, o = at
     d = len(strides)
@@ -165,8 +165,8 @@ def conv_filter(
 ) -> Expr:
     """Gradient of `conv_valid` by its filter, which has `taps` positions.
 
-    dw[t, c, o] = sum over n and p of x[n, s * p + d * t, c] * g[n, p, o], with s the `strides` and d the
-    `dilations`.
+    dw[t, c, o] = sum over n and p of x[n, s * p + d * t, c]
+    * g[n, p, o], with s the `strides` and d the `dilations`.
     """
     *rest, c, o = at
     d = len(strides)

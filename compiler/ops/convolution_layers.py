@@ -1,5 +1,5 @@
-"""Convolutions as TensorFlow has them: padding, data formats, depthwise filters, and the gradients as ops of
-their own.
+"""Convolutions as TensorFlow has them: padding, data formats,
+depthwise filters, and the gradients as ops of their own.
 
 A family of three ops is closed under differentiation: convolution, its gradient by the input and its gradient
 by the filter are each linear in two tensors, and the derivatives of each are the other two.

@@ -84,11 +84,11 @@ class _Specification:
         )
 
     def pick_axes(self) -> list[tuple[int, Any]]:
-        """(axis of what is left, index), in an order in which each pick leaves the axes of the later ones in
-        place.
+        """(axis of what is left, index), in an order in which
+        each pick leaves the axes of the later ones in place.
 
-        Axes behind an ellipsis are counted from the end, and picked from left to right; others from right to
-        left.
+        Axes behind an ellipsis are counted from the end, and
+        picked from left to right; others from right to left.
         """
         count = len(self.begin)
         ellipsis = next((i for i in range(count) if self.has("ellipsis_mask", i)), count)

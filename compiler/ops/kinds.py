@@ -1,9 +1,9 @@
 """The decorators that define ops: one per kind.
 
-The decorated function is the mathematics of the op; the decorator's arguments say the rest. Its name is the
-op's name, its docstring the manual. Positional parameters are tensors (`*xs` is a list of tensors),
-keyword-only parameters are operands (`operands=`) or attributes. What the function computes depends on the
-kind:
+The decorated function is the mathematics of the op; the decorator's arguments say
+the rest. Its name is the op's name, its docstring the manual. Positional parameters
+are tensors (`*xs` is a list of tensors), keyword-only parameters are operands
+(`operands=`) or attributes. What the function computes depends on the kind:
 
 =============  ============================================================================================
 elementwise    one element of the result from one element of each input (read three ways: kernel/scalar.py)
@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import ANY, DType, bool_, int64
-from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, register
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
@@ -72,8 +71,8 @@ class Out:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A box of the result of an assembly: `element(at)` for `at` in `shape`, stored at `offset + step *
-    at`.
+    """A box of the result of an assembly: `element(at)` for
+    `at` in `shape`, stored at `offset + step * at`.
     """
 
     offset: tuple[int, ...]
@@ -272,8 +271,8 @@ composite = _indexed(Kind.COMPOSITE, 0)
 def drawn(kind: Kind, **fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
     """A random op, computed as ops of `kind` are. Its function gets the op's random state before the tensors.
 
-    In the user's graph the op has no such input; the state joins when the op is compiled, so `type` takes
-    both.
+    In the user's graph the op has no such input; the state
+    joins when the op is compiled, so `type` takes both.
     """
     skip = {Kind.COMPOSITE: 1}.get(kind, 2)
     return _indexed(kind, skip)(effect=Effect.RANDOM, differentiable=False, **fields)
@@ -298,8 +297,3 @@ def on_host(**fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
 def same_type(x: TensorType, *_: TensorType, **__: Any) -> TensorType:
     """Type rule: the type of the first input."""
     return x
-
-
-def check_integer(value: TensorType, name: str) -> None:
-    """For type rules: `value` must be of integer dtype."""
-    require(value.dtype.is_integer, f"{name} must be of integer type, not {value.dtype}")

@@ -1,5 +1,5 @@
-"""Decompositions, inverses and solutions of square systems. NumPy, and LAPACK below it, computes them on the
-host.
+"""Decompositions, inverses and solutions of square systems.
+NumPy, and LAPACK below it, computes them on the host.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Ops that only move elements: each element of the result is one element of the input, at a computed
-position.
+"""Ops that only move elements: each element of the result
+is one element of the input, at a computed position.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Pooling: the largest element, or the mean, of each window that slides over the input.
 
-`ksize` and `strides` have an entry per axis, in whatever order the data format has them, so that one formula
-serves all formats and ranks. Padding is never stored: an index that falls outside is moved to the nearest
-element and the element ignored. Gradients are in gather form: an element of the input asks all windows that
-cover it.
+`ksize` and `strides` have an entry per axis, in whatever order the data format has
+them, so that one formula serves all formats and ranks. Padding is never stored: an
+index that falls outside is moved to the nearest element and the element ignored.
+Gradients are in gather form: an element of the input asks all windows that cover it.
 """
 
 from __future__ import annotations

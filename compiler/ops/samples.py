@@ -25,8 +25,8 @@ class Draw:
     dtype: str = ""  # fixed dtype; empty: the dtype under test
 
     def values(self, dtype: DType, rng: np.random.Generator) -> np.ndarray:
-        """Values of `dtype` in [low, high]; for bool True and False, for unsigned only what is not
-        negative.
+        """Values of `dtype` in [low, high]; for bool True
+        and False, for unsigned only what is not negative.
         """
         n = int(np.prod(self.shape, dtype=np.int64))
         if dtype.is_bool:
@@ -90,8 +90,8 @@ class Range:
     distinct: bool = False
 
     def samples(self, fixed: tuple[str, ...]) -> list[Sample]:
-        """Samples over equal, broadcast, scalar and empty shapes; `fixed` holds each input's fixed dtype or
-        ''.
+        """Samples over equal, broadcast, scalar and empty
+        shapes; `fixed` holds each input's fixed dtype or ''.
         """
         n = len(fixed)
         same: list[tuple[int, ...]] = [(3, 4), (17,), (), (2, 0)]

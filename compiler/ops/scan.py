@@ -101,8 +101,8 @@ def cumsum(
 ) -> tuple[Stmt, ...]:
     """Sums of the elements up to each one, along `axis`.
 
-    `exclusive`: without the element itself, so that the first sum is 0. `reverse`: from the last element
-    backwards.
+    `exclusive`: without the element itself, so that the first
+    sum is 0. `reverse`: from the last element backwards.
     """
     return scan_statements(outs[0], x, axis, exclusive, reverse, 0, lambda total, value: total + value)
 

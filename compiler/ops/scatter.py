@@ -1,7 +1,7 @@
 """Ops that write elements at positions given by other tensors.
 
-An index out of range writes nothing. Where several updates name one position they are added up, or the last
-one stays.
+An index out of range writes nothing. Where several updates
+name one position they are added up, or the last one stays.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ def where(*, condition: Any, rank: int | None = None) -> Any:
 
 
 def _in_order(x: Any, dtype: DType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The different elements in order of first appearance, where each element is among them, how often they
-    occur.
+    """The different elements in order of first appearance,
+    where each element is among them, how often they occur.
     """
     _, first, inverse, counts = np.unique(
         np.asarray(x, dtype.numpy).reshape(-1), return_index=True, return_inverse=True, return_counts=True

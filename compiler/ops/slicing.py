@@ -83,8 +83,8 @@ def slice_(at: tuple[Expr, ...], input_: View, *, begin: Any, size: Any) -> Expr
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a strided slice takes along one axis of its input: `count` elements, None where that is not known
-    yet.
+    """What a strided slice takes along one axis of its input:
+    `count` elements, None where that is not known yet.
     """
 
     start: int
@@ -206,8 +206,8 @@ def _strided_static(types: list[TensorType], values: list[Any], begin: Any, end:
 def _strided_grad(
     g: Any, y: Any, input_: Any, begin: Any, end: Any, strides: Any = None, **masks: int
 ) -> tuple[Any]:
-    """The cotangents go back to where the elements came from, in the input's order and with zeros around
-    them.
+    """The cotangents go back to where the elements came
+    from, in the input's order and with zeros around them.
     """
     spans = resolve(input_.shape, begin, end, strides, **masks).spans
     counts = [s.count or 0 for s in spans]

@@ -124,8 +124,8 @@ def _gradients_type(*inputs: TensorType, ys: int, seeds: int, xs: int) -> tuple[
 def symbolic_gradients(*inputs: Any, ys: int, seeds: int, xs: int) -> Any:
     """Derivatives of the first `ys` inputs, weighted with the next `seeds`, by the next `xs`.
 
-    What follows are tensors to stop at. A compile replaces it by the ops of the gradient once all shapes are
-    known.
+    What follows are tensors to stop at. A compile replaces
+    it by the ops of the gradient once all shapes are known.
     """
 
 
@@ -210,8 +210,8 @@ def rank_of(input: Any) -> Any:
 
 
 def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | None:
-    """The variable operation behind a handle or a read; with `through_writes` also behind an assignment's
-    result.
+    """The variable operation behind a handle or a read; with
+    `through_writes` also behind an assignment's result.
     """
     op = tensor.op
     while True:

@@ -104,8 +104,8 @@ def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]]) -> bool:
         if any(d.operand for d in at) and not formula.is_copy:
             return False  # a contraction reads its operands from buffers
         if node.op.kind is Kind.CONTRACTION:
-            # The product becomes the inner part of its consumer's loops: once, at the consumer's own
-            # position.
+            # The product becomes the inner part of its consumer's loops:
+            # once, at the consumer's own position.
             if len(wanted) > 1 or len(at) > 1 or group.contraction or group.reduces or group.root.op.pieces:
                 return False
             if next(iter(at)).at != group.position:
@@ -120,8 +120,8 @@ def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]]) -> bool:
 
 
 def _repeats_little(node: Node, formula: Template, group: Group, at: dict[Demand, None]) -> bool:
-    """Whether computing elements at all these positions is little more work than computing each element
-    once.
+    """Whether computing elements at all these positions is
+    little more work than computing each element once.
     """
     size = max(node.outputs[0].size, 1)
     if any(isinstance(e, Reduce) for e in formula.order):
@@ -132,8 +132,8 @@ def _repeats_little(node: Node, formula: Template, group: Group, at: dict[Demand
 
 
 def _work(at: Position | None, domain: tuple[Index, ...]) -> int:
-    """How often a kernel computes an expression that reads these indices, kept in the outermost loop that it
-    can.
+    """How often a kernel computes an expression that reads
+    these indices, kept in the outermost loop that it can.
     """
     assert at is not None
     free = frozenset().union(*(free_indices(e) for e in at)) if at else frozenset()

@@ -32,8 +32,8 @@ TEMPLATE_LIMIT = 1 << 14  # formulas kept: a program that meets ever new shapes 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The formula of one output element, over stand-ins: `at` for the position, loads of `?n` for the
-    inputs.
+    """The formula of one output element, over stand-ins:
+    `at` for the position, loads of `?n` for the inputs.
     """
 
     at: tuple[Index, ...]

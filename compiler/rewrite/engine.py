@@ -16,8 +16,8 @@ Trace = Callable[[Rule, Value, Value], None]
 
 
 def rewrite(function: Function, rules: RuleSet, trace: Trace | None = None) -> Function:
-    """`function` with `rules` applied until none fires. `trace(rule, before, after)` is called for each that
-    does.
+    """`function` with `rules` applied until none fires.
+    `trace(rule, before, after)` is called for each that does.
     """
     for _ in range(ROUNDS):
         before, function = function, _walk(function, rules, trace)

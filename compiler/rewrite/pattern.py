@@ -1,5 +1,5 @@
-"""Patterns: terms with variables, built by using ops on them, so that rules are written in the language of
-the graph.
+"""Patterns: terms with variables, built by using ops on
+them, so that rules are written in the language of the graph.
 
     x, y = variables("x y")        any value
     c, d = numbers("c d")          a constant with one number in all its elements

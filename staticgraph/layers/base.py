@@ -24,11 +24,11 @@ def variable_options(initializer: Any, regularizer: Any, constraint: Any) -> dic
 
 
 class Layer:
-    """The base of all layers. A subclass defines `build(input_shape)`, which calls `add_weight`, and
-    `call(inputs)`.
+    """The base of all layers. A subclass defines `build(input_shape)`,
+    which calls `add_weight`, and `call(inputs)`.
 
-    The layer's variables and operations are in a variable scope called after it: `dense/kernel`,
-    `dense_1/kernel`.
+    The layer's variables and operations are in a variable
+    scope called after it: `dense/kernel`, `dense_1/kernel`.
 
     >>> import staticgraph as sg
     >>> class Scale(sg.layers.Layer):
@@ -67,8 +67,8 @@ class Layer:
 
     @property
     def scope_name(self) -> str:
-        """The full name of the layer's variable scope. ValueError before the first call of a layer without a
-        name.
+        """The full name of the layer's variable scope. ValueError
+        before the first call of a layer without a name.
         """
         if self._scope is None:
             raise ValueError(f"the layer {self._base_name} has no scope before it is called")

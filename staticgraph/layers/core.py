@@ -53,8 +53,8 @@ class Dense(Layer):
 
 
 class Dropout(Layer):
-    """In training, zeros with probability `rate`, and the rest scaled by `1 / (1 - rate)`; else the
-    inputs.
+    """In training, zeros with probability `rate`, and the
+    rest scaled by `1 / (1 - rate)`; else the inputs.
     """
 
     def __init__(

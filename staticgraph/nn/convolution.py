@@ -74,8 +74,8 @@ def conv2d(
     input: Any, filter: Any = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1), name: str | None = None, filters: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Convolution of images [batch, height, width, channels] with `filter` [height, width, channels,
-    outputs].
+    """Convolution of images [batch, height, width, channels]
+    with `filter` [height, width, channels, outputs].
 
     `strides` and `dilations` are a number, two, or four, in the order of `data_format`. `padding` is 'SAME'
     (as many positions as strides fit), 'VALID' (none) or a list of (before, after) per axis. `data_format`

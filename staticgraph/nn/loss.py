@@ -83,8 +83,8 @@ def softmax_cross_entropy_with_logits(
 def sparse_softmax_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
-    """-log_softmax(logits)[label] over the last axis; `labels` are numbers of classes. Arguments are given by
-    name.
+    """-log_softmax(logits)[label] over the last axis; `labels`
+    are numbers of classes. Arguments are given by name.
 
     >>> import staticgraph as sg
     >>> logits, labels = sg.placeholder(sg.float32, [None, 10]), sg.placeholder(sg.int64, [None])

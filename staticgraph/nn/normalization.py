@@ -172,9 +172,9 @@ def fused_batch_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Images normalised per channel, and the mean and the variance of each channel.
 
-    In training the moments are those of the batch (the variance that is returned is the unbiased one);
-    otherwise they are `mean` and `variance`, which must be given. ValueError where they are given in
-    training.
+    In training the moments are those of the batch (the variance that is
+    returned is the unbiased one); otherwise they are `mean` and `variance`,
+    which must be given. ValueError where they are given in training.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None, 8, 8, 3])
@@ -247,8 +247,8 @@ def dropout(
     x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: int | None = None, name: str | None = None,
     rate: Any = None,
 ) -> Tensor:  # fmt: skip
-    """`x` with each element set to 0 with probability `rate` = 1 - `keep_prob`, the others divided by
-    `keep_prob`.
+    """`x` with each element set to 0 with probability `rate`
+    = 1 - `keep_prob`, the others divided by `keep_prob`.
 
     Elements are kept or dropped together along the axes where `noise_shape` has size 1. ValueError for a
     `rate` outside [0, 1), TypeError for integers.

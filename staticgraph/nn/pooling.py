@@ -216,8 +216,8 @@ def pool(
 ) -> Tensor:
     """Pooling of `pooling_type` 'MAX' or 'AVG' over one, two or three spatial axes.
 
-    `window_shape` and `strides` have an entry per spatial axis. ValueError for dilated windows, which are not
-    supported.
+    `window_shape` and `strides` have an entry per spatial axis.
+    ValueError for dilated windows, which are not supported.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None, 10, 3])

@@ -15,8 +15,8 @@ from staticgraph.variables import Variable
 
 
 class AdamOptimizer(RuleOptimizer):
-    """Moving averages `m` of gradients and `v` of their squares; `variable -= rate * m / (sqrt(v) +
-    epsilon)`.
+    """Moving averages `m` of gradients and `v` of their
+    squares; `variable -= rate * m / (sqrt(v) + epsilon)`.
 
     `rate` is `learning_rate * sqrt(1 - beta2 ** t) / (1 - beta1 ** t)` in step t, which takes out that the
     averages begin at zero. A sparse gradient adds to the rows that it touches, and all rows decay and move,

@@ -1,7 +1,7 @@
 """Optimizers as one formula: the same rule updates whole variables or some rows of them.
 
-A `Cell` is what a rule reads and writes: a variable, or the rows of a variable that a sparse gradient
-touches.
+A `Cell` is what a rule reads and writes: a variable, or the
+rows of a variable that a sparse gradient touches.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Rows:
 
 
 def summed_once(gradient: IndexedSlices, rows: int | Tensor) -> tuple[Tensor, Tensor]:
-    """The sum over equal rows of a sparse gradient, at one of them and zeros at the others; and which one
-    that is.
+    """The sum over equal rows of a sparse gradient, at one
+    of them and zeros at the others; and which one that is.
 
     The first result suits adding, `gather(first, second)` suits replacing: there each listed row has its sum.
     `rows` is how many rows the variable has.

@@ -123,8 +123,8 @@ class ExponentialMovingAverage:
         return made.op.name if made is not None else f"{var.op.name}/{self._name}"
 
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Variable]:
-        """For a Saver that restores averages in place of variables: variables by the names to restore them
-        from.
+        """For a Saver that restores averages in place of
+        variables: variables by the names to restore them from.
         """
         averaged = set(
             moving_average_variables() + trainable_variables()

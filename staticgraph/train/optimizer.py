@@ -77,8 +77,8 @@ class Optimizer:
         aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[Any, Variable]]:  # fmt: skip
-        """The gradient of `loss` by each variable, as pairs (gradient, variable); the gradient may be
-        None.
+        """The gradient of `loss` by each variable, as pairs
+        (gradient, variable); the gradient may be None.
         """
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise ValueError(
@@ -233,8 +233,8 @@ def _converted(grad: Any) -> Gradient:
 
 
 def _statistics(grads: Sequence[Gradient], updates: Sequence[Operation]) -> list[Operation]:
-    """The operations in UPDATE_OPS that this training step should run: those whose inputs the gradients need
-    anyway.
+    """The operations in UPDATE_OPS that this training step
+    should run: those whose inputs the gradients need anyway.
 
     None where some of them are run by a control dependency: then the program has decided which.
     """

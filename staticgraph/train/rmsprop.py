@@ -14,8 +14,8 @@ from staticgraph.variables import Variable
 class RMSPropOptimizer(RuleOptimizer):
     """Gradients over the root of a moving average of their squares, which begins at one, with momentum.
 
-    With `centered`, over their standard deviation: the square of the moving average of gradients is taken
-    off.
+    With `centered`, over their standard deviation: the
+    square of the moving average of gradients is taken off.
     """
 
     def __init__(

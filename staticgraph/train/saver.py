@@ -118,16 +118,16 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Write a checkpoint; returns its prefix, for `restore`: `save_path`, with `-step` where a step is
-        given.
+        """Write a checkpoint; returns its prefix, for `restore`:
+        `save_path`, with `-step` where a step is given.
 
-        `global_step`: an integer, or a tensor or variable that holds it. `latest_filename` is the file that
-        names the latest checkpoint, `checkpoint` by default; `write_state=False` leaves it alone. No graph is
-        written (`staticgraph.save` does that). A checkpoint replaces one of the same name as a whole or not
-        at all.
+        `global_step`: an integer, or a tensor or variable that holds it. `latest_filename`
+        is the file that names the latest checkpoint, `checkpoint` by default;
+        `write_state=False` leaves it alone. No graph is written (`staticgraph.save` does
+        that). A checkpoint replaces one of the same name as a whole or not at all.
 
-        SaveError, a ValueError, where the path cannot be written; UninitializedError for a variable without a
-        value.
+        SaveError, a ValueError, where the path cannot be written;
+        UninitializedError for a variable without a value.
         """
         variables = self._built("save")
         _check_session(sess)

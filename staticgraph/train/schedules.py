@@ -35,8 +35,8 @@ def exponential_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`learning_rate * decay_rate ** (global_step / decay_steps)`; with `staircase` the quotient is rounded
-    down.
+    """`learning_rate * decay_rate ** (global_step /
+    decay_steps)`; with `staircase` the quotient is rounded down.
 
     >>> import staticgraph as sg
     >>> step = sg.train.get_or_create_global_step()
@@ -55,8 +55,8 @@ def natural_exp_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`learning_rate * exp(-decay_rate * global_step / decay_steps)`; with `staircase` the quotient is
-    rounded down.
+    """`learning_rate * exp(-decay_rate * global_step /
+    decay_steps)`; with `staircase` the quotient is rounded down.
     """
     with name_scope(name, "ExponentialDecay", [learning_rate, global_step]) as scope:
         rate = _rate(learning_rate, global_step)
@@ -70,8 +70,8 @@ def inverse_time_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`learning_rate / (1 + decay_rate * global_step / decay_steps)`; `staircase` rounds the quotient
-    down.
+    """`learning_rate / (1 + decay_rate * global_step /
+    decay_steps)`; `staircase` rounds the quotient down.
     """
     with name_scope(name, "InverseTimeDecay", [learning_rate, global_step]) as scope:
         rate = _rate(learning_rate, global_step)
@@ -125,8 +125,8 @@ def polynomial_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: Any = 0.0001, power: Any = 1.0,
     cycle: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """From `learning_rate` to `end_learning_rate` in `decay_steps`, along `(1 - step / decay_steps) **
-    power`.
+    """From `learning_rate` to `end_learning_rate` in
+    `decay_steps`, along `(1 - step / decay_steps) ** power`.
 
     With `cycle`, `decay_steps` is multiplied by the least integer that makes it at least the global step.
     """
@@ -181,8 +181,8 @@ def linear_cosine_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: Any = 0.5, alpha: Any = 0.0,
     beta: Any = 0.001, name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """`learning_rate * ((alpha + linear) * cosine + beta)`: a linear decay times `num_periods` of a
-    cosine.
+    """`learning_rate * ((alpha + linear) * cosine + beta)`:
+    a linear decay times `num_periods` of a cosine.
     """
     with name_scope(name, "LinearCosineDecay", [learning_rate, global_step]) as scope:
         return _linear_cosine(learning_rate, global_step, decay_steps, num_periods, alpha, beta, None, scope)
