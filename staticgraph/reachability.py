@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.structural import variable_of
 
 
 def source(tensor: Tensor) -> Tensor:
     """The variable's own tensor where `tensor` is a value
     read from one, else `tensor`: one name for all reads.
     """
-    op = tensor.op
-    return (
-        op.inputs[0]
-        if op.definition.effect is Effect.READ and op.definition.name == "read_variable"
-        else tensor
-    )
+    owner = variable_of(tensor)
+    return tensor if owner is None else owner.outputs[0]
 
 
 def differentiable_inputs(op: Operation) -> Iterator[int]:

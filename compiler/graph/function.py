@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import DtypeError, layout
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.operators import Operators
-from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
 
 
@@ -31,10 +30,9 @@ class Literal:
 
     @staticmethod
     def of(array: np.ndarray, dtype: DType) -> Literal:
-        if dtype.kind == "string":
-            text = "a constant of strings: compiled graphs hold numbers and truth values"
-            raise DtypeError(layout(text, user_frame()))
         array = dtype.round(array)
+        if dtype.kind == "string":  # may be built, and is refused where it would run
+            return Literal(repr(array.tolist()).encode(), dtype, array.shape)
         return Literal(array.tobytes(), dtype, array.shape)
 
     @property

@@ -270,6 +270,9 @@ class _Specialiser:
         else:
             made = self._apply(op, [self.value(t) for t in op.inputs])
         for tensor, value in zip(op.outputs, as_outputs(made), strict=True):
+            if value.dtype.kind == "string":
+                text = f"{op.name} ({op.type}) is of strings: compiled graphs hold numbers and truth values"
+                raise InvalidArgumentError(layout(text, op.where), op)
             if tensor in self.overridden:
                 value = self._override(tensor, value)
             if tensor in self.watched:

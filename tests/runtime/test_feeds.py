@@ -142,5 +142,5 @@ def test_strings_do_not_reach_compiled_code(value, sess):
     names = sg.placeholder(sg.string, [None])
     with pytest.raises(FeedError, match="of strings"):
         sess.run(names, {names: value})
-    with pytest.raises(sg.errors.DtypeError, match="a constant of strings"):
-        sg.constant("abc")
+    with pytest.raises(sg.errors.InvalidArgumentError, match=r"label \(Const\) is of strings"):
+        sess.run(sg.constant("abc", name="label"))
