@@ -16,7 +16,7 @@ from staticgraph.compiler.kernel.cpu import schedule
 from staticgraph.compiler.kernel.place import place
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.lower.program import SCRATCH, Copy, HostCall, Launch, Loops, Program, Ref
+from staticgraph.compiler.lower.program import PRIVATE, SHARED, Copy, HostCall, Launch, Loops, Program, Ref
 from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.compiler.passes.group import Fusion
 from staticgraph.compiler.passes.pipeline import PIPELINE, Observer
@@ -30,13 +30,29 @@ class Compiled:
     step: Step
     fusion: Fusion
     program: Program
-    kernels: tuple[Code, ...]
+    kernels: tuple[abi.KernelCode, ...]
     entry: Code
 
     @property
-    def scratch(self) -> int:
-        """Bytes of scratch memory that the kernels share."""
-        return max((code.scratch_bytes for code in self.kernels), default=0)
+    def codes(self) -> list[Code]:
+        """Every function of the step, each once."""
+        phases = (phase for kernel in self.kernels for phase in kernel.phases)
+        return list(dict.fromkeys([*(phase.code for phase in phases), self.entry]))
+
+    @property
+    def shared(self) -> int:
+        """Bytes of scratch memory that all threads share."""
+        return max((kernel.shared_bytes for kernel in self.kernels), default=0)
+
+    @property
+    def private(self) -> int:
+        """Bytes of scratch memory that each thread needs."""
+        return max((kernel.private_bytes for kernel in self.kernels), default=0)
+
+    @property
+    def cost(self) -> float:
+        """The estimated time of a run on one core, in nanoseconds."""
+        return sum(kernel.cost for kernel in self.kernels)
 
 
 def optimize(function: Function, observers: Sequence[Observer] = ()) -> Fusion:
@@ -50,24 +66,25 @@ def compile(
     observers: Sequence[Observer] = (),
     written: Callable[[Code], None] = lambda code: None,
 ) -> Compiled:
-    """The program and code of `step` for a processor. `written` gets the code of each kernel at once."""
+    """The program and code of `step` for a processor. `written` gets each function at once."""
     fusion = optimize(step.function, observers)
     program = lower(fusion, step.fetches, step.updates)
     kernels = []
     for instruction in program.instructions:
         if isinstance(instruction, Launch):
             kernels.append(emit(instruction.work, target))
-            written(kernels[-1])
+            for phase in kernels[-1].phases:
+                written(phase.code)
     step = replace(step, function=fusion.function)
     return Compiled(step, fusion, program, tuple(kernels), entry(program, kernels))
 
 
 # By structure, so that the layers of a deep model are generated once.
-_emitted: OrderedDict[tuple[object, ...], Code] = OrderedDict()
+_emitted: OrderedDict[tuple[object, ...], abi.KernelCode] = OrderedDict()
 EMITTED_LIMIT = 4096
 
 
-def emit(work: Loops | Kernel, target: CpuTarget) -> Code:
+def emit(work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
     """The code of one kernel: a product where it is one, loops otherwise."""
     key = (target, *_structure(work))
     found = _emitted.get(key)
@@ -84,7 +101,7 @@ def _structure(work: Loops | Kernel) -> tuple[object, ...]:
     return (tuple(work.buffers.items()), *map(structure, work.body))
 
 
-def _generate(work: Loops | Kernel, target: CpuTarget) -> Code:
+def _generate(work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
     if isinstance(work, Loops):
         buffers = dict(work.buffers)
         product = analyse(work.domain, work.stores, buffers)
@@ -94,7 +111,7 @@ def _generate(work: Loops | Kernel, target: CpuTarget) -> Code:
     return llvm.emit(schedule(work, target.vector_bytes), target)
 
 
-def entry(program: Program, kernels: Sequence[Code]) -> Code:
+def entry(program: Program, kernels: Sequence[abi.KernelCode]) -> Code:
     """The one function of a step, which calls its kernels in order."""
     codes = iter(kernels)
     host = program.slots
@@ -103,13 +120,13 @@ def entry(program: Program, kernels: Sequence[Code]) -> Code:
     for instruction in program.instructions:
         match instruction:
             case Launch(args=args):
-                calls.append(abi.Launch(next(codes).name, (*map(_ref, args), abi.BufferRef(SCRATCH))))
+                calls.append(abi.Launch(next(codes), tuple(map(_ref, args))))
             case Copy(target, source, size):
                 calls.append(abi.Copy(_ref(target), _ref(source), size))
             case HostCall():
                 calls.append(abi.HostCall(host, hosted))
                 hosted += 1
-    return step_function(calls)
+    return step_function(calls, abi.BufferRef(SHARED), abi.BufferRef(PRIVATE))
 
 
 def _ref(ref: Ref) -> abi.BufferRef:

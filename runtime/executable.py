@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler.compile import Compiled, compile
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, SCRATCH, Ref
+from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, PRIVATE, SHARED, Ref
 from staticgraph.compiler.passes.specialise import Step
 from staticgraph.runtime.devices.cpu_jit import host, load
 from staticgraph.runtime.memory import aligned_bytes, empty, from_storage, storage_dtype, to_storage
@@ -27,17 +27,18 @@ class Executable:
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
         program = compiled.program
-        self.library = load([*compiled.kernels, compiled.entry])
+        self.library = load(compiled.codes)
         self.calls = 0
         self.needed = tuple(compiled.step.needed)  # variables that must have a value
         self._call = _ENTRY(self.library[compiled.entry.name])
         self._table = (ctypes.c_void_p * (program.slots + 1))()
         self._address = ctypes.addressof(self._table)
         self._arena = aligned_bytes(program.arena)
-        self._scratch = aligned_bytes(compiled.scratch)
+        self._shared, self._private = aligned_bytes(compiled.shared), aligned_bytes(compiled.private)
         self._constants = aligned_bytes(len(program.constants))
         self._constants[:] = np.frombuffer(program.constants, np.uint8)
-        for slot, block in ((ARENA, self._arena), (SCRATCH, self._scratch), (CONSTANTS, self._constants)):
+        blocks = {ARENA: self._arena, SHARED: self._shared, PRIVATE: self._private, CONSTANTS: self._constants}
+        for slot, block in blocks.items():
             self._table[slot] = block.ctypes.data
         self._hosts = program.host_calls
         self._failure: BaseException | None = None

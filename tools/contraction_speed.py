@@ -46,22 +46,31 @@ def compiled(
     """What runs it on these arrays so many times without Python in between; milliseconds to compile."""
     assert contraction is not None
     start = time.perf_counter()
-    code = emit(contraction, cpu_jit.host())
-    library = cpu_jit.load([code])
+    kernel = emit(contraction, cpu_jit.host())
+    library = cpu_jit.load([phase.code for phase in kernel.phases])
     milliseconds = (time.perf_counter() - start) * 1e3
-    scratch = aligned((code.scratch_bytes // 4 + 16,))
+    shared, private = aligned((kernel.shared_bytes // 4 + 16,)), aligned((kernel.private_bytes // 4 + 16,))
+    pointers = [
+        *(arrays[name].ctypes.data for name in contraction.buffers),
+        shared.ctypes.data,
+        private.ctypes.data,
+    ]
+    names = [f"ptr %p{n}" for n in range(len(pointers))]
     repeat = Emitter()
-    names = [f"ptr %p{n}" for n in range(len(contraction.buffers) + 1)]
     with repeat.loop(0, "%times"):
-        repeat.line(f"call void %function({', '.join(names)})")
-    repeated = repeat.finish(["ptr %function", "i64 %times", *names])
-    loop = cpu_jit.load([repeated])
-    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * len(names))
-    entry, held = function(loop[repeated.name]), (arrays, scratch, library, loop)
-    pointers = [arrays[name].ctypes.data for name in contraction.buffers]
+        for phase in kernel.phases:
+            with repeat.loop(0, phase.chunks) as chunk:
+                repeat.call(
+                    "void", phase.code.name, *(("ptr", n.split()[1]) for n in names), ("i64", chunk.index)
+                )
+    repeated = repeat.finish(["i64 %times", *names])
+    loop = cpu_jit.load([*(phase.code for phase in kernel.phases), repeated])
+    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * len(names))
+    entry, held = function(loop[repeated.name]), (arrays, shared, private, library, loop)
 
     def run(times: int) -> None:
-        entry(library[code.name], times, *pointers, held[1].ctypes.data)
+        assert held  # what the pointers point to
+        entry(times, *pointers)
 
     return run, milliseconds
 

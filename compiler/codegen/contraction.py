@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
 from staticgraph.compiler.codegen.contraction_dot import dot_sums
 from staticgraph.compiler.codegen.contraction_epilogue import Epilogue
 from staticgraph.compiler.codegen.contraction_kernel import Stream, Tile, column_sums, micro_kernel
@@ -33,9 +34,11 @@ from staticgraph.compiler.kernel.expr import Index
 _A, _B, _SUMS = "a", "b", "sums"
 
 
-def emit(contraction: Contraction, target: CpuTarget) -> Code:
-    """The function of a contraction: its arguments are the buffers in their order, then scratch memory."""
-    return _Generator(contraction, plan(contraction, target)).code()
+def emit(contraction: Contraction, target: CpuTarget) -> KernelCode:
+    """The code of a contraction: its arguments are the buffers in their order."""
+    decided = plan(contraction, target)
+    code = _Generator(contraction, decided).code()
+    return KernelCode((Phase(code),), private_bytes=decided.scratch_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +89,10 @@ class _Generator:
             if access.buffer:
                 start[name] = w.address(names[access.buffer], access.offset, access.dtype)
             else:
-                start[name] = w.value(f"getelementptr i8, ptr %scratch, i64 {self._plan.sums_offset}")
+                start[name] = w.value(f"getelementptr i8, ptr %private, i64 {self._plan.sums_offset}")
         moving_b = [i for i in self._c.outer if self._c.b.step(i)]
         self._indices(moving_b, _Cursor(start), self._column_blocks)
-        return w.finish(
-            [*(f"ptr {name}" for name in names.values()), "ptr %scratch"], self._plan.scratch_bytes
-        )
+        return w.finish([*(f"ptr {name}" for name in names.values()), *SCRATCH_PARAMETERS])
 
     def _move(self, cursor: _Cursor, index: Index, by: Number) -> _Cursor:
         return cursor.moved(self._w, self._accesses, index, by)
@@ -168,7 +169,7 @@ class _Generator:
         """Pack the block of b if that pays, and go through the rows."""
         w, p = self._w, self._plan
         if p.pack_b:
-            start = "%scratch"
+            start = "%private"
             for panel in panels:
                 pack = pack_turned if p.turned else pack_panel
 
@@ -203,7 +204,7 @@ class _Generator:
 
     def _packed_a(self, cursor: _Cursor, run: Run, block: _Block) -> _Cursor:
         w, p = self._w, self._plan
-        start = w.value(f"getelementptr i8, ptr %scratch, i64 {p.a_offset}")
+        start = w.value(f"getelementptr i8, ptr %private, i64 {p.a_offset}")
         pack_tile(w, cursor.at[_A], p.a_stream, run.size, self._counts(block), start, p.a_row_pitch, p.lanes)
         return replace(cursor, at=cursor.at | {_A: start})
 

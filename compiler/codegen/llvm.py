@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from staticgraph.compiler.codegen import llvm_memory as memory
+from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
 from staticgraph.compiler.codegen.llvm_address import Address, Addresses
 from staticgraph.compiler.codegen.llvm_expr import ExprPrinter, Value
 from staticgraph.compiler.codegen.llvm_lanes import choose_lanes, horizontal
@@ -40,13 +41,12 @@ from staticgraph.compiler.kernel.stmt import (
 _UNROLLED = 4  # serial loops of at most this many iterations are written out
 
 
-def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> Code:
-    """The function of a kernel: `void (ptr buffer0, ptr
-    buffer1, ..., ptr scratch)`, buffers in the kernel's order.
+def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> KernelCode:
+    """The code of a kernel; its buffers are the arguments, in the kernel's order.
 
     `contract` allows a product and a sum to be computed in one step, with one rounding.
     """
-    return _KernelEmitter(kernel, target, contract).code()
+    return KernelCode((Phase(_KernelEmitter(kernel, target, contract).code()),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class _KernelEmitter:
             self._statements(self._body)
         noalias = "" if self._serial else "noalias "
         parameters = [f"ptr {noalias}%b{k}" for k in range(len(self._kernel.buffers))]
-        return self._emitter.finish([*parameters, "ptr %scratch"])
+        return self._emitter.finish([*parameters, *SCRATCH_PARAMETERS])
 
     # Statements.
 

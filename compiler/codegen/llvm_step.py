@@ -8,16 +8,21 @@ from staticgraph.compiler.codegen.abi import BufferRef, Copy, HostCall, Instruct
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter
 
 
-def step(instructions: Sequence[Instruction]) -> Code:
+def step(instructions: Sequence[Instruction], shared: BufferRef, private: BufferRef) -> Code:
     """The function `void (ptr table)` that carries out `instructions`. Its kernels must be loaded with it.
 
-    >>> code = step([Launch("kernel", (BufferRef(0, 64), BufferRef(1)))])
+    `shared` and `private` are the scratch memory of kernels.
+
+    >>> kernel = KernelCode((Phase(Code("kernel", "")),))
+    >>> code = step([Launch(kernel, (BufferRef(0, 64),))], BufferRef(1), BufferRef(2))
     >>> print(code.text.partition("entry:")[2].strip())
     %v1 = load ptr, ptr %table, align 8
       %v2 = getelementptr i8, ptr %v1, i64 64
       %v3 = getelementptr ptr, ptr %table, i64 1
       %v4 = load ptr, ptr %v3, align 8
-      call void @kernel(ptr %v2, ptr %v4)
+      %v5 = getelementptr ptr, ptr %table, i64 2
+      %v6 = load ptr, ptr %v5, align 8
+      call void @kernel(ptr %v2, ptr %v4, ptr %v6, i64 0)
       ret void
     }
     """
@@ -36,8 +41,14 @@ def step(instructions: Sequence[Instruction]) -> Code:
 
     for instruction in instructions:
         match instruction:
-            case Launch(symbol, args):
-                emitter.call("void", symbol, *[("ptr", pointer(a)) for a in args])
+            case Launch(kernel, args):
+                pointers = [("ptr", pointer(a)) for a in (*args, shared, private)]
+                for phase in kernel.phases:
+                    if phase.chunks == 1:
+                        emitter.call("void", phase.code.name, *pointers, ("i64", "0"))
+                        continue
+                    with emitter.loop(0, phase.chunks) as values:
+                        emitter.call("void", phase.code.name, *pointers, ("i64", values.index))
             case Copy(target, source, size):
                 operands = (
                     ("ptr", pointer(target)),

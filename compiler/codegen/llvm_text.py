@@ -58,7 +58,6 @@ class Code:
     name: str
     text: str
     needs: tuple[str, ...] = ()
-    scratch_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -261,13 +260,13 @@ class Emitter:
             self.start(done)
         return names
 
-    def finish(self, parameters: Sequence[str], scratch_bytes: int = 0) -> Code:
+    def finish(self, parameters: Sequence[str]) -> Code:
         """The function. Its symbol is a hash of its text, so equal functions have equal symbols."""
         head = f"define void {_PLACEHOLDER}({', '.join(parameters)}) nounwind {{\nentry:\n"
         text = head + "\n".join(self.lines) + "\n  ret void\n}\n"
         needs = tuple(self.needs)
         digest = hashlib.blake2b("\n".join((text, *needs)).encode(), digest_size=12).hexdigest()
-        return Code(f"k{digest}", text.replace(_PLACEHOLDER, f"@k{digest}", 1), needs, scratch_bytes)
+        return Code(f"k{digest}", text.replace(_PLACEHOLDER, f"@k{digest}", 1), needs)
 
 
 def module(codes: Sequence[Code], target: CpuTarget) -> str:

@@ -1,8 +1,8 @@
 """A program: kernels in order over numbered memory, with every address known up to the bases of a few slots.
 
-A run has one table of pointers. The first three slots are the arena (everything that lives only during the
-run), scratch memory of kernels, and the pool of constants; then come the arguments, then the fetched
-results, then the new values of variables.
+A run has one table of pointers. The first slots are the arena (everything that lives only during the
+run), scratch memory of kernels (what all threads share, and what belongs to one), and the pool of constants;
+then come the arguments, then the fetched results, then the new values of variables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, Kernel, Store
 
-ARENA, SCRATCH, CONSTANTS, ARGUMENTS = 0, 1, 2, 3
+ARENA, SHARED, PRIVATE, CONSTANTS, ARGUMENTS = range(5)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Contractions as the ops state them, and how to run them as machine code."""
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.devices import cpu_jit
+from tests.codegen.native import launch
 
 Arrays = dict[str, np.ndarray]
 Image = tuple[int, int, int, int]  # NHWC
@@ -144,17 +144,13 @@ def run(c: Contraction, arrays: Arrays, vector_bytes: int | None = None) -> Arra
     """
     target = cpu_jit.host()
     target = replace(target, vector_bytes=min(vector_bytes or 64, target.vector_bytes))
-    code = emit(c, target)
-    library = cpu_jit.load([code], verify=True)
     edge = np.full(_GUARD, 0xA5, np.uint8)
     memory = [np.concatenate([edge, arrays[name].reshape(-1).view(np.uint8), edge]) for name in c.buffers]
-    memory.append(np.full(code.scratch_bytes + 2 * _GUARD, 0xA5, np.uint8))
-    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(memory))(library[code.name])
-    function(*[m.ctypes.data + _GUARD for m in memory])
+    launch(emit(c, target), [m.ctypes.data + _GUARD for m in memory])
     assert all((m[:_GUARD] == 0xA5).all() and (m[-_GUARD:] == 0xA5).all() for m in memory)
     return {
         name: m[_GUARD:-_GUARD].view(b.dtype.numpy).reshape(b.shape).copy()
-        for m, (name, b) in zip(memory, c.buffers.items(), strict=False)
+        for m, (name, b) in zip(memory, c.buffers.items(), strict=True)
         if b.written
     }
 

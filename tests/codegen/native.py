@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.llvm import emit
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.kernel.stmt import Kernel
@@ -20,11 +21,8 @@ def run(kernel: Kernel, arrays: Arrays, vector_bytes: int | None = None, contrac
     target = cpu_jit.host()
     if vector_bytes is not None:
         target = replace(target, vector_bytes=vector_bytes)
-    code = emit(kernel, target, contract)
-    library = cpu_jit.load([code], verify=True)
     memory = {name: _guarded(stored(b.dtype, arrays[name])) for name, b in kernel.buffers.items()}
-    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(memory) + 1))(library[code.name])
-    function(*[m.ctypes.data + _GUARD for m in memory.values()], None)
+    launch(emit(kernel, target, contract), [m.ctypes.data + _GUARD for m in memory.values()])
     result = {}
     for name, buffer in kernel.buffers.items():
         whole = memory[name]
@@ -35,6 +33,23 @@ def run(kernel: Kernel, arrays: Arrays, vector_bytes: int | None = None, contrac
             inside = whole[_GUARD : len(whole) - _GUARD].view(_memory(buffer.dtype))
             result[name] = loaded(buffer.dtype, inside).reshape(arrays[name].shape)
     return result
+
+
+def launch(kernel: KernelCode, addresses: list[int]) -> None:
+    """Run the phases of a kernel on buffers at these addresses, the chunks of each in an order of no meaning.
+
+    What a call finds in its private memory is garbage, and neither scratch memory may be written around.
+    """
+    library = cpu_jit.load([phase.code for phase in kernel.phases], verify=True)
+    shared = np.full(kernel.shared_bytes + 2 * _GUARD, 0xA5, np.uint8)
+    private = np.full(kernel.private_bytes + 2 * _GUARD, 0xA5, np.uint8)
+    scratch = [m.ctypes.data + _GUARD for m in (shared, private)]
+    signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(addresses) + 2), ctypes.c_int64)
+    for phase in kernel.phases:
+        for chunk in np.random.default_rng(0).permutation(phase.chunks):
+            signature(library[phase.code.name])(*addresses, *scratch, int(chunk))
+            private[_GUARD:-_GUARD] = 0xA5
+    assert all((m[:_GUARD] == 0xA5).all() and (m[-_GUARD:] == 0xA5).all() for m in (shared, private))
 
 
 def stored(dtype: DType, array: np.ndarray) -> np.ndarray:

@@ -4,15 +4,17 @@ import ctypes
 
 import numpy as np
 
-from staticgraph.compiler.codegen.abi import BufferRef, Copy, HostCall, Launch
+from staticgraph.compiler.codegen.abi import BufferRef, Copy, HostCall, KernelCode, Launch
 from staticgraph.compiler.codegen.llvm import emit
 from staticgraph.compiler.codegen.llvm_step import step
+from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from staticgraph.runtime.devices import cpu_jit
 
 N = 24
+SCRATCH = BufferRef(0), BufferRef(0)  # the kernels here need none
 
 
 def kernel(change) -> Kernel:
@@ -20,6 +22,10 @@ def kernel(change) -> Kernel:
     x: Expr = Load("x", (i,), float32)
     buffers = {"x": Buffer(float32, (N,)), "y": Buffer(float32, (N,), written=True)}
     return Kernel("change", buffers, (Loop(i, (Store("y", (i,), change(x)),), LoopKind.SIMD),))
+
+
+def functions(*kernels: KernelCode) -> list[Code]:
+    return [phase.code for k in kernels for phase in k.phases]
 
 
 def table(*addresses: int) -> ctypes.Array:
@@ -36,16 +42,16 @@ def test_launches_copies_and_host_calls():
     def host(index: int) -> None:
         seen.append((index, float(arena[5])))
 
-    none, part = BufferRef(1), 4 * N
+    part = 4 * N
     code = step([
-        Launch(double.name, (BufferRef(0), BufferRef(1), none)),
+        Launch(double, (BufferRef(0), BufferRef(1))),
         HostCall(2, 7),
-        Launch(increment.name, (BufferRef(1), BufferRef(1, part), none)),
+        Launch(increment, (BufferRef(1), BufferRef(1, part))),
         Copy(BufferRef(1, 2 * part), BufferRef(1, part), part),
-        Launch(increment.name, (BufferRef(1, 2 * part), BufferRef(1), none)),
+        Launch(increment, (BufferRef(1, 2 * part), BufferRef(1))),
         HostCall(2, 8),
-    ])  # fmt: skip
-    library = cpu_jit.load([double, increment, code], verify=True)
+    ], *SCRATCH)  # fmt: skip
+    library = cpu_jit.load([*functions(double, increment), code], verify=True)
     address = ctypes.cast(host, ctypes.c_void_p).value
     blocks = table(feeds.ctypes.data, arena.ctypes.data, address)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(ctypes.addressof(blocks))
@@ -56,16 +62,17 @@ def test_launches_copies_and_host_calls():
 def test_kernels_loaded_before():
     target = cpu_jit.host()
     negate = emit(kernel(lambda x: -x), target)
-    first = cpu_jit.load([negate])
-    code = step([Launch(negate.name, (BufferRef(0), BufferRef(0, 4 * N), BufferRef(0)))])
-    second = cpu_jit.load([negate, code])
-    assert first[negate.name] == second[negate.name]
+    name = negate.phases[0].code.name
+    first = cpu_jit.load(functions(negate))
+    code = step([Launch(negate, (BufferRef(0), BufferRef(0, 4 * N)))], *SCRATCH)
+    second = cpu_jit.load([*functions(negate), code])
+    assert first[name] == second[name]
     memory = np.concatenate([np.arange(N), np.zeros(N)]).astype(np.float32)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(second[code.name])(ctypes.addressof(table(memory.ctypes.data)))
     np.testing.assert_array_equal(memory[N:], -memory[:N])
 
 
 def test_empty_step():
-    code = step([])
+    code = step([], *SCRATCH)
     library = cpu_jit.load([code], verify=True)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(None)

@@ -181,7 +181,7 @@ def test_a_new_batch_size_compiles_only_what_changed(sess, monkeypatch: pytest.M
     step = w.assign(sg.tanh(w) * sg.reduce_mean(w))
     initialized(sess)
     plans = [sess.executable([loss, step], {x: np.ones((n, 3))}) for n in (4, 5)]
-    names = [{k.name for k in p.compiled.kernels} for p in plans]
+    names = [{code.name for code in p.compiled.codes} for p in plans]
     assert names[0] & names[1]
     assert names[0] - names[1]
 
