@@ -6,17 +6,22 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from staticgraph.compiler.arrange import arrange
 from staticgraph.compiler.codegen import abi, contraction, llvm
 from staticgraph.compiler.codegen.llvm_step import step as step_function
 from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.kernel.chunk import chunked
 from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.cpu import schedule
-from staticgraph.compiler.kernel.place import place
+from staticgraph.compiler.kernel.place_rows import place_rows
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.lower.program import PRIVATE, SHARED, Copy, HostCall, Launch, Loops, Program, Ref
+from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
+from staticgraph.compiler.lower.once import by_meaning, runs_once
+from staticgraph.compiler.lower.program import PRIVATE, Launch, Loops, Program
 from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.compiler.passes.group import Fusion
 from staticgraph.compiler.passes.pipeline import PIPELINE, Observer
@@ -25,12 +30,17 @@ from staticgraph.compiler.passes.specialise import Step
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A program with its code: `kernels[i]` is the code of the i-th launch."""
+    """A program with its code: `kernels[i]` is the code of the i-th launch.
+
+    `segments` say what runs when; `shared` is the size of the scratch memory that all threads share.
+    """
 
     step: Step
     fusion: Fusion
     program: Program
     kernels: tuple[abi.KernelCode, ...]
+    segments: tuple[abi.Segment, ...]
+    shared: int
     entry: Code
 
     @property
@@ -40,19 +50,24 @@ class Compiled:
         return list(dict.fromkeys([*(phase.code for phase in phases), self.entry]))
 
     @property
-    def shared(self) -> int:
-        """Bytes of scratch memory that all threads share."""
-        return max((kernel.shared_bytes for kernel in self.kernels), default=0)
-
-    @property
     def private(self) -> int:
         """Bytes of scratch memory that each thread needs."""
         return max((kernel.private_bytes for kernel in self.kernels), default=0)
 
     @property
+    def memory(self) -> MemoryUse:
+        """What the step needs, by kind; print it."""
+        return memory_use(self.program, len(self.step.feeds), self.shared + self.private)
+
+    @property
     def cost(self) -> float:
         """The estimated time of a run on one core, in nanoseconds."""
         return sum(kernel.cost for kernel in self.kernels)
+
+    @property
+    def parallel(self) -> bool:
+        """Whether several threads can work on it."""
+        return any(isinstance(s, abi.Region) and s.parallel for s in self.segments)
 
 
 def optimize(function: Function, observers: Sequence[Observer] = ()) -> Fusion:
@@ -65,10 +80,29 @@ def compile(
     target: CpuTarget,
     observers: Sequence[Observer] = (),
     written: Callable[[Code], None] = lambda code: None,
+    memory_limit: int | None = None,
 ) -> Compiled:
-    """The program and code of `step` for a processor. `written` gets each function at once."""
-    fusion = optimize(step.function, observers)
-    program = lower(fusion, step.fetches, step.updates)
+    """The program and code of `step` for a processor. `written` gets each function at once.
+
+    Where the step would need more than `memory_limit` bytes, values are computed again rather than kept.
+    ResourceExhaustedError if that is not enough.
+    """
+    with collector_paused():
+        if runs_once(step):
+            return _coded(step, Fusion(step.function, ()), by_meaning(step.function), target, written)
+        fusion = optimize(step.function, observers)
+        made = _coded(step, fusion, lower(fusion, step.fetches, step.updates), target, written)
+        if memory_limit is not None and (over := made.memory.peak - memory_limit) > 0:
+            program = lower(fusion, step.fetches, step.updates, max(made.program.arena - over, 0))
+            made = _coded(step, fusion, program, target, written)
+            if made.memory.peak > memory_limit:
+                raise does_not_fit(made.memory, memory_limit)
+        return made
+
+
+def _coded(
+    step: Step, fusion: Fusion, program: Program, target: CpuTarget, written: Callable[[Code], None]
+) -> Compiled:
     kernels = []
     for instruction in program.instructions:
         if isinstance(instruction, Launch):
@@ -76,7 +110,9 @@ def compile(
             for phase in kernels[-1].phases:
                 written(phase.code)
     step = replace(step, function=fusion.function)
-    return Compiled(step, fusion, program, tuple(kernels), entry(program, kernels))
+    segments, shared = arrange(program, kernels)
+    entry = step_function(segments, abi.BufferRef(program.pool_slot), abi.BufferRef(PRIVATE))
+    return Compiled(step, fusion, program, tuple(kernels), tuple(segments), shared, entry)
 
 
 # By structure, so that the layers of a deep model are generated once.
@@ -97,37 +133,17 @@ def emit(work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
 
 def _structure(work: Loops | Kernel) -> tuple[object, ...]:
     if isinstance(work, Loops):
-        return (work.domain, work.buffers, *map(structure, work.stores))
+        nests = [(nest.domain, *map(structure, nest.stores)) for nest in (*work.nests, *work.sums)]
+        return (work.rows, len(work.sums), work.buffers, *nests)
     return (tuple(work.buffers.items()), *map(structure, work.body))
 
 
 def _generate(work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
     if isinstance(work, Loops):
         buffers = dict(work.buffers)
-        product = analyse(work.domain, work.stores, buffers)
+        product = None if work.rows else analyse(work.nests[0].domain, work.nests[0].stores, buffers)
         if product is not None:
             return contraction.emit(product, target)
-        work = place("loops", buffers, work.domain, work.stores)
-    return llvm.emit(schedule(work, target.vector_bytes), target)
-
-
-def entry(program: Program, kernels: Sequence[abi.KernelCode]) -> Code:
-    """The one function of a step, which calls its kernels in order."""
-    codes = iter(kernels)
-    host = program.slots
-    calls: list[abi.Instruction] = []
-    hosted = 0
-    for instruction in program.instructions:
-        match instruction:
-            case Launch(args=args):
-                calls.append(abi.Launch(next(codes), tuple(map(_ref, args))))
-            case Copy(target, source, size):
-                calls.append(abi.Copy(_ref(target), _ref(source), size))
-            case HostCall():
-                calls.append(abi.HostCall(host, hosted))
-                hosted += 1
-    return step_function(calls, abi.BufferRef(SHARED), abi.BufferRef(PRIVATE))
-
-
-def _ref(ref: Ref) -> abi.BufferRef:
-    return abi.BufferRef(ref.slot, ref.offset)
+        work = place_rows("loops", buffers, work.rows, work.nests, work.sums)
+    split = chunked(schedule(work, target.vector_bytes), target.vector_bytes)
+    return llvm.emit_phases(split.phases, target, cost=split.cost)

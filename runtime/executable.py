@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, PRIVATE, SHARED, Ref
 from staticgraph.compiler.passes.specialise import Step
 from staticgraph.runtime.devices.cpu_jit import host, load
+from staticgraph.runtime.devices.pool import POOL
 from staticgraph.runtime.memory import aligned_bytes, empty, from_storage, storage_dtype, to_storage
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -22,34 +23,41 @@ _HOST = ctypes.CFUNCTYPE(None, ctypes.c_int32)
 class Executable:
     """The machine code of a step, with its arena, constants
     and table of pointers. Not for two threads at once.
+
+    `entry` is the address of the native function, which takes the address of `table`. To call it directly is
+    as good as calling the executable, where the program has no host calls.
     """
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
         program = compiled.program
         self.library = load(compiled.codes)
-        self.calls = 0
+        self.count = (ctypes.c_int64 * 1)()
         self.needed = tuple(compiled.step.needed)  # variables that must have a value
-        self._call = _ENTRY(self.library[compiled.entry.name])
-        self._table = (ctypes.c_void_p * (program.slots + 1))()
-        self._address = ctypes.addressof(self._table)
+        self.entry = self.library[compiled.entry.name]
+        self.table = (ctypes.c_void_p * program.slots)()
+        self._call = _ENTRY(self.entry)
+        self._address = ctypes.addressof(self.table)
         self._arena = aligned_bytes(program.arena)
         self._shared, self._private = aligned_bytes(compiled.shared), aligned_bytes(compiled.private)
         self._constants = aligned_bytes(len(program.constants))
         self._constants[:] = np.frombuffer(program.constants, np.uint8)
-        blocks = {ARENA: self._arena, SHARED: self._shared, PRIVATE: self._private, CONSTANTS: self._constants}
-        for slot, block in blocks.items():
-            self._table[slot] = block.ctypes.data
+        blocks = (self._arena, self._shared, self._private, self._constants)
+        for slot, block in zip((ARENA, SHARED, PRIVATE, CONSTANTS), blocks, strict=True):
+            self.table[slot] = block.ctypes.data
         self._hosts = program.host_calls
         self._failure: BaseException | None = None
         self._host = _HOST(self._run_host)
-        self._table[program.slots] = ctypes.cast(self._host, ctypes.c_void_p).value
+        self.table[program.host_slot] = ctypes.cast(self._host, ctypes.c_void_p).value
+        self._parallel = compiled.parallel
+        if self._parallel:
+            self.table[program.pool_slot] = POOL.open(compiled.private)
 
     def __call__(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
         """Run the step: read `arguments`, write `results`.
         Arrays are C-contiguous, of the program's types.
         """
-        table = self._table
+        table = self.table
         slot = ARGUMENTS
         for array in arguments:
             table[slot] = array.ctypes.data
@@ -57,11 +65,18 @@ class Executable:
         for array in results:
             table[slot] = array.ctypes.data
             slot += 1
-        self.calls += 1
+        self.count[0] += 1
+        if self._parallel:
+            POOL.ensure()
         self._call(self._address)
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
+
+    @property
+    def calls(self) -> int:
+        """How many times the native function was called."""
+        return self.count[0]
 
     def _run_host(self, index: int) -> None:
         """Called from the native code: an op without native form, computed by its NumPy meaning."""
@@ -81,7 +96,7 @@ class Executable:
     def _view(self, ref: Ref, type: TensorType) -> np.ndarray:
         dtype = storage_dtype(type.dtype)
         size = type.size * dtype.itemsize
-        address = (self._table[ref.slot] or 0) + ref.offset
+        address = (self.table[ref.slot] or 0) + ref.offset
         block = memoryview((ctypes.c_char * size).from_address(address))
         return np.frombuffer(block, dtype).reshape(type.static_shape)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.dtypes import bfloat16
 from staticgraph.compiler.graph.errors import FeedError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.runtime.memory import empty
 
 
 def feed_tensors(graph: Graph, feed_dict: Mapping[Any, Any] | None) -> dict[Tensor, Any]:
@@ -35,11 +38,6 @@ def feed_tensors(graph: Graph, feed_dict: Mapping[Any, Any] | None) -> dict[Tens
     return out
 
 
-def in_order(fed: dict[Tensor, Any]) -> dict[Tensor, Any]:
-    """The same feeds in the order of the graph, so that a dict in another order is not another program."""
-    return dict(sorted(fed.items(), key=lambda item: (item[0].op.id, item[0].value_index)))
-
-
 def _tensor(graph: Graph, key: Any) -> Tensor:
     try:
         return graph.as_graph_element(key, allow_operation=False)
@@ -48,9 +46,29 @@ def _tensor(graph: Graph, key: Any) -> Tensor:
         raise FeedError(layout(f"cannot feed {key!r}: {text}", user_frame())) from None
 
 
-def convert(tensor: Tensor, value: Any) -> np.ndarray:
-    """`value` as an array of the tensor's dtype that fits
-    its static shape; the same array where it does already.
+class Converter:
+    """`convert` for one tensor. What has to be copied always goes into the same memory."""
+
+    __slots__ = ("_tensor", "_memory")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+        self._memory: np.ndarray | None = None
+
+    def __call__(self, value: Any) -> np.ndarray:
+        """The value as an array, good until the next call."""
+        return convert(self._tensor, value, self._place)
+
+    def _place(self, type: TensorType) -> np.ndarray:
+        if self._memory is None or self._memory.shape != type.shape:
+            self._memory = empty(type)
+        return self._memory
+
+
+def convert(tensor: Tensor, value: Any, memory: Callable[[TensorType], np.ndarray] = empty) -> np.ndarray:
+    """`value` as an array of the tensor's dtype that fits its static shape.
+
+    The same array where it does already; otherwise a copy, in what `memory` returns.
     """
     dtype = tensor.dtype
     if isinstance(value, Tensor) or hasattr(value, "to_tensor"):
@@ -63,27 +81,20 @@ def convert(tensor: Tensor, value: Any) -> np.ndarray:
         raise _refuse(tensor, value, "is of strings: compiled graphs hold numbers and truth values")
     if array.dtype == object:
         raise _refuse(tensor, value, "is not an array of numbers")
-    if array.dtype != dtype.numpy or tensor.dtype.name == "bfloat16":
-        array = _cast(tensor, array)
-    shape = tensor.type.shape
-    if shape is not None and (
-        len(shape) != array.ndim
-        or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True))
-    ):
-        hint = None
-        if len(shape) == array.ndim + 1:
-            hint = "one axis is missing: for a batch of one, feed value[None]"
-        elif sorted(n for n in shape if n) == sorted(array.shape) and len(shape) == 2:
-            hint = "the axes are exchanged: feed value.T"
-        raise _refuse(tensor, value, f"has shape {list(array.shape)}", hint)
-    return (
-        array
-        if array.flags.c_contiguous and array.flags.aligned
-        else np.ascontiguousarray(array).reshape(array.shape)
-    )
+    if array.dtype != dtype.numpy:
+        _check_dtype(tensor, array)
+    _check_shape(tensor, array, value)
+    if dtype is bfloat16:
+        return dtype.round(array)
+    if array.dtype == dtype.numpy and array.flags.c_contiguous and array.flags.aligned:
+        return array if array.dtype is dtype.numpy else array.view(dtype.numpy)
+    copy = memory(TensorType(dtype, array.shape))
+    with np.errstate(over="ignore"):  # too large for the tensor's dtype: infinity, as in the graph
+        np.copyto(copy, array, casting="unsafe")
+    return copy
 
 
-def _cast(tensor: Tensor, array: np.ndarray) -> np.ndarray:
+def _check_dtype(tensor: Tensor, array: np.ndarray) -> None:
     dtype, kind = tensor.dtype, array.dtype.kind
     if kind in "fc" and dtype.is_integer:
         whole = kind == "f" and bool(np.all(array == np.floor(array)))
@@ -101,8 +112,20 @@ def _cast(tensor: Tensor, array: np.ndarray) -> np.ndarray:
         and (array.min() < dtype.min or array.max() > dtype.max)
     ):
         raise _refuse(tensor, array, f"has values outside of what {dtype} can hold")
-    with np.errstate(over="ignore"):  # too large for the tensor's dtype: infinity, as in the graph
-        return dtype.round(array)
+
+
+def _check_shape(tensor: Tensor, array: np.ndarray, value: Any) -> None:
+    shape = tensor.type.shape
+    if shape is None or (
+        len(shape) == array.ndim and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
+    ):
+        return
+    hint = None
+    if len(shape) == array.ndim + 1:
+        hint = "one axis is missing: for a batch of one, feed value[None]"
+    elif sorted(n for n in shape if n) == sorted(array.shape) and len(shape) == 2:
+        hint = "the axes are exchanged: feed value.T"
+    raise _refuse(tensor, value, f"has shape {list(array.shape)}", hint)
 
 
 def _refuse(tensor: Tensor, value: Any, why: str, hint: str | None = None) -> FeedError:

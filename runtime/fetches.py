@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from staticgraph.compiler.codegen.dispatch_layout import Form
 from staticgraph.compiler.graph.errors import FetchError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
@@ -22,12 +23,27 @@ class Fetches:
         self._graph = graph
         self._positions: dict[Tensor, int] = {}
         self._build = self._parse(structure)
+        self.form = self._form(structure)
 
     def assemble(self, values: list[Any]) -> Any:
         """The structure with `values`, one per tensor, in
         place of tensors, and None in place of operations.
         """
         return self._build(values)
+
+    def _form(self, structure: Any) -> tuple[Form, list[int]]:
+        """What `assemble` builds: one value, a list or tuple of values, or something else made of them all.
+
+        Values are positions among the tensors, -1 for an operation, whose value is None.
+        """
+        if type(structure) in _FLAT and not any(map(_has_parts, structure)):
+            return _FLAT[type(structure)], [self._position(item) for item in structure]
+        if _has_parts(structure):
+            return Form.OTHER, [*range(len(self.tensors))]
+        return Form.SINGLE, [self._position(structure)]
+
+    def _position(self, item: Any) -> int:
+        return self._positions.get(self._element(item), -1)
 
     def _parse(self, item: Any) -> Callable[[list[Any]], Any]:
         if isinstance(item, list):
@@ -66,11 +82,16 @@ class Fetches:
             raise FetchError(layout(f"cannot fetch {item!r}: {text}", user_frame(), hint=hint)) from None
 
 
+_FLAT: dict[type, Form] = {list: Form.LIST, tuple: Form.TUPLE}
+
+
+def _has_parts(item: Any) -> bool:
+    return isinstance(item, list | tuple | Mapping) or hasattr(item, "fetch_parts")
+
+
 def fetch_key(item: Any) -> Any:
     """A hashable form of a structure of fetches; TypeError where something in it is not hashable."""
-    if isinstance(item, list):
-        return ("list", *map(fetch_key, item))
-    if isinstance(item, tuple):
+    if isinstance(item, list | tuple):
         return (type(item), *map(fetch_key, item))
     if isinstance(item, Mapping):
         return (type(item), *((k, fetch_key(v)) for k, v in item.items()))

@@ -4,6 +4,7 @@ signature, each compiled once and called again and again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.memory import empty, from_storage, to_storage
+from staticgraph.runtime.recycle import Recycler
 from staticgraph.runtime.variables import VariableStore
 
 PROGRAM_LIMIT = 128  # per set of fetches: batches of ever new sizes must not fill the memory
@@ -40,12 +42,17 @@ class Plan:
     graph: Graph
     fetches: Fetches
     feeds: tuple[Tensor, ...]
+    memory_limit: int | None = None
     static: tuple[int, ...] = ()
     variables: tuple[Operation, ...] = ()
     programs: dict[Any, Executable] = field(default_factory=dict)
+    recyclers: list[Recycler] = field(init=False)  # one per fetched tensor
 
-    def run(self, arrays: list[np.ndarray], store: VariableStore) -> Any:
-        """The fetched structure for these values of the feeds. Changes the variables in `store`."""
+    def __post_init__(self) -> None:
+        self.recyclers = [Recycler() for _ in self.fetches.tensors]
+
+    def ready(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
+        """The program for arrays of these shapes, whose variables have the values that it needs."""
         program = self.program(arrays, store)
         missing = [op for op in program.needed if op not in store]
         if missing:
@@ -53,16 +60,9 @@ class Plan:
         if reshaped := self._reshaped(program, store):
             self.variables = (*self.variables, *reshaped)
             program = self.program(arrays, store)
-        step = program.compiled.step
-        fetched = iter(self._call(program, step, arrays, store))
-        return self.fetches.assemble(
-            [
-                step.names[t] if t in step.names else from_storage(next(fetched), t.dtype)[()]
-                for t in self.fetches.tensors
-            ]
-        )
+        return program
 
-    def program(self, arrays: list[np.ndarray], store: VariableStore) -> Executable:
+    def program(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
         """The program for arrays of these shapes, compiled if need be."""
         while True:
             statics = tuple((i, arrays[i].tobytes()) for i in self.static)
@@ -79,7 +79,8 @@ class Plan:
             except VariableTypeNeeded as needed:
                 self.variables = (*self.variables, *needed.variables)
             else:
-                self.programs[signature] = Executable(compile(step, cpu_jit.host(), written=cpu_jit.begin))
+                made = compile(step, cpu_jit.host(), written=cpu_jit.begin, memory_limit=self.memory_limit)
+                self.programs[signature] = Executable(made)
                 if len(self.programs) > PROGRAM_LIMIT:
                     del self.programs[next(iter(self.programs))]
 
@@ -90,13 +91,24 @@ class Plan:
         pairs = zip(reads, types, strict=True)
         return [op for op, type in pairs if op in store and store.stored(op).shape != type.shape]
 
-    def _step(self, arrays: list[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
+    def _step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}
         return specialise(self.graph, self.fetches.tensors, self.fetches.targets, feeds, types, static)
 
+    def run(self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
+        """The fetched structure for these values of the feeds. Changes the variables in `store`."""
+        step = program.compiled.step
+        fetched = iter(self._call(program, step, arrays, store))
+        return self.fetches.assemble(
+            [
+                step.names[t] if t in step.names else from_storage(next(fetched), t.dtype)[()]
+                for t in self.fetches.tensors
+            ]
+        )
+
     def _call(
-        self, program: Executable, step: Step, arrays: list[np.ndarray], store: VariableStore
+        self, program: Executable, step: Step, arrays: Sequence[np.ndarray], store: VariableStore
     ) -> list[np.ndarray]:
         """Run the program; commits new values of variables
         and returns the fetches as compiled code holds them.
@@ -109,7 +121,9 @@ class Plan:
             for op, type in zip(step.reads, types, strict=False)
         ]
         arguments += [store.random_state(op) for op in step.counters]
-        results = [empty(t) for t in layout.results[: step.fetches]]
+        memory = zip(self.fetches.tensors, self.recyclers, strict=True)
+        computed = [recycler for tensor, recycler in memory if tensor not in step.names]
+        results = [r.array(t) for r, t in zip(computed, layout.results[: step.fetches], strict=True)]
         for i, op in enumerate(step.writes, step.fetches):
             old = step.updates.get(i, -1)
             overwritten = old in layout.in_place

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from staticgraph.compiler.graph.errors import ClosedSessionError, EmptyGraphError, layout
+from staticgraph.compiler.graph.errors import EmptyGraphError, layout
 from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_stack
 from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.runtime.feeds import convert, feed_tensors, in_order
+from staticgraph.runtime.feeds import convert, feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key
 from staticgraph.runtime.variables import VariableStore
 
 if TYPE_CHECKING:
+    from staticgraph.runtime.caller import Caller
     from staticgraph.runtime.executable import Executable
     from staticgraph.runtime.plan import Plan
+
+T = TypeVar("T")
+_NOTHING: dict[Any, Any] = {}
 
 
 class Session:
     """Runs the operations of a graph and holds the values of its variables.
+
+    `memory_limit`: bytes that a run may need, its feeds, variables and results included. Values are computed
+    again rather than kept where a run would need more; ResourceExhaustedError where that is not enough.
+    `session.executable(fetches, feed_dict).compiled.memory` tells what a run needs.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None])
@@ -32,12 +38,20 @@ class Session:
     array([2., 4., 6.], dtype=float32)
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(
+        self,
+        target: str = "",
+        graph: Graph | None = None,
+        config: Any = None,
+        *,
+        memory_limit: int | None = None,
+    ) -> None:
         self.graph = graph if graph is not None else get_default_graph()
+        self._memory_limit = memory_limit
         self.variables = VariableStore()
         self._plans: dict[Any, Plan] = {}
-        self._closed = False
-        self._lock = threading.RLock()
+        self._callers: dict[Any, Caller] = {}
+        self._calls: dict[Any, Callable[..., Any]] = {}  # by fetches and keys of feeds, as given to `run`
         self._contexts: list[tuple[Any, Any]] = []
 
     # Running
@@ -52,11 +66,14 @@ class Session:
 
         Errors: FeedError, FetchError, UninitializedError, each naming the line at fault.
         """
-        with self._lock:
-            self._check_open()
-            fed = in_order(feed_tensors(self.graph, feed_dict))
-            plan = self._plan(fetches, tuple(fed))
-            return self._execute(plan, list(fed.values()))
+        kind = type(fetches)
+        what = (kind, *fetches) if kind is list or kind is tuple else fetches
+        fed = _NOTHING if feed_dict is None else feed_dict
+        try:
+            call = self._calls.get((what, *fed)) if type(fed) is dict else None
+        except TypeError:  # something in it is not hashable, such as a list in a list
+            call = None
+        return self._run(fetches, fed) if call is None else call(*fed.values())
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -64,61 +81,65 @@ class Session:
         """A function that takes the values of `feed_list`
         as arguments and returns the values of `fetches`.
         """
-        feeds = tuple(feed_tensors(self.graph, dict.fromkeys(feed_list or ())))
-        plan = self._plan(fetches, feeds)
-
-        def call(*values: Any, **_: Any) -> Any:
-            if len(values) != len(feeds):
-                raise TypeError(f"the callable takes {len(feeds)} values, {len(values)} were given")
-            with self._lock:
-                self._check_open()
-                return self._execute(plan, list(values))
-
-        return call
+        with self.variables:
+            feeds = feed_tensors(self.graph, dict.fromkeys(feed_list or ()))
+            return self._caller(fetches, tuple(feeds)).function()
 
     def executable(self, fetches: Any, feed_dict: Any = None) -> Executable:
         """The compiled program that `run` would use, with its plan and code to look at."""
-        with self._lock:
-            self._check_open()
-            fed = in_order(feed_tensors(self.graph, feed_dict))
-            plan = self._plan(fetches, tuple(fed))
-            arrays = [convert(t, v) for t, v in zip(plan.feeds, fed.values(), strict=True)]
+        with self.variables:
+            fed = feed_tensors(self.graph, feed_dict)
+            plan = self._plan(fetches, fed)
+            arrays = [convert(t, fed[t]) for t in plan.feeds]
             return plan.program(arrays, self.variables)
 
-    def _plan(self, fetches: Any, feeds: tuple[Tensor, ...]) -> Plan:
+    def _run(self, fetches: Any, feed_dict: Any) -> Any:
+        """The run of what has not run often, and of structures that `run` itself does not look up."""
         try:
-            key: Any = (fetch_key(fetches), feeds)
-            plan = self._plans.get(key)
+            key = (fetch_key(fetches), *feed_dict) if isinstance(feed_dict, dict) else None
+            call = self._calls.get(key)
         except TypeError:
-            key, plan = None, None
-        if plan is None:
-            self._check_not_empty()
-            # Building a graph does not need the compiler, which takes as long to import as all the rest.
-            from staticgraph.runtime.plan import Plan
+            key, call = None, None
+        if call is not None:
+            return call(*feed_dict.values())
+        with self.variables:
+            fed = feed_tensors(self.graph, feed_dict)
+            caller = self._caller(fetches, tuple(fed))
+            made = caller(*fed.values())
+            each_is_one_tensor = [*map(id, fed.values())] == [*map(id, feed_dict.values())]
+            if caller.runs > 1 and key is not None and each_is_one_tensor:
+                self._calls[key] = caller.function()
+            return made
 
-            plan = Plan(self.graph, Fetches(self.graph, fetches), feeds)
-            if key is not None:
-                self._plans[key] = plan
-        return plan
+    def _caller(self, fetches: Any, feeds: tuple[Tensor, ...]) -> Caller:
+        """What calls the plan of `fetches` with the values of `feeds`, in this order."""
+        # Building a graph does not need the compiler, which takes as long to import as all the rest.
+        from staticgraph.runtime.caller import Caller
 
-    def _execute(self, plan: Plan, values: list[Any]) -> Any:
-        arrays = [convert(t, v) for t, v in zip(plan.feeds, values, strict=True)]
-        return plan.run(arrays, self.variables)
+        return _cached(
+            self._callers, fetches, feeds, lambda: Caller(self._plan(fetches, feeds), feeds, self.variables)
+        )
+
+    def _plan(self, fetches: Any, feeds: Iterable[Tensor]) -> Plan:
+        """How to compute `fetches`. Feeds in another order are not another plan."""
+        from staticgraph.runtime.plan import Plan
+
+        self._check_not_empty()
+        ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
+        return _cached(
+            self._plans,
+            fetches,
+            ordered,
+            lambda: Plan(self.graph, Fetches(self.graph, fetches), ordered, self._memory_limit),
+        )
 
     # State
 
-    @contextmanager
-    def held(self) -> Iterator[VariableStore]:
+    def held(self) -> VariableStore:
         """Context in which no run takes place: for reading or setting several variables as of one moment."""
-        with self._lock:
-            self._check_open()
-            yield self.variables
+        return self.variables
 
     # Checks
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClosedSessionError(layout("the session is closed", user_frame(), hint="open a new Session"))
 
     def _check_not_empty(self) -> None:
         if not self.graph.get_operations():
@@ -130,10 +151,9 @@ class Session:
 
     def close(self) -> None:
         """Free the programs and the values of variables. The session cannot run any more."""
-        with self._lock:
-            self._closed = True
-            self._plans.clear()
-            self.variables.clear()
+        self.variables.close()
+        for cache in (self._plans, self._callers, self._calls):
+            cache.clear()
 
     def as_default(self) -> _Default:
         """Context in which `tensor.eval()` and `op.run()` use this session. It does not close the session."""
@@ -185,6 +205,18 @@ class InteractiveSession(Session):
         if self.graph in recorders():
             recorders().remove(self.graph)
         super().close()
+
+
+def _cached(cache: dict[Any, T], fetches: Any, feeds: tuple[Tensor, ...], make: Callable[[], T]) -> T:
+    """The entry for these fetches and feeds, made if need be; not kept where the fetches are not hashable."""
+    key = (fetch_key(fetches), feeds)
+    try:
+        found = cache.get(key)
+    except TypeError:
+        return make()
+    if found is None:
+        found = cache[key] = make()
+    return found
 
 
 def default_session() -> Session | None:

@@ -1,40 +1,112 @@
-"""The only state that outlives a run: values of variables, and states of random ops."""
+"""The only state that outlives a run: values of variables, and states of random ops.
+
+A variable has two places. Its value lies in the front one; a step that cannot overwrite it writes the next
+value to the back one, and exchanges the two when it is done. So a step that fails changes nothing. Compiled
+code finds both places through the variable's `Cell`, two words that never move.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import threading
 
 import numpy as np
 
+from staticgraph.compiler.codegen.dispatch_layout import Cell, State
 from staticgraph.compiler.graph.dtypes import as_dtype
+from staticgraph.compiler.graph.errors import ClosedSessionError, layout
+from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.runtime.memory import empty, from_storage, to_storage
 
 
+class _Places:
+    """The two places of a variable."""
+
+    __slots__ = ("cell", "_arrays")
+
+    def __init__(self, value: np.ndarray) -> None:
+        self.cell = (ctypes.c_int64 * len(Cell))(value.ctypes.data, 0)
+        self._arrays = {value.ctypes.data: value}
+
+    @property
+    def front(self) -> np.ndarray:
+        return self._arrays[self.cell[Cell.FRONT]]
+
+    @property
+    def back(self) -> np.ndarray | None:
+        return self._arrays.get(self.cell[Cell.BACK])
+
+    @back.setter
+    def back(self, array: np.ndarray | None) -> None:
+        front = self.front
+        self.cell[Cell.BACK] = 0 if array is None else array.ctypes.data
+        self._arrays = {a.ctypes.data: a for a in (front, array) if a is not None}
+
+    def put(self, value: np.ndarray) -> None:
+        """Make `value` the front. If it is the back, the front before becomes the back."""
+        before, back = self.front, self.back
+        if value is not before:
+            self._arrays[value.ctypes.data] = value
+            self.cell[Cell.FRONT] = value.ctypes.data
+            back = before if value is back else back
+            self.back = back if back is not None and back.shape == value.shape else None
+
+
 class VariableStore:
-    """Values by variable, as compiled code holds them."""
+    """Values by variable, as compiled code holds them.
+
+    `with store:` no other thread's run takes place. ClosedSessionError where the session is closed.
+    """
 
     def __init__(self) -> None:
-        self._values: dict[Operation, np.ndarray] = {}
-        self._spare: dict[Operation, np.ndarray] = {}  # the buffer of the value before, for the next one
+        self.state = (ctypes.c_int64 * len(State))()
+        self._places: dict[Operation, _Places] = {}
         self._random: dict[Operation, np.ndarray] = {}
+        self._lock = threading.RLock()
+        self._closed = False
+
+    def __enter__(self) -> VariableStore:
+        self._lock.acquire()
+        if self._closed:
+            self._lock.release()
+            raise ClosedSessionError(layout("the session is closed", user_frame(), hint="open a new Session"))
+        self.state[State.HOLDERS] += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.state[State.HOLDERS] -= 1
+        self._lock.release()
+
+    @property
+    def version(self) -> int:
+        """A number that changes when a variable gets its first value, or one of another shape."""
+        return self.state[State.VERSION]
 
     def __contains__(self, variable: Operation) -> bool:
-        return variable in self._values
+        return variable in self._places
 
     def type_of(self, variable: Operation) -> TensorType | None:
         """The type of the present value, or None."""
-        stored = self._values.get(variable)
-        return None if stored is None else TensorType(variable.outputs[0].dtype, stored.shape)
+        places = self._places.get(variable)
+        return None if places is None else TensorType(variable.outputs[0].dtype, places.front.shape)
 
     def stored(self, variable: Operation) -> np.ndarray:
         """The present value as compiled code holds it. KeyError where there is none."""
-        return self._values[variable]
+        return self._places[variable].front
+
+    def cell(self, variable: Operation) -> ctypes.Array:
+        """The words with the addresses of the value and, after `next_buffer`, of memory for the next.
+
+        KeyError where there is no value.
+        """
+        return self._places[variable].cell
 
     def read(self, variable: Operation) -> np.ndarray:
         """A copy of the present value."""
-        return from_storage(self._values[variable].copy(), variable.outputs[0].dtype)
+        return from_storage(self.stored(variable).copy(), variable.outputs[0].dtype)
 
     def write(self, variable: Operation, value: object) -> None:
         """Set the value, converted to the variable's dtype."""
@@ -42,20 +114,26 @@ class VariableStore:
         array = dtype.round(value)
         buffer = empty(TensorType(dtype, array.shape))
         buffer[...] = to_storage(array, dtype)
-        self._values[variable] = buffer
+        self.commit(variable, buffer)
 
     def next_buffer(self, variable: Operation, type: TensorType) -> np.ndarray:
         """Memory for a new value while the present one is still being read."""
-        spare = self._spare.pop(variable, None)
-        return spare if spare is not None and spare.shape == type.shape else empty(type)
+        places = self._places.get(variable)
+        if places is None or places.front.shape != type.shape:
+            return empty(type)
+        if places.back is None:
+            places.back = empty(type)
+        return places.back
 
     def commit(self, variable: Operation, buffer: np.ndarray) -> None:
         """Make `buffer` the value."""
-        old = self._values.get(variable)
-        if old is not buffer:
-            self._values[variable] = buffer
-            if old is not None:
-                self._spare[variable] = old
+        before = self.type_of(variable)
+        if before is None:
+            self._places[variable] = _Places(buffer)
+        else:
+            self._places[variable].put(buffer)
+        if before is None or before.shape != buffer.shape:
+            self.state[State.VERSION] += 1
 
     def random_state(self, op: Operation) -> np.ndarray:
         """The state of a random op: how much of its stream is used up, and its seeds, as uint64.
@@ -68,7 +146,10 @@ class VariableStore:
             self._random[op] = np.array([used, *seeds], np.uint64)
         return self._random[op]
 
-    def clear(self) -> None:
-        self._values.clear()
-        self._spare.clear()
-        self._random.clear()
+    def close(self) -> None:
+        """Free everything. Nothing can be run or read any more."""
+        with self._lock:
+            self._closed = True
+            self.state[State.VERSION] += 1
+            self._places.clear()
+            self._random.clear()

@@ -290,11 +290,5 @@ class Variable(Operators):
     def __iter__(self) -> Iterator[Any]:
         raise TypeError(f"{self.name} cannot be iterated: iterate unstack({self.op.name}), a list of tensors")
 
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
     def __repr__(self) -> str:
         return f"<sg.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"

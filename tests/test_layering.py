@@ -32,6 +32,7 @@ LAYERS = {
                          " compiler.rewrite compiler.rules",
     "compiler.lower":    "compiler.options compiler.graph compiler.kernel compiler.ops compiler.passes",
     "compiler.codegen":  "compiler.graph.dtypes compiler.kernel",
+    "compiler.arrange":  "compiler.kernel compiler.lower compiler.codegen",
     "compiler.compile":  "compiler",
     "runtime":           "compiler",
     "staticgraph":       "runtime compiler",

@@ -1,7 +1,8 @@
 """Compare generated contractions with NumPy on one core: matrix products, and convolutions against im2col.
 
-    python tools/contraction_speed.py [matmul | conv]
+    python tools/contraction_speed.py [matmul | conv] [--target avx2]
 
+With `--target avx2` our side does without AVX-512; set OPENBLAS_CORETYPE=Haswell for NumPy to do the same.
 Both sides run in turns and the best time of each counts, so
 only the ratio means much. More than 1 is faster than NumPy.
 """
@@ -14,16 +15,21 @@ import ctypes
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.codegen.contraction import emit
 from staticgraph.compiler.codegen.llvm_text import Emitter
+from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
-from staticgraph.compiler.kernel.expr import Index, Load, Reduce
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
+from staticgraph.compiler.kernel.padded import padded_load
 from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.ops import windows
 from staticgraph.runtime.devices import cpu_jit
 
 ROUNDS = 10
@@ -34,9 +40,11 @@ PRODUCTS = [  # rows, columns, depth, and the operand that is transposed
     (1024, 1024, 256, "a"), (1024, 256, 256, ""),
     (2048, 2048, 2048, ""), (1, 1000, 1000, ""), (1, 1000, 1000, "b"),
 ]  # fmt: skip
-CONVOLUTIONS = [  # images, padded height and width, channels, window, stride
-    (64, 28, 28, 1, 10, 5, 1), (64, 12, 12, 10, 20, 5, 1),
-    (32, 34, 34, 64, 64, 3, 1), (1, 230, 230, 3, 64, 7, 2),
+CONVOLUTIONS = [  # images, height and width, channels, window, stride, padding
+    (64, 28, 1, 10, 5, 1, "VALID"), (64, 12, 10, 20, 5, 1, "VALID"),
+    (32, 32, 64, 64, 3, 1, "SAME"), (32, 16, 128, 128, 3, 1, "SAME"), (32, 8, 256, 256, 3, 1, "SAME"),
+    (32, 4, 512, 512, 3, 1, "SAME"), (32, 32, 64, 128, 3, 2, "SAME"), (1, 224, 3, 64, 7, 2, "SAME"),
+    (1, 56, 64, 64, 3, 1, "SAME"), (1, 14, 256, 1024, 1, 1, "SAME"), (1, 7, 512, 512, 3, 1, "SAME"),
 ]  # fmt: skip
 
 
@@ -75,6 +83,12 @@ def compiled(
     return run, milliseconds
 
 
+def without_avx512(target: CpuTarget) -> CpuTarget:
+    """The processor as it would be with 16 vector registers of 32 bytes."""
+    features = [f if not f.startswith("+avx512") else "-" + f[1:] for f in target.features.split(",")]
+    return replace(target, cpu="x86-64-v3", features=",".join(features), vector_bytes=32)
+
+
 def aligned(shape: tuple[int, ...]) -> np.ndarray:
     """A float32 array of random numbers at a multiple of 64 bytes."""
     memory = np.zeros(int(np.prod(shape)) + 16, np.float32)
@@ -99,7 +113,7 @@ def compare(
         mine = min(mine, (middle - start) / count)
         theirs = min(theirs, (time.perf_counter() - middle) / count)
     speeds = f"{flops / mine / 1e9:7.1f} {flops / theirs / 1e9:7.1f} GF/s"
-    print(f"{label:42} {speeds} {theirs / mine:6.2f}x {milliseconds:6.0f} ms", flush=True)
+    print(f"{label:46} {speeds} {theirs / mine:6.2f}x {milliseconds:6.0f} ms", flush=True)
 
 
 def product(m: int, n: int, k: int, turned: str) -> None:
@@ -116,47 +130,67 @@ def product(m: int, n: int, k: int, turned: str) -> None:
     compare(label, 2.0 * m * n * k, ours, milliseconds, lambda: np.matmul(a, b, out=out))
 
 
-def convolution(images: int, height: int, width: int, ci: int, co: int, window: int, stride: int) -> None:
-    """Time a convolution with bias and relu, and the gradient of its weights."""
-    oh, ow = (height - window) // stride + 1, (width - window) // stride + 1
-    n, p, q, o = Index("n", images), Index("p", oh), Index("q", ow), Index("o", co)
+def convolution(images: int, size: int, ci: int, co: int, window: int, stride: int, padding: str) -> None:
+    """Time a convolution with bias and relu, and the gradients of its weights and, for stride 1, input."""
+    axis = windows.window(size, window, stride, 1, padding)
+    n, p, q, o = Index("n", images), Index("p", axis.count), Index("q", axis.count), Index("o", co)
     y, x, c = Index("y", window), Index("x", window), Index("c", ci)
-    at = {"x": (n, p * stride + y, q * stride + x, c), "w": (y, x, c, o), "b": (o,), "y": (n, p, q, o)}
     shapes = {
-        "x": (images, height, width, ci),
-        "w": (window, window, ci, co),
-        "b": (co,),
-        "y": (images, oh, ow, co),
-    }
+        "x": (images, size, size, ci), "w": (window, window, ci, co), "b": (co,),
+        "y": (images, axis.count, axis.count, co),
+    }  # fmt: skip
     arrays = {name: aligned(shape) for name, shape in shapes.items()}
-    element = {name: Load(name, position, float32) for name, position in at.items()}
-    seen = np.lib.stride_tricks.sliding_window_view(arrays["x"], (window, window), (1, 2))
+    edges = (axis.before, axis.after)
+    padded = np.pad(arrays["x"], ((0, 0), edges, edges, (0, 0)))
+    seen = np.lib.stride_tricks.sliding_window_view(padded, (window, window), (1, 2))
     seen = np.moveaxis(seen[:, ::stride, ::stride], 3, 5)
-    flops = 2.0 * images * oh * ow * window * window * ci * co
-    label = f"{images}x{height}x{width}x{ci}, {window}x{window} stride {stride}, to {co}"
+    weights = arrays["w"].reshape(-1, co)
+    flops = 2.0 * images * axis.count**2 * window * window * ci * co
+    label = f"{images}x{size}x{size}x{ci}, {window}x{window} stride {stride}, to {co}, {padding}"
+
+    def load(name: str, at: tuple[Any, ...]) -> Expr:
+        return padded_load(lambda place: Load(name, place, float32), at, shapes[name])
+
+    def ours(target: str, domain: tuple[Index, ...], value: Expr) -> tuple[Callable[[int], None], float]:
+        buffers = {name: Buffer(float32, shape, name == target) for name, shape in shapes.items()}
+        return compiled(analyse(domain, (Store(target, domain, value),), buffers), arrays)
 
     def columns() -> np.ndarray:
         return np.ascontiguousarray(seen).reshape(-1, window * window * ci)
 
     def peer() -> np.ndarray:
-        result = columns() @ arrays["w"].reshape(-1, co)
+        result = columns() @ weights
         result += arrays["b"]
         return np.maximum(result, 0, out=result)
 
-    value = scalar.maximum(Reduce((y, x, c), "add", element["x"] * element["w"]) + element["b"], 0.0)
-    buffers = {name: Buffer(float32, shape, name == "y") for name, shape in shapes.items()}
-    ours, milliseconds = compiled(analyse((n, p, q, o), (Store("y", at["y"], value),), buffers), arrays)
-    compare(label, flops, ours, milliseconds, peer)
+    def gradient_of_input() -> np.ndarray:
+        spread = (outputs @ weights.T).reshape(seen.shape)
+        result = np.zeros_like(padded)
+        for i in range(window):
+            for j in range(window):
+                result[:, i : i + axis.count, j : j + axis.count] += spread[:, :, :, i, j]
+        return result
 
-    total = Reduce((n, p, q), "add", element["x"] * element["y"])
-    buffers = {name: Buffer(float32, shapes[name], name == "w") for name in "xyw"}
-    ours, milliseconds = compiled(analyse((y, x, c, o), (Store("w", at["w"], total),), buffers), arrays)
-    compare(label + ", weights", flops, ours, milliseconds, lambda: columns().T @ arrays["y"].reshape(-1, co))
+    at = (n, p * stride + y - axis.before, q * stride + x - axis.before, c)
+    total = Reduce((y, x, c), "add", load("x", at) * load("w", (y, x, c, o)))
+    value = scalar.maximum(total + load("b", (o,)), 0.0)
+    compare(label, flops, *ours("y", (n, p, q, o), value), peer)
+    total = Reduce((n, p, q), "add", load("x", at) * load("y", (n, p, q, o)))
+    outputs = arrays["y"].reshape(-1, co)
+    compare("    weights", flops, *ours("w", (y, x, c, o), total), lambda: columns().T @ outputs)
+    if stride == 1 and window > 1 and ci > 1:
+        i, j, shift = Index("i", size), Index("j", size), axis.before - window + 1
+        place = (n, i + y + shift, j + x + shift, o)
+        total = Reduce((y, x, o), "add", load("y", place) * load("w", (window - 1 - y, window - 1 - x, c, o)))
+        compare("    input", flops, *ours("x", (n, i, j, c), total), gradient_of_input)
 
 
 if __name__ == "__main__":
     which = sys.argv[1:]
-    print(f"{'':42}    ours   NumPy         ratio compile")
+    if "avx2" in which:
+        narrow = without_avx512(cpu_jit.host())
+        cpu_jit.host = lambda: narrow  # type: ignore[assignment]
+    print(f"{'':46}    ours   NumPy         ratio compile")
     if "conv" not in which:
         for case in PRODUCTS:
             product(*case)

@@ -6,7 +6,7 @@ chunks of the one before are done. How many chunks there are, and what each does
 only, never on the number of threads: so results do not either.
 
 A step is `void (ptr table)`: the table holds the addresses of the memory blocks that kernels work in (slots
-such as feeds, variables, arena), and those of host functions.
+such as feeds, variables, arena), those of host functions, and that of the thread pool.
 """
 
 from __future__ import annotations
@@ -49,11 +49,15 @@ class BufferRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
-    """Run all phases of a kernel over its buffers, in the order of its parameters."""
+class Call:
+    """All chunks of one phase of a kernel, over its buffers in the order of its parameters.
 
-    kernel: KernelCode
+    `shared` is the scratch memory that the phases of this launch have in common.
+    """
+
+    phase: Phase
     args: tuple[BufferRef, ...]
+    shared: BufferRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +77,38 @@ class HostCall:
     index: int
 
 
-Instruction = Launch | Copy | HostCall
+Work = Call | Copy
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Work of one phase of a region: one call whose chunks are chunks of the region, or else one chunk that
+    does everything in order.
+    """
+
+    work: tuple[Work, ...]
+    chunks: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Work for all threads: the chunks of a phase are independent of each other, phases follow one another.
+
+    `cost` is an estimate of the time on one core, in nanoseconds.
+    """
+
+    phases: tuple[tuple[Part, ...], ...]
+    cost: float
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """How many chunks each phase has."""
+        return tuple(sum(part.chunks for part in parts) for parts in self.phases)
+
+    @property
+    def parallel(self) -> bool:
+        """Whether several threads can work on it."""
+        return any(chunks > 1 for chunks in self.chunks)
+
+
+Segment = Region | HostCall

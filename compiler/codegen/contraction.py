@@ -1,10 +1,12 @@
-"""Contractions in LLVM: cache blocks and tiles around micro-kernels.
+"""Contractions in LLVM: chunks, cache blocks and tiles around micro-kernels.
 
-The loops of a kernel, outermost first:
+The first phases of a kernel pack into shared memory what many chunks read; the next one multiplies;
+the last one adds the results of slices, where the sum was cut. The loops of a chunk that multiplies,
+outermost first:
 
     indices that move b; blocks of columns     so that a block of b stays in the second-level cache
     blocks of the sum                          the same
-      pack the block of b
+      pack the block of b, if the chunk has it for itself
       the other outer indices; tiles of rows   a tile of a stays in the first-level cache
         pack the tile of a
         panels of columns: call the micro-kernel
@@ -18,121 +20,98 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
+from staticgraph.compiler.codegen.abi import KernelCode, Phase
+from staticgraph.compiler.codegen.contraction_chunks import Span
 from staticgraph.compiler.codegen.contraction_dot import dot_sums
-from staticgraph.compiler.codegen.contraction_epilogue import Epilogue
-from staticgraph.compiler.codegen.contraction_kernel import Stream, Tile, column_sums, micro_kernel
-from staticgraph.compiler.codegen.contraction_pack import pack_panel, pack_tile, pack_turned
-from staticgraph.compiler.codegen.contraction_plan import Plan, plan
+from staticgraph.compiler.codegen.contraction_epilogue import Epilogue, with_formulas
+from staticgraph.compiler.codegen.contraction_kernel import Spans, Stream, Tile, column_sums, micro_kernel
+from staticgraph.compiler.codegen.contraction_loops import Cursor, each, parameters
+from staticgraph.compiler.codegen.contraction_pack import pack, pack_span, packing
+from staticgraph.compiler.codegen.contraction_plan import Plan, adding_plan, nanoseconds, plan
+from staticgraph.compiler.codegen.contraction_scratch import Packed
+from staticgraph.compiler.codegen.contraction_slices import slice_sums, sliced
 from staticgraph.compiler.codegen.contraction_tiles import PanelRun, Run
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
-from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.kernel.contraction import Access, Contraction
-from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 
 _A, _B, _SUMS = "a", "b", "sums"
+Inside = tuple[tuple[int, Spans], ...]  # rows with products, by index of the sum
+Whole = Callable[[Writer, Tile], list[str]]  # writes the finished sums of a tile
 
 
 def emit(contraction: Contraction, target: CpuTarget) -> KernelCode:
     """The code of a contraction: its arguments are the buffers in their order."""
+    contraction = with_formulas(contraction, target)
     decided = plan(contraction, target)
-    code = _Generator(contraction, decided).code()
-    return KernelCode((Phase(code),), private_bytes=decided.scratch_bytes)
+    cut = sliced(contraction, decided)
+    if cut is None:
+        phases = _multiply(contraction, decided)
+    else:
+        decided = plan(cut.partial, target, cut.shared_bytes)
+        adding = _Generator(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
+        phases = (*_multiply(cut.partial, decided), adding.phase())
+    return KernelCode(phases, decided.shared_bytes, decided.private_bytes, nanoseconds(contraction))
+
+
+def _multiply(c: Contraction, p: Plan) -> tuple[Phase, ...]:
+    return (*packing(c, p), _Generator(c, p, dot_sums if p.along else column_sums).phase())
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
     """A block of the sum, inside its loops: how many steps
-    of the outermost index, and whether first and last.
+    along each of its indices, and whether first and last.
     """
 
-    count: Number
+    counts: tuple[Number, ...]
     first: str
     last: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Cursor:
-    """The address of every access at the present values of the loops around."""
-
-    at: dict[str, str]
-
-    def moved(self, w: Writer, accesses: dict[str, Access], index: Index, by: Number) -> _Cursor:
-        """The addresses after `index` went up by `by`."""
-        return _Cursor(
-            {
-                name: w.address(pointer, w.mul(by, accesses[name].step(index)), accesses[name].dtype)
-                for name, pointer in self.at.items()
-            }
-        )
-
-
 class _Generator:
-    """Writes one kernel."""
+    """Writes the phase that makes the results. `whole` writes sums that are finished at once."""
 
-    def __init__(self, contraction: Contraction, plan: Plan) -> None:
-        self._c, self._plan, self._w = contraction, plan, Writer()
+    def __init__(self, contraction: Contraction, plan: Plan, whole: Whole) -> None:
+        self._c, self._plan, self._whole, self._w = contraction, plan, whole, Writer()
         self._epilogue = Epilogue(contraction)
-        self._accesses: dict[str, Access] = {_A: contraction.a, _B: contraction.b}
+        self._accesses: dict[str, Access] = {
+            _A: (plan.a and plan.a.shared) or contraction.a,
+            _B: (plan.b and plan.b.shared) or contraction.b,
+        }
         for name, access in zip(self._epilogue.pointers, self._epilogue.accesses, strict=True):
             self._accesses[name] = access
         if plan.partial is not None:
             self._accesses[_SUMS] = plan.partial
-        self._kernels: dict[tuple[int, PanelRun], str] = {}
+        self._kernels: dict[tuple[int, Inside, PanelRun], str] = {}
 
-    def code(self) -> Code:
-        """The function."""
-        w, names = self._w, {buffer: f"%p{n}" for n, buffer in enumerate(self._c.buffers)}
-        start = {}
-        for name, access in self._accesses.items():
-            if access.buffer:
-                start[name] = w.address(names[access.buffer], access.offset, access.dtype)
-            else:
-                start[name] = w.value(f"getelementptr i8, ptr %private, i64 {self._plan.sums_offset}")
-        moving_b = [i for i in self._c.outer if self._c.b.step(i)]
-        self._indices(moving_b, _Cursor(start), self._column_blocks)
-        return w.finish([*(f"ptr {name}" for name in names.values()), *SCRATCH_PARAMETERS])
+    def phase(self) -> Phase:
+        """The function, and how many chunks there are."""
+        c, w, grid = self._c, self._w, self._plan.grid
+        moving = len(c.outer_of_b)
+        outer = grid.spans(w)
+        self._tiles, self._columns = outer.pop(), outer.pop(moving)
+        indices = list(zip(c.outer, outer, strict=True))
+        self._others = indices[moving:]
+        each(w, indices[:moving], Cursor.at_start(w, c, self._accesses), self._column_blocks)
+        return Phase(w.finish(parameters(c)), grid.chunks)
 
-    def _move(self, cursor: _Cursor, index: Index, by: Number) -> _Cursor:
-        return cursor.moved(self._w, self._accesses, index, by)
+    def _column_blocks(self, cursor: Cursor) -> None:
+        if self._plan.panel_block:
+            self._columns.blocks(
+                self._w, self._plan.panel_block, lambda columns: self._depth_blocks(cursor, columns)
+            )
+        else:
+            self._depth_blocks(cursor, self._columns)
 
-    def _indices(self, indices: list[Index], cursor: _Cursor, body: Callable[[_Cursor], None]) -> None:
-        """Loops over `indices`."""
-        if not indices:
-            body(cursor)
-            return
-        index, *rest = indices
-        self._w.each(0, index.extent, 1, lambda i: self._indices(rest, self._move(cursor, index, i), body))
-
-    def _column_blocks(self, cursor: _Cursor) -> None:
-        """Groups of panels; a group is one block, or panels of one kind that are many blocks."""
-        lanes = self._c.lanes
-        for group in self._plan.groups:
-            here = self._move(cursor, lanes, group.panels[0].start)
-            if not group.block:
-                self._depth_blocks(here, group.panels, None)
-                continue
-            (panel,) = group.panels
-
-            def block(
-                first: Number, here: _Cursor = here, panel: PanelRun = panel, size: int = group.block
-            ) -> None:
-                count = self._w.minimum(size, self._w.add(panel.count, self._w.mul(first, -1)))
-                moved = self._move(here, lanes, self._w.mul(first, panel.size))
-                self._depth_blocks(moved, (panel,), count)
-
-            self._w.each(0, panel.count, group.block, block)
-
-    def _depth_blocks(self, cursor: _Cursor, panels: tuple[PanelRun, ...], count: Number | None) -> None:
+    def _depth_blocks(self, cursor: Cursor, columns: Span) -> None:
         """Loops over the blocks of the sum."""
         w, blocks = self._w, self._plan.blocks
         if self._plan.partial is None:
-            whole = self._c.k[0].extent if self._c.k else 1
-            self._packed_b(cursor, panels, count, _Block(whole, "true", "true"))
+            self._block(cursor, columns, _Block(tuple(i.extent for i in self._c.k), "true", "true"))
             return
 
-        def level(n: int, cursor: _Cursor, first: str, last: str) -> None:
+        def level(n: int, cursor: Cursor, first: str, last: str) -> None:
             index = self._c.k[n]
             size = blocks.size if n == blocks.level else 1
 
@@ -140,11 +119,12 @@ class _Generator:
                 steps = w.minimum(size, w.add(index.extent, w.mul(k, -1))) if index.extent % size else size
                 at_first = self._both(first, self._compare("eq", k, 0))
                 at_last = self._both(last, self._compare("sge", w.add(k, size), index.extent))
-                moved = self._move(cursor, index, k)
+                moved = cursor.moved(w, index, k)
                 if n < blocks.level:
                     level(n + 1, moved, at_first, at_last)
                 else:
-                    self._packed_b(moved, panels, count, _Block(steps, at_first, at_last))
+                    counts = (steps, *(i.extent for i in self._plan.block_indices[1:]))
+                    self._block(moved, columns, _Block(counts, at_first, at_last))
 
             w.each(0, index.extent, size, body)
 
@@ -158,95 +138,133 @@ class _Generator:
     def _both(self, a: str, b: str) -> str:
         return b if a == "true" else a if b == "true" else self._w.value(f"and i1 {a}, {b}")
 
-    def _counts(self, block: _Block) -> tuple[Number, ...]:
-        """The steps of the block along each of its indices."""
-        inside = self._plan.block_indices
-        return (block.count, *(i.extent for i in inside[1:])) if inside else ()
+    def _windowed(self, cursor: Cursor, block: _Block) -> tuple[Cursor, _Block]:
+        """Leave out the steps that are outside of the array at the present values of the outer indices."""
+        w, p, counts = self._w, self._plan, list(block.counts)
+        for limit in self._c.limits:
+            if limit.place is not None and limit.place is self._c.rows:
+                continue
+            value = 0 if limit.place is None else cursor.values.get(limit.place, 0)
+            first, stop = _inside(w, limit, w.add(w.mul(value, limit.place_step), limit.offset))
+            level = p.block_indices.index(limit.k)
+            counts[level] = w.add(stop, w.mul(first, -1))
+            for name, packed, stream in ((_A, None, p.a_stream), (_B, p.b, p.panel_b)):
+                dtype = stream.dtype if packed is None else p.dtype
+                place = w.address(cursor.at[name], w.mul(first, stream.k[level]), dtype)
+                cursor = cursor.changed(name, place)
+        return cursor, replace(block, counts=tuple(counts))
 
-    def _packed_b(
-        self, cursor: _Cursor, panels: tuple[PanelRun, ...], count: Number | None, block: _Block
-    ) -> None:
-        """Pack the block of b if that pays, and go through the rows."""
+    def _block(self, cursor: Cursor, columns: Span, block: _Block) -> None:
+        """Pack the block of b if it is the chunk's own, and go through the rows."""
         w, p = self._w, self._plan
-        if p.pack_b:
-            start = "%private"
-            for panel in panels:
-                pack = pack_turned if p.turned else pack_panel
+        if p.b and not p.b.shared:
+            place = w.value(f"getelementptr i8, ptr %private, i64 {p.b.offset}")
+            pack_span(w, p.b, p.b_stream, block.counts, cursor.at[_B], place, columns, columns.start)
+            cursor = cursor.changed(_B, place)
+        each(w, self._others, cursor, lambda here: self._row_tiles(*self._windowed(here, block), columns))
 
-                def one(n: Number, panel: PanelRun = panel, pack: Callable[..., None] = pack) -> None:
-                    column = w.add(w.mul(n, panel.size), panel.start - panels[0].start)
-                    source = w.address(
-                        cursor.at[_B], w.mul(column, self._c.b.step(self._c.lanes)), self._c.b.dtype
-                    )
-                    place = w.address(start, w.mul(column, p.block_depth), self._c.dtype)
-                    pack(w, source, p.b_stream, panel.pieces, self._counts(block), place, self._c.dtype)
+    def _row_tiles(self, cursor: Cursor, block: _Block, columns: Span) -> None:
+        first = 0
+        for run, inside in self._runs():
 
-                w.each(0, panel.count if count is None else count, 1, one)
-            cursor = replace(cursor, at=cursor.at | {_B: start})
-        others = [i for i in self._c.outer if not self._c.b.step(i)]
-        self._indices(others, cursor, lambda here: self._row_tiles(here, panels, count, block))
+            def tile(n: Number, run: Run = run, inside: Inside = inside, first: int = first) -> None:
+                row = self._w.add(self._w.mul(n, run.size), run.start - first * run.size)
+                here = cursor.moved(self._w, self._c.rows, row)
+                if self._plan.a:
+                    here = self._packed_a(here, self._plan.a, n, run, block)
+                self._panels(here, run.size, inside, columns, block)
 
-    def _row_tiles(
-        self, cursor: _Cursor, panels: tuple[PanelRun, ...], count: Number | None, block: _Block
-    ) -> None:
-        """Tiles of rows."""
-        for run in self._plan.tiling.rows:
+            self._tiles.within(self._w, first, run.count, tile)
+            first += run.count
 
-            def tile(n: Number, run: Run = run) -> None:
-                here = cursor
-                if self._c.rows is not None:
-                    here = self._move(cursor, self._c.rows, self._w.add(self._w.mul(n, run.size), run.start))
-                if self._plan.pack_a:
-                    here = self._packed_a(here, run, block)
-                self._panels(here, run, panels, count, block)
+    def _packed_a(self, cursor: Cursor, a: Packed, number: Number, run: Run, block: _Block) -> Cursor:
+        """Where the tile lies packed."""
+        w = self._w
+        if a.shared:
+            return cursor.changed(_A, w.address(cursor.at[_A], w.mul(number, a.elements), a.dtype))
+        place = w.value(f"getelementptr i8, ptr %private, i64 {a.offset}")
+        (panel,) = (p for p in a.panels if p.start == run.start)
+        along = replace(self._plan.a_stream, row=0, lane=a.lane)
+        pack(w, a, along, block.counts, cursor.at[_A], place, panel.pieces)
+        return cursor.changed(_A, place)
 
-            self._w.each(0, run.count, 1, tile)
+    def _runs(self) -> list[tuple[Run, Inside]]:
+        """The tiles of rows, those apart that reach over an edge of the array."""
+        p = self._plan
+        out: list[tuple[Run, Inside]] = []
+        limits = [x for x in self._c.limits if x.place is not None and x.place is self._c.rows]
+        if not limits:
+            return [(run, ()) for run in p.tiling.rows]
+        for run in p.tiling.rows:
+            for n in range(run.count):
+                start = run.start + n * run.size
+                inside = tuple((p.block_indices.index(x.k), _rows_inside(x, start, run.size)) for x in limits)
+                inside = tuple(x for x in inside if any(span != (0, run.size) for span in x[1]))
+                if out and out[-1][0].size == run.size and out[-1][1] == inside:
+                    out[-1] = replace(out[-1][0], count=out[-1][0].count + 1), inside
+                else:
+                    out.append((Run(start, run.size, 1), inside))
+        return out
 
-    def _packed_a(self, cursor: _Cursor, run: Run, block: _Block) -> _Cursor:
-        w, p = self._w, self._plan
-        start = w.value(f"getelementptr i8, ptr %private, i64 {p.a_offset}")
-        pack_tile(w, cursor.at[_A], p.a_stream, run.size, self._counts(block), start, p.a_row_pitch, p.lanes)
-        return replace(cursor, at=cursor.at | {_A: start})
-
-    def _panels(
-        self, cursor: _Cursor, run: Run, panels: tuple[PanelRun, ...], count: Number | None, block: _Block
-    ) -> None:
+    def _panels(self, cursor: Cursor, rows: int, inside: Inside, columns: Span, block: _Block) -> None:
         """Panels of columns: call the micro-kernels."""
-        w, p, lanes = self._w, self._plan, self._c.lanes
-        for panel in panels:
+        w, p, first = self._w, self._plan, 0
+        for panel in p.tiling.panels:
 
-            def call(n: Number, panel: PanelRun = panel) -> None:
-                column = w.add(w.mul(n, panel.size), panel.start - panels[0].start)
-                here = self._move(cursor, lanes, column).at
-                if p.pack_b:
-                    here[_B] = w.address(cursor.at[_B], w.mul(column, p.block_depth), self._c.dtype)
+            def call(n: Number, panel: PanelRun = panel, first: int = first) -> None:
+                column = w.add(w.mul(n, panel.size), panel.start - first * panel.size)
+                here = dict(cursor.moved(w, self._c.lanes, column).at)
+                if p.b:
+                    number = n if p.b.shared else w.add(n, w.mul(columns.start, -1))
+                    here[_B] = w.address(cursor.at[_B], w.mul(number, p.b.elements), p.dtype)
                 arguments = [f"ptr {here[name]}" for name in (_A, _B, *self._epilogue.pointers)]
+                arguments += [
+                    f"i64 {n}" for n, extent in zip(block.counts, p.extents, strict=True) if extent is None
+                ]
                 if p.partial is not None:
-                    arguments += [
-                        f"ptr {here[_SUMS]}",
-                        f"i64 {block.count}",
-                        f"i1 {block.first}",
-                        f"i1 {block.last}",
-                    ]
-                w.line(f"call void {self._kernel(run.size, panel)}({', '.join(arguments)})")
+                    arguments += [f"ptr {here[_SUMS]}", f"i1 {block.first}", f"i1 {block.last}"]
+                w.line(f"call void {self._kernel(rows, inside, panel)}({', '.join(arguments)})")
 
-            w.each(0, panel.count if count is None else count, 1, call)
+            columns.within(w, first, panel.count, call)
+            first += panel.count
 
-    def _kernel(self, rows: int, panel: PanelRun) -> str:
-        """The symbol of the micro-kernel for a size of tile."""
-        p, key = self._plan, (rows, replace(panel, start=0, count=0))
+    def _kernel(self, rows: int, inside: Inside, panel: PanelRun) -> str:
+        """The symbol of the micro-kernel for a kind of tile."""
+        p, key = self._plan, (rows, inside, replace(panel, start=0, count=0))
         if key not in self._kernels:
             partial = None
             if p.partial is not None:
                 partial = Stream(self._c.dtype, p.partial.step(self._c.rows), 1, padded=not p.partial.buffer)
             tile = Tile(
-                self._c.dtype, rows, panel.pieces, p.tile_a(rows), p.panel_b(panel), p.extents, partial,
-                self._epilogue.pointers, p.along,
+                self._c.dtype, rows, panel.pieces, p.tile_a, p.panel_b, p.extents, partial,
+                self._epilogue.pointers, p.along, inside,
             )  # fmt: skip
-            symbol, needs = micro_kernel(
-                tile, self._epilogue.finish(tile), dot_sums if p.along else column_sums
-            )
+            symbol, needs = micro_kernel(tile, self._epilogue.finish(tile), self._whole)
             for need in needs:
                 self._w.need(need)
             self._kernels[key] = symbol
         return self._kernels[key]
+
+
+def _rows_inside(limit: Limit, start: int, rows: int) -> Spans:
+    """The rows of a tile that have products, from the first to before the last, for each step of the sum."""
+    spans = []
+    for k in range(limit.k.extent):
+        at = [limit.offset + limit.step * k + limit.place_step * (start + r) for r in range(rows)]
+        inside = [r for r in range(rows) if 0 <= at[r] < limit.extent]
+        spans.append((inside[0], inside[-1] + 1) if inside else (0, 0))
+    return tuple(spans)
+
+
+def _inside(w: Writer, limit: Limit, start: Number) -> tuple[Number, Number]:
+    """`limit.span(start)` in code."""
+    if isinstance(start, int):
+        return limit.span(start)
+
+    def steps(distance: Number) -> Number:
+        whole = w.maximum(distance, 0)
+        return whole if limit.step == 1 else w.value(f"udiv i64 {w.add(whole, limit.step - 1)}, {limit.step}")
+
+    first = w.minimum(steps(w.mul(start, -1)), limit.k.extent)
+    stop = w.minimum(steps(w.add(w.mul(start, -1), limit.extent)), limit.k.extent)
+    return first, w.maximum(first, stop)

@@ -7,6 +7,7 @@ gelu, are written once per vector of a row, in a loop over the rows: the text st
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from staticgraph.compiler.codegen.contraction_kernel import Finish, Stream, Sums, Tile, read_lanes
@@ -14,6 +15,7 @@ from staticgraph.compiler.codegen.contraction_tiles import Piece
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.codegen.llvm_expr import ExprPrinter, Value
 from staticgraph.compiler.codegen.llvm_text import memory_type, register_type
+from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.approximate import approximate
 from staticgraph.compiler.kernel.contraction import Access, Contraction
@@ -22,12 +24,21 @@ from staticgraph.compiler.kernel.expr import Expr, Scalar, walk
 _WRITTEN_OUT = 160  # operations of a tile
 
 
+def with_formulas(contraction: Contraction, target: CpuTarget) -> Contraction:
+    """Its functions replaced by formulas, as far as the target wants them."""
+    stores = (replace(s, value=approximate(s.value, target.fast_math)) for s in contraction.stores)
+    return replace(contraction, stores=tuple(stores))
+
+
 class Epilogue:
-    """The epilogue of a contraction. Every distinct access has a pointer inside the micro-kernels."""
+    """The epilogue of a contraction whose values are formulas already.
+
+    Every distinct access has a pointer inside the micro-kernels.
+    """
 
     def __init__(self, contraction: Contraction) -> None:
         self._contraction = contraction
-        self._values = [approximate(store.value) for store in contraction.stores]
+        self._values = [store.value for store in contraction.stores]
         self.accesses: list[Access] = []
         for access in (*contraction.targets, *contraction.loads.values()):
             if access not in self.accesses:

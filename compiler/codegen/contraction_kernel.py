@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from staticgraph.compiler.codegen.contraction_tiles import Piece
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
@@ -21,6 +22,7 @@ _PRODUCTS = 32  # in one round of the innermost loop, about
 WIDE = 'noinline nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 
 Sums = Mapping[tuple[int, int], str]  # by row and number of the piece
+Spans = tuple[tuple[int, int], ...]
 Finish = Callable[[Writer, Sums], None]
 
 
@@ -41,8 +43,9 @@ class Stream:
 class Tile:
     """What a micro-kernel computes.
 
-    `extents` are those of the indices of the sum, outermost first; the first may be None: known at the
-    call. `partial` is where unfinished sums are kept; None if every call finishes its sums. `extra` are the
+    `extents` are those of the indices of the sum, outermost first; None: known at the call. Along the
+    indices in `inside`, only some rows have products: from the first to before the last, for each value.
+    `partial` is where unfinished sums are kept; None if every call finishes its sums. `extra` are the
     pointers of the epilogue. `along`: the vectors lie along the innermost index of the sum, in so many
     lanes; 0: along the columns.
     """
@@ -56,14 +59,16 @@ class Tile:
     partial: Stream | None
     extra: tuple[str, ...]
     along: int = 0
+    inside: tuple[tuple[int, Spans], ...] = ()
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Of the function: operands, the epilogue's pointers;
-        partial sums, outermost steps, first and last block.
+        """Of the function: operands, the epilogue's pointers, extents that are
+        known at the call; partial sums, first and last block.
         """
-        blocks = ("ptr %sums", "i64 %count", "i1 %first", "i1 %last") if self.partial else ()
-        return "ptr noalias %a", "ptr noalias %b", *(f"ptr {name}" for name in self.extra), *blocks
+        counts = (f"i64 {steps(level)}" for level, extent in enumerate(self.extents) if extent is None)
+        blocks = ("ptr %sums", "i1 %first", "i1 %last") if self.partial else ()
+        return "ptr noalias %a", "ptr noalias %b", *(f"ptr {name}" for name in self.extra), *counts, *blocks
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -74,6 +79,11 @@ class Tile:
     def kinds(self) -> list[str]:
         """The LLVM types of the partial sums."""
         return [vector(memory_type(self.dtype), self.pieces[j].width) for _, j in self.places]
+
+
+def steps(level: int) -> str:
+    """The parameter that holds the extent of an index of the sum."""
+    return f"%steps{level}"
 
 
 def micro_kernel(
@@ -134,44 +144,51 @@ def _initial(w: Writer, tile: Tile, stream: Stream) -> list[str]:
 
 def _accumulate(w: Writer, tile: Tile, sums: list[str]) -> list[str]:
     """`sums` plus the products of all steps."""
+    rows = range(tile.rows)
     if not tile.extents:
-        return _step(w, tile, "%a", "%b", 0, 0, sums)
-    return _nest(w, tile, 0, "%a", "%b", sums)
+        return _step(w, tile, "%a", "%b", 0, 0, rows, sums)
+    return _nest(w, tile, 0, "%a", "%b", rows, sums)
 
 
-def _nest(w: Writer, tile: Tile, level: int, a: str, b: str, sums: list[str]) -> list[str]:
-    """The loop over one index of the sum and those inside it."""
+def _nest(w: Writer, tile: Tile, level: int, a: str, b: str, rows: range, sums: list[str]) -> list[str]:
+    """The loop over one index of the sum and those inside it; the products of some rows."""
     extent, step_a, step_b = tile.extents[level], tile.a.k[level], tile.b.k[level]
     kinds, unroll = tile.kinds, max(1, min(4, _PRODUCTS // len(tile.places)))
+    innermost = level + 1 == len(tile.extents)
 
-    def moved(k: Number) -> tuple[str, str]:
-        return w.address(a, w.mul(k, step_a), tile.a.dtype), w.address(b, w.mul(k, step_b), tile.b.dtype)
-
-    def inner(k: Number, held: list[str]) -> list[str]:
-        return _nest(w, tile, level + 1, *moved(k), held)
-
-    def several(k: Number, steps: int, held: list[str]) -> list[str]:
-        at_a, at_b = moved(k)
-        for u in range(steps):
-            held = _step(w, tile, at_a, at_b, u * step_a, u * step_b, held)
+    def several(k: Number, count: int, rows: range, held: list[str]) -> list[str]:
+        at_a, at_b = (
+            w.address(a, w.mul(k, step_a), tile.a.dtype),
+            w.address(b, w.mul(k, step_b), tile.b.dtype),
+        )
+        if not innermost:
+            return _nest(w, tile, level + 1, at_a, at_b, rows, held)
+        for u in range(count):
+            held = _step(w, tile, at_a, at_b, u * step_a, u * step_b, rows, held)
         return held
 
-    def rounds(start: Number, stop: Number, steps: int, held: list[str]) -> list[str]:
+    def rounds(start: Number, stop: Number, count: int, rows: range, held: list[str]) -> list[str]:
         carried = list(zip(kinds, held, strict=True))
-        return w.repeat(start, stop, steps, lambda k, values: several(k, steps, values), carried)
+        return w.repeat(start, stop, count, lambda k, values: several(k, count, rows, values), carried)
 
-    if level + 1 < len(tile.extents):
-        return w.repeat(
-            0, "%count" if extent is None else extent, 1, inner, list(zip(kinds, sums, strict=True))
-        )
+    if level in dict(tile.inside):
+        for (first, last), values in groupby(enumerate(dict(tile.inside)[level]), lambda item: item[1]):
+            ks, some = [k for k, _ in values], range(max(first, rows.start), min(last, rows.stop))
+            if some:
+                sums = rounds(ks[0], ks[-1] + 1, 1, some, sums)
+        return sums
+    unroll = unroll if innermost else 1
     if extent is None:
-        whole = w.value(f"and i64 %count, {-unroll}")
-        sums = _unless_empty(w, kinds, 0, whole, sums, lambda held: rounds(0, whole, unroll, held))
-        return _unless_empty(w, kinds, whole, "%count", sums, lambda held: rounds(whole, "%count", 1, held))
+        stop, unroll = steps(level), 1 << (unroll.bit_length() - 1)
+        whole = stop if unroll == 1 else w.value(f"and i64 {stop}, {-unroll}")
+        sums = _unless_empty(w, kinds, 0, whole, sums, lambda held: rounds(0, whole, unroll, rows, held))
+        if unroll == 1:
+            return sums
+        return _unless_empty(w, kinds, whole, stop, sums, lambda held: rounds(whole, stop, 1, rows, held))
     even = extent // unroll * unroll
     if even:
-        sums = rounds(0, even, unroll, sums)
-    return several(even, extent - even, sums)
+        sums = rounds(0, even, unroll, rows, sums)
+    return several(even, extent - even, rows, sums) if even < extent else sums
 
 
 def _unless_empty(
@@ -195,11 +212,13 @@ def _unless_empty(
     ]
 
 
-def _step(w: Writer, tile: Tile, a: str, b: str, offset_a: int, offset_b: int, sums: list[str]) -> list[str]:
-    """One step of the sum: every row with every vector."""
+def _step(
+    w: Writer, tile: Tile, a: str, b: str, offset_a: int, offset_b: int, rows: range, sums: list[str]
+) -> list[str]:
+    """One step of the sum: every row of some with every vector."""
     left, right = _Reader(w, tile, tile.a, a, offset_a), _Reader(w, tile, tile.b, b, offset_b)
     return [
-        w.fma(left.read(i, j), right.read(i, j), old, tile.dtype, tile.pieces[j].width)
+        w.fma(left.read(i, j), right.read(i, j), old, tile.dtype, tile.pieces[j].width) if i in rows else old
         for (i, j), old in zip(tile.places, sums, strict=True)
     ]
 

@@ -1,68 +1,146 @@
 """Copying operands of a contraction into the order in which the micro-kernels read them.
 
-A panel of b becomes `pitch` neighbouring elements per step of the sum, zeros in the
-lanes that do not exist, so that the micro-kernel reads whole vectors one after the
-other. Where b runs along the sum in memory instead (the second operand of a product
-is transposed), square blocks are turned around in registers. A tile of a becomes one
-short stretch of memory, where rows far apart would fight for the same cache lines.
+A panel of b becomes `pitch` neighbouring elements per step of the sum, zeros in the lanes that do not exist,
+so that the micro-kernel reads whole vectors one after the other. Where b runs along the sum in memory instead
+(the second operand of a product is transposed), square blocks are turned around in registers. A tile of a is
+packed as if its rows were the lanes of a panel: one short stretch of memory, where rows far apart would fight
+for the same cache lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+from staticgraph.compiler.codegen.abi import Phase
+from staticgraph.compiler.codegen.contraction_chunks import Span, chunks_wanted, cut
 from staticgraph.compiler.codegen.contraction_kernel import WIDE, Stream, read_lanes
-from staticgraph.compiler.codegen.contraction_tiles import Piece
+from staticgraph.compiler.codegen.contraction_loops import Cursor, each, parameters
+from staticgraph.compiler.codegen.contraction_plan import Plan
+from staticgraph.compiler.codegen.contraction_scratch import Packed
+from staticgraph.compiler.codegen.contraction_tiles import PanelRun, Piece
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.codegen.llvm_text import memory_type, vector
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.contraction import Access, Contraction
+
+_NANOSECONDS = 0.5  # to pack an element
 
 
-def pack_panel(
+def packing(c: Contraction, plan: Plan) -> tuple[Phase, ...]:
+    """The phases that pack whole operands into shared memory."""
+    return tuple(
+        _packing(c, operand, packed)
+        for operand, packed in ((c.a, plan.a), (c.b, plan.b))
+        if packed and packed.shared
+    )
+
+
+def _packing(c: Contraction, operand: Access, packed: Packed) -> Phase:
+    """A phase that packs an operand for all values of the outer indices."""
+    assert packed.shared is not None
+    w, indices, steps = Writer(), [i for i in c.outer if operand.step(i)], [i.extent for i in c.k]
+    whole = Stream(operand.dtype, 0, packed.lane, tuple(operand.step(i) for i in c.k))
+    grid = cut((*(i.extent for i in indices), packed.count), chunks_wanted(_NANOSECONDS * c.size(operand)))
+    *outer, span = grid.spans(w)
+
+    def here(cursor: Cursor) -> None:
+        pack_span(w, packed, whole, steps, cursor.at["from"], cursor.at["to"], span, 0)
+
+    start = Cursor.at_start(w, c, {"from": operand, "to": packed.shared})
+    each(w, list(zip(indices, outer, strict=True)), start, here)
+    return Phase(w.finish(parameters(c)), grid.chunks)
+
+
+def pack_span(
+    w: Writer, packed: Packed, stream: Stream, counts: Sequence[Number], source: str, target: str,
+    span: Span, first: Number,
+) -> None:  # fmt: skip
+    """Pack the panels of a span, `counts` steps along each index of the sum. `target` is the place of panel
+    `first`.
+    """
+    known = 0
+    for run in packed.panels:
+
+        def one(n: Number, run: PanelRun = run, known: int = known) -> None:
+            column = w.add(w.mul(n, run.size), run.start - known * run.size)
+            place = w.address(target, w.mul(w.add(n, w.mul(first, -1)), packed.elements), packed.dtype)
+            at = w.address(source, w.mul(column, stream.lane), stream.dtype)
+            pack(w, packed, stream, counts, at, place, run.pieces)
+
+        span.within(w, known, run.count, one)
+        known += run.count
+
+
+def pack(
+    w: Writer, packed: Packed, stream: Stream, counts: Sequence[Number], source: str, target: str,
+    pieces: tuple[Piece, ...],
+) -> None:  # fmt: skip
+    """Pack one panel."""
+    copy = _pack_turned if packed.turned else _pack_panel
+    copy(w, packed, stream, pieces, _Steps(tuple(counts), packed.numbers), source, target)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The steps of the sum to pack: how many along each index, and how far apart their numbers are."""
+
+    counts: tuple[Number, ...]
+    numbers: tuple[int, ...]
+
+
+def _pack_panel(
     w: Writer,
-    source: str,
+    packed: Packed,
     stream: Stream,
     pieces: tuple[Piece, ...],
-    counts: tuple[Number, ...],
+    steps: _Steps,
+    source: str,
     target: str,
-    to: DType,
 ) -> None:
-    """Copy a panel of b: for every step, the elements of all pieces."""
-    pitch = sum(p.width for p in pieces)
+    """For every step, copy the elements of all pieces."""
+    to = packed.dtype
 
     def copy(at: str, step: Number) -> None:
         for piece in pieces:
             x = read_lanes(w, w.address(at, piece.start * stream.lane, stream.dtype), stream, piece)
             x = w.convert(x, stream.dtype, to, piece.width)
-            w.store(
-                x, w.address(target, w.add(w.mul(step, pitch), piece.start), to), to, piece.width, piece.width
-            )
+            place = w.address(target, w.add(w.mul(step, packed.pitch), piece.start), to)
+            w.store(x, place, to, piece.width, piece.width)
 
-    _steps(w, stream, counts, source, copy)
+    def line(at: str, first: Number) -> None:
+        if not steps.counts:
+            copy(at, first)
+            return
+        move = stream.k[-1]
+        w.each_of(
+            steps.counts[-1], lambda k: copy(w.address(at, w.mul(k, move), stream.dtype), w.add(first, k))
+        )
+
+    _lines(w, stream, steps, source, line)
 
 
-def pack_turned(
+def _pack_turned(
     w: Writer,
-    source: str,
+    packed: Packed,
     stream: Stream,
     pieces: tuple[Piece, ...],
-    counts: tuple[Number, ...],
+    steps: _Steps,
+    source: str,
     target: str,
-    to: DType,
 ) -> None:
-    """Copy a panel of b whose elements are neighbours along the innermost index of the sum."""
-    pitch = sum(p.width for p in pieces)
+    """Copy elements that are neighbours along the innermost index of the sum."""
+    to, pitch, count = packed.dtype, packed.pitch, steps.counts[-1]
     for piece in pieces:
-        symbol, needs = _turner(stream, replace(piece, start=0), counts[-1], to)
+        symbol, needs = _turner(stream, replace(piece, start=0), count, to)
         for need in needs:
             w.need(need)
 
         def line(at: str, step: Number, symbol: str = symbol, piece: Piece = piece) -> None:
             place = w.address(target, w.add(w.mul(step, pitch), piece.start), to)
-            w.line(f"call void {symbol}(ptr {at}, ptr {place}, i64 {pitch}, i64 {counts[-1]})")
+            w.line(f"call void {symbol}(ptr {at}, ptr {place}, i64 {pitch}, i64 {count})")
 
-        _lines(w, stream, counts, w.address(source, piece.start * stream.lane, stream.dtype), line)
+        _lines(w, stream, steps, w.address(source, piece.start * stream.lane, stream.dtype), line)
 
 
 def _turner(stream: Stream, piece: Piece, count: Number, to: DType) -> tuple[str, tuple[str, ...]]:
@@ -94,56 +172,10 @@ def _turner(stream: Stream, piece: Piece, count: Number, to: DType) -> tuple[str
             block(even, count - even)
     else:
         whole = w.value(f"and i64 %count, {-side}")
-        _if_less(w, 0, whole, lambda: w.each(0, whole, side, lambda k: block(k, side)))
-        _if_less(w, whole, "%count", lambda: w.each(whole, "%count", 1, single))
+        w.when_less(0, whole, lambda: w.each(0, whole, side, lambda k: block(k, side)))
+        w.when_less(whole, "%count", lambda: w.each(whole, "%count", 1, single))
     symbol, text = w.helper(("ptr noalias %from", "ptr noalias %to", "i64 %pitch", "i64 %count"), WIDE)
     return symbol, (*w.needs, text)
-
-
-def pack_tile(
-    w: Writer,
-    source: str,
-    stream: Stream,
-    rows: int,
-    counts: tuple[Number, ...],
-    target: str,
-    row_pitch: int,
-    lanes: int,
-) -> None:
-    """Copy a tile of a: row after row if `row_pitch` is given, else the rows of each step side by side."""
-    dtype = stream.dtype
-    if not row_pitch:
-        chunks = _chunks(rows, lanes)
-
-        def side_by_side(at: str, step: Number) -> None:
-            for start, width in chunks:
-                x = w.load(w.address(at, start, dtype), dtype, width, width)
-                w.store(x, w.address(target, w.add(w.mul(step, rows), start), dtype), dtype, width, width)
-
-        _steps(w, stream, counts, source, side_by_side)
-        return
-
-    def row(r: Number) -> None:
-        place = w.address(target, w.mul(r, row_pitch), dtype)
-        _lines(w, stream, counts, w.address(source, w.mul(r, stream.row), dtype), lambda at, step: _copy_line(
-            w, at, w.address(place, step, dtype), dtype, counts[-1], lanes))  # fmt: skip
-
-    w.each(0, rows, 1, row)
-
-
-def _copy_line(w: Writer, source: str, target: str, dtype: DType, count: Number, lanes: int) -> None:
-    """Copy neighbouring elements, vector by vector and then one by one."""
-
-    def copy(width: int) -> Callable[[Number], None]:
-        def one(k: Number) -> None:
-            x = w.load(w.address(source, k, dtype), dtype, width, width)
-            w.store(x, w.address(target, k, dtype), dtype, width, width)
-
-        return one
-
-    even: Number = count // lanes * lanes if isinstance(count, int) else w.value(f"and i64 {count}, {-lanes}")
-    _if_less(w, 0, even, lambda: w.each(0, even, lanes, copy(lanes)))
-    _if_less(w, even, count, lambda: w.each(even, count, 1, copy(1)))
 
 
 def transpose(w: Writer, rows: list[str], dtype: DType) -> list[str]:
@@ -202,66 +234,22 @@ def _first_lanes(w: Writer, value: str, dtype: DType, width: int, count: int) ->
     return w.value(f"shufflevector {wide} {value}, {wide} poison, <{count} x i32> <{lanes}>")
 
 
-def _chunks(extent: int, lanes: int) -> list[tuple[int, int]]:
-    """`extent` as starts and widths of whole vectors: powers of two, the wide ones first."""
-    out, start = [], 0
-    while start < extent:
-        width = min(lanes, 1 << ((extent - start).bit_length() - 1))
-        out.append((start, width))
-        start += width
-    return out
-
-
-def _steps(
-    w: Writer, stream: Stream, counts: tuple[Number, ...], source: str, body: Callable[[str, Number], None]
-) -> None:
-    """`body(address, number of the step)` for every step of the sum."""
-
-    def line(at: str, step: Number) -> None:
-        if counts:
-            move = stream.k[-1]
-            w.each(
-                0, counts[-1], 1, lambda k: body(w.address(at, w.mul(k, move), stream.dtype), w.add(step, k))
-            )
-        else:
-            body(at, step)
-
-    _lines(w, stream, counts, source, line)
-
-
 def _lines(
-    w: Writer, stream: Stream, counts: tuple[Number, ...], source: str, body: Callable[[str, Number], None]
+    w: Writer, stream: Stream, steps: _Steps, source: str, body: Callable[[str, Number], None]
 ) -> None:
     """`body(address, number of the first step)` for every
     run of steps along the innermost index of the sum.
     """
 
     def level(depth: int, at: str, step: Number) -> None:
-        if depth >= len(counts) - 1:
+        if depth >= len(steps.counts) - 1:
             body(at, step)
             return
-        inside: Number = 1
-        for count in counts[depth + 1 :]:
-            inside = w.mul(inside, count)
 
         def inner(k: Number) -> None:
             moved = w.address(at, w.mul(k, stream.k[depth]), stream.dtype)
-            level(depth + 1, moved, w.add(step, w.mul(k, inside)))
+            level(depth + 1, moved, w.add(step, w.mul(k, steps.numbers[depth])))
 
-        w.each(0, counts[depth], 1, inner)
+        w.each_of(steps.counts[depth], inner)
 
     level(0, source, 0)
-
-
-def _if_less(w: Writer, a: Number, b: Number, body: Callable[[], None]) -> None:
-    """`body()` where a < b."""
-    if isinstance(a, int) and isinstance(b, int):
-        if a < b:
-            body()
-        return
-    some, after = w.label(), w.label()
-    w.branch_if(w.value(f"icmp slt i64 {a}, {b}"), some, after)
-    w.start(some)
-    body()
-    w.branch(after)
-    w.start(after)

@@ -1,5 +1,5 @@
-"""What to do for one contraction on one target: tiles,
-blocks, what to pack, and where everything lies in scratch.
+"""What to do for one contraction on one target: tiles, blocks, chunks,
+what to pack, and where everything lies in scratch memory.
 """
 
 from __future__ import annotations
@@ -7,9 +7,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from staticgraph.compiler.codegen.contraction_chunks import Grid, chunks_wanted, cut, split
 from staticgraph.compiler.codegen.contraction_dot import MOST_ROWS, dot_tiling
 from staticgraph.compiler.codegen.contraction_kernel import Stream
-from staticgraph.compiler.codegen.contraction_tiles import DepthBlocks, PanelRun, Tiling, choose, depth_blocks
+from staticgraph.compiler.codegen.contraction_scratch import Packed, Scratch, numbers, overlaps
+from staticgraph.compiler.codegen.contraction_tiles import (
+    DepthBlocks,
+    PanelRun,
+    Tiling,
+    balanced,
+    choose,
+    depth_blocks,
+    panels,
+    whole_pieces,
+)
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.contraction import Access, Contraction
@@ -18,70 +29,60 @@ from staticgraph.compiler.kernel.expr import Index
 _BLOCK_BYTES = 2048  # of one column of a block of b
 # Of a block of b, by number of registers: each tile of rows reads it all. Tiles in 32 registers have so many
 # rows that a shared cache is fast enough; those in 16 want it in the second-level cache.
-_CACHED_BYTES = {32: 2 * 1024 * 1024, 16: 256 * 1024}
+_CACHED_BYTES = {32: 2 * 1024 * 1024, 16: 512 * 1024}
 _PACKED_BYTES = 96 * 1024  # a smaller b is read as it lies
+_NEAR = 2  # panels in a row of b that is as good as packed
 _REUSED = 8  # fewer tiles of rows than this do not pay for packing b
-_FAR_BYTES = (
-    1024  # steps this long lose the help of the prefetcher, and of the cache where they are powers of two
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Panels that are treated together; `block` of them at a time, or all at once if 0."""
-
-    panels: tuple[PanelRun, ...]
-    block: int
+# Rows of a that are this far apart fight for the same places in the cache; steps of the sum that are, with
+# neighbouring rows, use a small part of each of many cache lines.
+_FAR_ROWS, _FAR_STEPS = 1024, 256
+_PANELS = 4  # that a packed tile of a is used for, at least
+_FLOPS, _BYTES = 80.0, 32.0  # per nanosecond, of one core: the multiply-adds of float32, and memory
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The decisions. Offsets are in bytes of scratch memory, which begins with the block of b."""
+    """The decisions."""
 
     dtype: DType
     lanes: int
     along: int  # lanes of vectors along the sum; 0: vectors lie along the columns
     tiling: Tiling
-    groups: tuple[Group, ...]
+    grid: Grid  # over the outer indices that move b, panels, the other outer indices, tiles of rows
+    read: float  # elements of the operands that all chunks read
+    panel_block: int  # panels that are gone through together, for every tile of rows; 0: all of a chunk
     blocks: DepthBlocks
     block_indices: tuple[Index, ...]  # of the sum, inside a block
     extents: tuple[int | None, ...]  # steps of a block along each of them; None: differs from block to block
     block_depth: int  # products in a block
     partial: Access | None  # where the sums stay between blocks
-    pack_a: bool
-    pack_b: bool
-    turned: bool  # b is packed by turning squares around
-    a_row_pitch: int  # elements between the rows of a packed tile of a; 0: the rows of a step are neighbours
+    a: Packed | None  # None: read as it lies
+    b: Packed | None
     a_stream: Stream  # as they lie in memory
     b_stream: Stream
-    a_offset: int
-    sums_offset: int
-    scratch_bytes: int
+    private_bytes: int
+    shared_bytes: int
 
-    def tile_a(self, rows: int) -> Stream:
-        """How a micro-kernel of so many rows reads a."""
-        if not self.pack_a:
+    @property
+    def tile_a(self) -> Stream:
+        """How a micro-kernel reads a."""
+        if self.a is None:
             return self.a_stream
-        row, unit = (self.a_row_pitch, 1) if self.a_row_pitch else (1, rows)
-        return Stream(self.a_stream.dtype, row, 0, self._packed_steps(unit))
+        return Stream(self.dtype, 1, 0, self._packed_steps(self.a.pitch))
 
-    def panel_b(self, panel: PanelRun) -> Stream:
-        """How a micro-kernel reads a panel of b."""
-        if not self.pack_b:
+    @property
+    def panel_b(self) -> Stream:
+        """How a micro-kernel reads b."""
+        if self.b is None:
             return self.b_stream
-        pitch = sum(p.width for p in panel.pieces)
-        return Stream(self.dtype, 0, 1, self._packed_steps(pitch), padded=True)
+        return Stream(self.dtype, 0, 1, self._packed_steps(self.b.pitch), padded=True)
 
-    def _packed_steps(self, unit: int) -> tuple[int, ...]:
-        steps, inside = [], unit
-        for index in reversed(self.block_indices):
-            steps.append(inside)
-            inside *= index.extent
-        return tuple(reversed(steps))
+    def _packed_steps(self, pitch: int) -> tuple[int, ...]:
+        return tuple(n * pitch for n in numbers(self.block_indices))
 
 
-def plan(c: Contraction, target: CpuTarget) -> Plan:
-    """Decide."""
+def plan(c: Contraction, target: CpuTarget, reserved: int = 0) -> Plan:
+    """Decide. The first `reserved` bytes of shared memory are taken."""
     lanes, size = target.lanes([c.dtype]), c.dtype.size
     along = lanes if _is_dot(c) else 0
     if along:
@@ -92,34 +93,90 @@ def plan(c: Contraction, target: CpuTarget) -> Plan:
     inside = c.k[blocks.level :]
     block_depth = blocks.size * math.prod(i.extent for i in inside[1:])
     uneven = split and inside[0].extent % blocks.size != 0
-    outermost = () if not inside else (None,) if uneven else (blocks.size,)
+    windows = frozenset(x.k for x in c.limits if x.place is None or x.place is not c.rows)
+    extents = [
+        None if (uneven and n == 0) or i in windows else blocks.size if n == 0 else i.extent
+        for n, i in enumerate(inside)
+    ]
 
-    tiles = sum(r.count for r in tiling.rows) * math.prod(i.extent for i in c.outer if not c.b.step(i))
-    pack_b = not along and _packs_b(c, tiles)
-    block_panels = max(1, _CACHED_BYTES[registers(target)] // (block_depth * tiling.pitch * size))
-    groups: tuple[Group, ...] = (Group(tiling.panels, 0),)
-    if tiles > 1 and tiling.panel_count > block_panels * 5 // 4:
-        groups = tuple(Group((p,), min(block_panels, p.count)) for p in tiling.panels)
-    pack_a = not along and tiling.panel_count >= 4 and _packs_a(c)
-    a_row_pitch = 0 if c.a.step(c.rows) == 1 else -(-block_depth // 16) * 16 + 16
+    others = math.prod(i.extent for i in c.outer if not c.b.step(i))
+    pack_b = not along and _packs_b(c, tiling, tiling.tile_count * others)
+    pack_a = not along and tiling.panel_count >= _PANELS and _packs_a(c)
+    read, grid = _grid(c, tiling, pack_a, pack_b)
+    columns, *rest = grid.dimensions[len(c.outer_of_b) :]
+    block = max(1, _CACHED_BYTES[registers(target)] // (block_depth * tiling.pitch * size))
+    several = math.prod(d.size for d in rest) > 1
+    block = block if several and columns.size > block * 5 // 4 else 0
 
-    columns = tiling.pitch * max(g.block or tiling.panel_count for g in groups)
-    a_offset = _aligned(columns * block_depth * size) if pack_b else 0
-    a_elements = tiling.tile_rows * max(a_row_pitch, block_depth)
-    sums_offset = a_offset + (_aligned(a_elements * size) if pack_a else 0)
-    partial, sums_bytes = _partial_sums(c, tiling, size) if split else (None, 0)
+    scratch, a, b = Scratch(reserved), None, None
+    if pack_b:
+        shares = any(d.parts > 1 for d in rest) and not overlaps(c, c.b, c.lanes)
+        b = scratch.packed(c, c.b, c.lanes, tiling.panels, None if shares else inside, block_depth)
+        scratch.reserve(b, c.outer_of_b, block or columns.size)
+    if pack_a:
+        shares = columns.parts > 1 and not c.limits and not overlaps(c, c.a, c.rows)
+        runs = tuple(PanelRun(r.start, r.count, whole_pieces(r.size, lanes)) for r in tiling.rows)
+        a = scratch.packed(c, c.a, c.rows, runs, None if shares else inside, block_depth)
+        scratch.reserve(a, tuple(i for i in c.outer if c.a.step(i)), 1)
+    partial = _partial_sums(c, tiling, scratch) if split else None
     return Plan(
-        c.dtype, lanes, along, tiling, groups, blocks, inside,
-        extents=(*outermost, *(i.extent for i in inside[1:])), block_depth=block_depth, partial=partial,
-        pack_a=pack_a, pack_b=pack_b, turned=c.b.step(c.k[-1] if c.k else None) == 1, a_row_pitch=a_row_pitch,
-        a_stream=_stream(c.a, c, inside), b_stream=_stream(c.b, c, inside),
-        a_offset=a_offset, sums_offset=sums_offset, scratch_bytes=sums_offset + sums_bytes,
+        c.dtype, lanes, along, tiling, grid, read, block, blocks, inside,
+        extents=tuple(extents), block_depth=block_depth, partial=partial,
+        a=a, b=b, a_stream=stream(c.a, c, inside), b_stream=stream(c.b, c, inside),
+        private_bytes=scratch.private, shared_bytes=scratch.shared,
     )  # fmt: skip
+
+
+def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> Plan:
+    """For sums of slices, in elements of a, that only wait to be added."""
+    lanes = target.lanes([c.dtype])
+    tiling = Tiling(balanced(c.row_count, 4), panels(c.lanes.extent, lanes, 2))
+    unpacked = stream(c.a, c, c.k)
+    read, grid = _grid(c, tiling, False, False)
+    return Plan(
+        c.dtype, lanes, 0, tiling, grid, read, 0, DepthBlocks(0, c.depth), c.k,
+        extents=(c.depth,), block_depth=c.depth, partial=None, a=None, b=None, a_stream=unpacked,
+        b_stream=unpacked, private_bytes=0, shared_bytes=reserved,
+    )  # fmt: skip
+
+
+def nanoseconds(c: Contraction) -> float:
+    """An estimate of the time on one core."""
+    results = c.row_count * c.lanes.extent * math.prod(i.extent for i in c.outer)
+    moved = sum(math.prod(b.shape) * b.dtype.size for b in c.buffers.values())
+    return max(results * c.depth * c.dtype.size / (2 * _FLOPS), moved / _BYTES)
+
+
+def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool) -> tuple[float, Grid]:
+    """The chunks: as many as are wanted, about, so that the least is read.
+
+    Every part of the columns reads a, and every part of the rows and of the indices that do not move b reads
+    b. Chunks with columns of their own can pack these alone; otherwise b is written to shared memory and read
+    again. Chunks that read the same part of b follow each other. Also returns how many elements are read.
+    """
+    wanted = chunks_wanted(nanoseconds(c))
+    moving = cut([i.extent for i in c.outer_of_b], wanted)
+    wanted = -(-wanted // moving.chunks)
+    others = [i.extent for i in c.outer if not c.b.step(i)]
+    a = min(c.row_count * math.prod(others) * c.depth, c.size(c.a)) if c.a.buffer else 0
+    b = c.depth * tiling.columns * math.prod(i.extent for i in c.outer_of_b)
+    most = min(wanted, max(1, tiling.panel_count // (_PANELS if pack_a else 1)))
+    best: tuple[float, Grid] | None = None
+    for parts in range(1, most + 1):
+        columns = split(tiling.panel_count, parts)
+        rest = cut([*others, tiling.tile_count], -(-wanted // columns.parts))
+        packing = 2 if pack_b and rest.chunks > 1 else 0
+        missing = wanted / min(columns.parts * rest.chunks, wanted)
+        read = (columns.parts * a + (rest.chunks + packing) * b) * missing
+        if best is None or read < best[0]:
+            best = read, Grid((*moving.dimensions, columns, *rest.dimensions))
+    assert best is not None
+    return best
 
 
 def _is_dot(c: Contraction) -> bool:
     """Whether vectors should lie along the sum: see contraction_dot.py."""
-    if not c.k or c.row_count > MOST_ROWS or c.a.step(c.lanes):
+    if not c.k or c.row_count > MOST_ROWS or c.a.step(c.lanes) or c.limits:
         return False
     return c.b.step(c.lanes) != 1 and c.b.step(c.k[-1]) == 1 and c.a.step(c.k[-1]) == 1
 
@@ -127,25 +184,36 @@ def _is_dot(c: Contraction) -> bool:
 def _depth(c: Contraction, along: int) -> tuple[DepthBlocks, bool]:
     """The blocks of the sum, and whether there is more than one."""
     extents, largest = tuple(i.extent for i in c.k), _BLOCK_BYTES // c.dtype.size
-    if along or c.depth <= largest * 3 // 2:
+    limited = min((c.k.index(x.k) for x in c.limits), default=len(extents))
+    if along or limited == 0 or c.depth <= largest * 3 // 2:
         return DepthBlocks(0, extents[0] if extents else 1), False
+    if limited < len(extents):  # where a block begins and ends must not depend on the window
+        outside, inside = extents[limited - 1], math.prod(extents[limited:])
+        size = min(outside, max(1, largest // inside))
+        return DepthBlocks(limited - 1, size), limited > 1 or size < outside
     blocks = depth_blocks(extents, largest)
     return blocks, blocks.level > 0 or blocks.size < extents[0]
 
 
-def _packs_b(c: Contraction, tiles: int) -> bool:
+def _packs_b(c: Contraction, tiling: Tiling, tiles: int) -> bool:
     """Whether b must be packed, because it has no unit step
     along the lanes, or should be, because it is large.
     """
     large = c.lanes.extent * c.depth * c.dtype.size > _PACKED_BYTES
-    return c.b.step(c.lanes) != 1 or (tiles >= _REUSED and large)
+    near = bool(c.k) and abs(c.b.step(c.k[-1])) <= _NEAR * tiling.pitch
+    narrow = c.b.dtype.size < c.dtype.size  # packed, elements are converted once
+    return c.b.step(c.lanes) != 1 or (tiles >= _REUSED and (narrow or (large and not near)))
 
 
 def _packs_a(c: Contraction) -> bool:
     """Whether the tiles of a are spread over so many cache lines that copying them pays."""
-    steps = c.a.step(c.rows), c.a.step(c.k[-1] if c.k else None)
-    far = max(steps) * c.a.dtype.size >= _FAR_BYTES
-    return c.rows is not None and not c.a.step(c.lanes) and far and 1 in steps
+    row, step = c.a.step(c.rows), c.a.step(c.k[-1] if c.k else None)
+    narrow = c.a.dtype.size < c.dtype.size and 1 in (row, step)
+    far = (step == 1 and row * c.a.dtype.size >= _FAR_ROWS) or (
+        row == 1 and step * c.a.dtype.size >= _FAR_STEPS
+    )
+    beyond = any(x.place is c.rows for x in c.limits)
+    return c.rows is not None and not c.a.step(c.lanes) and (far or narrow) and not beyond
 
 
 def registers(target: CpuTarget) -> int:
@@ -154,24 +222,16 @@ def registers(target: CpuTarget) -> int:
     return 32 if wide else 16
 
 
-def _stream(access: Access, c: Contraction, inside: tuple[Index, ...]) -> Stream:
+def stream(access: Access, c: Contraction, inside: tuple[Index, ...]) -> Stream:
+    """How micro-kernels walk an access as it lies in memory."""
     k = tuple(access.step(i) for i in inside)
-    return Stream(access.dtype, access.step(c.rows), access.step(c.lanes), k)
+    return Stream(access.dtype, access.step(c.rows), access.step(c.lanes), k, padded=not access.buffer)
 
 
-def _partial_sums(c: Contraction, tiling: Tiling, size: int) -> tuple[Access, int]:
+def _partial_sums(c: Contraction, tiling: Tiling, scratch: Scratch) -> Access:
     """A result that can hold the unfinished sums, or else scratch memory."""
     read = {x.buffer for x in c.loads.values()}
     for access in c.targets:
         if access.dtype is c.dtype and access.step(c.lanes) == 1 and access.buffer not in read:
-            return access, 0
-    steps = {c.lanes: 1}
-    pitch = sum(p.count * sum(q.width for q in p.pieces) for p in tiling.panels)
-    for index in ((c.rows,) if c.rows else ()) + tuple(i for i in c.outer if not c.b.step(i)):
-        steps[index] = pitch
-        pitch *= index.extent
-    return Access("", c.dtype, 0, steps), _aligned(pitch * size)
-
-
-def _aligned(size: int) -> int:
-    return -(-size // 64) * 64
+            return access
+    return scratch.results(c, c.outer, tiling.columns)

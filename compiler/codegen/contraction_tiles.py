@@ -8,6 +8,7 @@ than four of 14 and one of 8. The choice minimises an estimate of the cycles.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _FMA_LATENCY = 4  # cycles from one multiply-add to the next into the same accumulator
@@ -74,14 +75,19 @@ class Tiling:
         return sum(p.count for p in self.panels)
 
     @property
-    def tile_rows(self) -> int:
-        """Rows of the largest tile."""
-        return max(r.size for r in self.rows)
+    def tile_count(self) -> int:
+        """Number of tiles of rows."""
+        return sum(r.count for r in self.rows)
+
+    @property
+    def columns(self) -> int:
+        """Lanes of all panels, if each were as wide as the widest."""
+        return self.panel_count * self.pitch
 
     @property
     def pitch(self) -> int:
         """Lanes of the widest panel, unused ones included."""
-        return max(sum(p.width for p in panel.pieces) for panel in self.panels)
+        return pitch(self.panels)
 
 
 def balanced(extent: int, largest: int) -> tuple[Run, ...]:
@@ -94,6 +100,11 @@ def balanced(extent: int, largest: int) -> tuple[Run, ...]:
     size, longer = divmod(extent, parts)
     runs = (Run(0, size + 1, longer), Run(longer * (size + 1), size, parts - longer))
     return tuple(r for r in runs if r.count)
+
+
+def pitch(panels: Iterable[PanelRun]) -> int:
+    """Lanes of the widest of the panels, unused ones included."""
+    return max(sum(p.width for p in panel.pieces) for panel in panels)
 
 
 def panels(columns: int, lanes: int, pieces: int) -> tuple[PanelRun, ...]:
@@ -109,6 +120,17 @@ def panels(columns: int, lanes: int, pieces: int) -> tuple[PanelRun, ...]:
             last = Piece((run.size - 1) * lanes, _width(rest), rest)
             out.append(PanelRun((run.stop - run.size) * lanes, 1, (*whole[:-1], last)))
     return tuple(out)
+
+
+def whole_pieces(extent: int, lanes: int) -> tuple[Piece, ...]:
+    """`extent` as whole vectors: powers of two, the wide ones first."""
+    pieces: list[Piece] = []
+    start = 0
+    while start < extent:
+        width = min(lanes, 1 << ((extent - start).bit_length() - 1))
+        pieces.append(Piece(start, width, width))
+        start += width
+    return tuple(pieces)
 
 
 def _width(valid: int) -> int:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 
 from staticgraph.compiler.codegen import llvm_memory as memory
 from staticgraph.compiler.codegen.llvm_site import Site
-from staticgraph.compiler.codegen.llvm_text import Emitter, memory_type, suffix, vector
+from staticgraph.compiler.codegen.llvm_text import Emitter, memory_type, register_type, suffix, vector
+from staticgraph.compiler.codegen.target import register_bytes
 from staticgraph.compiler.graph.dtypes import DType
 
 Number = str | int  # an int64: an SSA name, or a number known while writing
@@ -42,6 +43,26 @@ class Writer(Emitter):
             return min(a, b)
         less = self.value(f"icmp slt i64 {a}, {b}")
         return self.value(f"select i1 {less}, i64 {a}, i64 {b}")
+
+    def maximum(self, a: Number, b: Number) -> Number:
+        """The larger of two numbers."""
+        if isinstance(a, int) and isinstance(b, int):
+            return max(a, b)
+        more = self.value(f"icmp sgt i64 {a}, {b}")
+        return self.value(f"select i1 {more}, i64 {a}, i64 {b}")
+
+    def when_less(self, a: Number, b: Number, body: Callable[[], None]) -> None:
+        """`body()` where a < b."""
+        if isinstance(a, int) and isinstance(b, int):
+            if a < b:
+                body()
+            return
+        some, after = self.label(), self.label()
+        self.branch_if(self.value(f"icmp slt i64 {a}, {b}"), some, after)
+        self.start(some)
+        body()
+        self.branch(after)
+        self.start(after)
 
     def address(self, pointer: str, elements: Number, dtype: DType) -> str:
         """The address of an element some elements further."""
@@ -76,6 +97,10 @@ class Writer(Emitter):
 
         self.repeat(start, stop, step, run)
 
+    def each_of(self, count: Number, body: Callable[[Number], None]) -> None:
+        """`body(index)` for index in range(count), which may be empty."""
+        self.when_less(0, count, lambda: self.each(0, count, 1, body))
+
     def load(self, pointer: str, dtype: DType, width: int, valid: int) -> str:
         """`width` neighbouring elements, zeros after the first `valid`."""
         return memory.load(Site(self, dtype, width), pointer, _mask(width, valid))
@@ -108,13 +133,12 @@ class Writer(Emitter):
         )
 
     def convert(self, value: str, dtype: DType, to: DType, width: int) -> str:
-        """A value of one floating type as another."""
-        if dtype is to:
+        """A value of one floating type, in its register form, as another one."""
+        kind, wanted = register_type(dtype, width), register_type(to, width)
+        if kind == wanted:
             return value
-        kinds = [vector(memory_type(d), width) for d in (dtype, to)]
-        return self.value(
-            f"{'fpext' if dtype.size < to.size else 'fptrunc'} {kinds[0]} {value} to {kinds[1]}"
-        )
+        wider = register_bytes(dtype) < register_bytes(to)
+        return self.value(f"{'fpext' if wider else 'fptrunc'} {kind} {value} to {wanted}")
 
     def helper(self, parameters: Sequence[str], attributes: str) -> tuple[str, str]:
         """Symbol and text of an internal function that returns nothing. The symbol is a hash of the text."""

@@ -7,10 +7,12 @@ in a SIMD loop works lane by lane: what a serial loop inside it updates is a vec
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from staticgraph.compiler.codegen import llvm_memory as memory
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
@@ -25,6 +27,7 @@ from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.kernel.approximate import approximate
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.stmt import (
+    ALIGNMENT,
     If,
     Kernel,
     Let,
@@ -42,11 +45,32 @@ _UNROLLED = 4  # serial loops of at most this many iterations are written out
 
 
 def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> KernelCode:
-    """The code of a kernel; its buffers are the arguments, in the kernel's order.
+    """The code of a kernel; the buffers that are not scratch memory are its arguments, in the kernel's order.
 
     `contract` allows a product and a sum to be computed in one step, with one rounding.
     """
-    return KernelCode((Phase(_KernelEmitter(kernel, target, contract).code()),))
+    return emit_phases([kernel], target, contract)
+
+
+def emit_phases(
+    kernels: Sequence[Kernel], target: CpuTarget, contract: bool = True, cost: float = 0.0
+) -> KernelCode:
+    """The code of a kernel in phases, which are kernels with the same buffers.
+
+    Each is called once per iteration of the parallel loop around it, or once. `cost`: see `KernelCode`.
+    """
+    phases = [Phase(_KernelEmitter(kernel, target, contract).code(), kernel.chunks) for kernel in kernels]
+    shared, private = (_scratch(kernels[0], in_common)[1] for in_common in (True, False))
+    return KernelCode(tuple(phases), shared, private, cost)
+
+
+def _scratch(kernel: Kernel, shared: bool) -> tuple[dict[str, int], int]:
+    """Where in scratch memory each buffer that lives there begins, and the size of them all."""
+    offsets, end = {}, 0
+    for name, buffer in (kernel.shared if shared else kernel.locals).items():
+        offsets[name] = end
+        end += -(-buffer.size * buffer.dtype.size // ALIGNMENT) * ALIGNMENT
+    return offsets, end
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +86,14 @@ class _Mask:
 class _KernelEmitter:
     def __init__(self, kernel: Kernel, target: CpuTarget, contract: bool) -> None:
         self._kernel = kernel
-        self._body = rewrite(kernel.body, approximate)
+        self._body = rewrite(kernel.body, partial(approximate, fast_math=target.fast_math))
         self._target = target
         self._emitter = Emitter(contract)
         self._printer = ExprPrinter(self._emitter, 1, self._load)
-        pointers = {name: f"%b{k}" for k, name in enumerate(kernel.buffers)}
+        pointers = {name: f"%b{k}" for k, name in enumerate(kernel.arguments)}
+        for block in ("shared", "private"):
+            for name, start in _scratch(kernel, block == "shared")[0].items():
+                pointers[name] = self._emitter.value(f"getelementptr i8, ptr %{block}, i64 {start}")
         self._addresses = Addresses(self._printer, kernel.buffers, pointers)
         self._lane_index: Index | None = None
         self._mask: _Mask | None = None
@@ -78,10 +105,15 @@ class _KernelEmitter:
         self._stored_at: dict[Hashable, int] = {}  # the level of the innermost loop that stores to a buffer
 
     def code(self) -> Code:
-        with self._inside(self._body):
-            self._statements(self._body)
+        body = self._body
+        match body:
+            case (Loop(index, inner, LoopKind.PARALLEL),):
+                self._printer.bind(index, Value("%chunk", 1, self._emitter.level))
+                body = inner
+        with self._inside(body):
+            self._statements(body)
         noalias = "" if self._serial else "noalias "
-        parameters = [f"ptr {noalias}%b{k}" for k in range(len(self._kernel.buffers))]
+        parameters = [f"ptr {noalias}%b{k}" for k in range(len(self._kernel.arguments))]
         return self._emitter.finish([*parameters, *SCRATCH_PARAMETERS])
 
     # Statements.
@@ -97,8 +129,8 @@ class _KernelEmitter:
                     self._store(stmt)
                 case Loop(index, _, LoopKind.SIMD) if self._lane_index is None and index.extent > 1:
                     self._simd(stmt)
-                case Loop(index, inner):
-                    self._loop(index, inner)
+                case Loop():
+                    self._loop(stmt)
                 case If(condition, inner):
                     self._if(condition, inner)
                 case While(condition, inner):
@@ -124,9 +156,11 @@ class _KernelEmitter:
             text = site.select(self._mask.text, text, printer.vector(local))
         self._assign(local, text)
 
-    def _loop(self, index: Index, body: tuple[Stmt, ...]) -> None:
-        small = index.extent <= _UNROLLED and not any(isinstance(s, Loop | While | If) for s in body)
-        if index.extent <= 1 or small:
+    def _loop(self, loop: Loop) -> None:
+        index, body = loop.index, loop.body
+        plain = loop.share is None and not any(isinstance(s, Loop | While | If) for s in body)
+        small = plain and index.extent <= _UNROLLED
+        if small or index.extent <= 1:
             for k in range(index.extent):
                 with self._emitter.section(), self._inside(body):
                     self._printer.bind(index, Value(str(k), 1, self._emitter.level))
@@ -139,29 +173,51 @@ class _KernelEmitter:
             return
         carried = self._carried(body)
         self._printer.forget(self._stores(body))
-        with self._emitter.loop(0, index.extent, 1, self._initial(carried)) as values, self._inside(body):
+        bounds = self._bounds(loop, index.extent)
+        with self._emitter.loop(*bounds, 1, self._initial(carried)) as values, self._inside(body):
             self._printer.bind(index, Value(values.index, 1, self._emitter.level))
             self._assign_all(carried, values.carried)
             self._statements(body)
             values.next = [self._printer.vector(local) for local in carried]
         self._assign_all(carried, values.next)
 
+    def _bounds(self, loop: Loop, extent: int) -> tuple[str, str]:
+        """The first iteration that a loop runs and the one after the last, of the first `extent`."""
+        share, emitter = loop.share, self._emitter
+        if share is None:
+            return "0", str(extent)
+        units = loop.index.extent // share.unit
+        part = self._printer.value(share.part).text
+        following = emitter.value(f"add nuw nsw i64 {part}, 1")
+
+        def first(part: str) -> str:
+            before = emitter.value(f"mul nuw nsw i64 {part}, {units}")
+            whole = emitter.value(f"udiv i64 {before}, {share.count}")
+            return emitter.value(f"mul nuw nsw i64 {whole}, {share.unit}")
+
+        last = emitter.value(f"icmp eq i64 {following}, {share.count}")
+        return first(part), emitter.value(f"select i1 {last}, i64 {extent}, i64 {first(following)}")
+
     def _if(self, condition: Expr, body: tuple[Stmt, ...]) -> None:
         test = self._printer.value(condition)
         if test.lanes > 1:
             with self._masked(test.text, body):
                 self._statements(body)
-            return
+        else:
+            self._guarded(test.text, body, lambda: self._statements(body))
+
+    def _guarded(self, test: str, body: tuple[Stmt, ...], write: Callable[[], object]) -> None:
+        """What `write` makes of `body` runs only where `test` holds."""
         emitter = self._emitter
         carried = self._carried(body)
         before = [self._printer.vector(local) for local in carried]
-        then, done, origin = emitter.label(), emitter.label(), emitter.block
-        emitter.branch_if(test.text, then, done)
+        then, done = emitter.label(), emitter.label()
         with emitter.scope(guarded=True), self._inside(body):
+            emitter.branch_if(test, then, done)  # here, as hoisted code goes before this scope
             emitter.start(then)
-            self._statements(body)
+            write()
             after = [self._printer.vector(local) for local in carried]
-            end = emitter.block
+            origin, end = emitter.scopes[-2].block, emitter.block
             emitter.branch(done)
             emitter.start(done)
         merged = []
@@ -237,16 +293,19 @@ class _KernelEmitter:
     def _simd(self, loop: Loop) -> None:
         printer, emitter, index, body = self._printer, self._emitter, loop.index, loop.body
         lanes = choose_lanes(loop, self._kernel.buffers, self._target)
+        if loop.share is not None:
+            lanes = math.gcd(lanes, loop.share.unit)  # so that shares begin and end with whole vectors
+        whole = index.extent // lanes * lanes
+        bounds = self._bounds(loop, whole)
         reduced = self._reductions(body)
         before = [printer.vector(local) for local in reduced]
         self._lane_index, printer.lanes = index, lanes
         for local, combine in reduced.items():
             self._assign(local, Site(emitter, local.dtype, lanes).const(identity(combine, local.dtype).value))
         carried = list(reduced)
-        whole = index.extent // lanes * lanes
         printer.forget(self._stores(body))
         if whole > lanes:
-            with emitter.loop(0, whole, lanes, self._initial(carried)) as values, self._inside(body):
+            with emitter.loop(*bounds, lanes, self._initial(carried)) as values, self._inside(body):
                 self._assign_all(carried, values.carried)
                 values.next = self._lanes(body, carried, values.index)
             self._assign_all(carried, values.next)
@@ -256,9 +315,13 @@ class _KernelEmitter:
             self._assign_all(carried, final)
         if rest := index.extent - whole:
             self._mask = _Mask(memory.first_lanes(rest, lanes), guards=False)
-            with emitter.section(), self._inside(body):
-                final = self._lanes(body, carried, str(whole))
-            self._assign_all(carried, final)
+            if loop.share is not None:
+                last = emitter.value(f"icmp eq i64 {bounds[1]}, {whole}")
+                self._guarded(last, body, lambda: self._lanes(body, carried, str(whole)))
+            else:
+                with emitter.section(), self._inside(body):
+                    final = self._lanes(body, carried, str(whole))
+                self._assign_all(carried, final)
             self._mask = None
         partial = [printer.vector(local) for local in reduced]
         self._lane_index, printer.lanes = None, 1

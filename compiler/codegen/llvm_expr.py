@@ -7,14 +7,17 @@ their loops. A value is single while all lanes agree on it and becomes a vector 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
+from staticgraph.compiler.codegen.llvm_functions import each_lane
 from staticgraph.compiler.codegen.llvm_scalar import apply, convert
 from staticgraph.compiler.codegen.llvm_site import Site, constant
-from staticgraph.compiler.codegen.llvm_text import Emitter, register_type, splat, vector
+from staticgraph.compiler.codegen.llvm_text import Emitter, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, int64
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
+from staticgraph.compiler.kernel.approximate import far
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar
 from staticgraph.compiler.kernel.index import bounds
 from staticgraph.compiler.kernel.scalar import CONVERSIONS
 
@@ -207,11 +210,18 @@ class ExprPrinter:
         before = emitter.block
         emitter.branch_if(emitter.value(f"xor i1 {every}, true"), rare, done, unlikely=True)
         emitter.start(rare)
-        chosen = site.select(common, fast, self._instruction(slow, values[2:], lanes))
+        chosen = site.select(common, fast, self._far(site, slow, values[2]))
         after = emitter.block
         emitter.branch(done)
         emitter.start(done)
         return emitter.value(f"phi {site.type} [ {fast}, %{before} ], [ {chosen}, %{after} ]")
+
+    def _far(self, site: Site, node: Scalar, value: Value) -> str:
+        """The form for huge arguments: lane by lane, as it is long."""
+        name = f"far.{node.op}.{suffix(register_type(node.dtype))}"
+        for need in _far_function(name, node.op, node.dtype):
+            self.emitter.need(need)
+        return each_lane(site, name, value.text if site.lanes == 1 else self.spread(value, node.dtype))
 
     def _is_lane_number(self, node: Scalar) -> bool:
         return node.op == "cast" and node.args[0] is self._lane_index and node.dtype.is_integer
@@ -238,14 +248,26 @@ class ExprPrinter:
 
 
 _UNSIGNED_DIVISION = {"floordiv": "udiv", "truncdiv": "udiv", "floormod": "urem", "truncmod": "urem"}
-_RARE = frozenset({"sin", "cos"})
+_RARE = frozenset({"sin", "cos", "tan"})
 
 
 def _has_rare_branch(node: Scalar) -> bool:
-    """Whether the last operand is a call into the C library
-    that the approximation left for rare arguments.
+    """Whether the last operand is a function that the
+    approximation left as it is for arguments that are rare.
     """
     return node.op == "select" and isinstance(node.args[2], Scalar) and node.args[2].op in _RARE
+
+
+@functools.cache
+def _far_function(name: str, op: str, dtype: DType) -> tuple[str, ...]:
+    """A function of one number, and what it needs itself."""
+    x, emitter = Local("x", dtype), Emitter()
+    printer = ExprPrinter(emitter)
+    printer.bind(x, Value("%x"))
+    result, kind = printer.single(far(op, x)), register_type(dtype)
+    lines = "\n".join(emitter.lines)
+    head = f"define internal {kind} @{name}({kind} %x) nounwind"
+    return (*emitter.needs, f"{head} {{\nentry:\n{lines}\n  ret {kind} {result}\n}}\n")
 
 
 def _is_division_of_positives(node: Scalar) -> bool:

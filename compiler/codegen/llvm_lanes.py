@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from staticgraph.compiler.codegen.llvm_scalar import LIBRARY, apply
+from staticgraph.compiler.codegen.llvm_scalar import apply
 from staticgraph.compiler.codegen.llvm_site import Site
 from staticgraph.compiler.codegen.llvm_text import register_type, vector
 from staticgraph.compiler.codegen.target import CpuTarget
@@ -79,6 +79,5 @@ def _values(stmt: Stmt) -> Iterable[Expr]:
 
 
 def _operations(body: tuple[Stmt, ...]) -> int:
-    """About how many vector instructions one iteration is; a call of the C library counts for many."""
-    nodes = {node for stmt in statements(body) for node in _values(stmt) if isinstance(node, Scalar | Load)}
-    return sum(64 if isinstance(node, Scalar) and node.op in LIBRARY else 1 for node in nodes)
+    """About how many vector instructions one iteration is."""
+    return len({n for stmt in statements(body) for n in _values(stmt) if isinstance(n, Scalar | Load)})

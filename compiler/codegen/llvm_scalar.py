@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from staticgraph.compiler.codegen.llvm_convert import bitcast, cast, round_half
+from staticgraph.compiler.codegen.llvm_functions import float_remainder, integer_power
 from staticgraph.compiler.codegen.llvm_site import Site
 from staticgraph.compiler.codegen.llvm_text import register_type, suffix
-from staticgraph.compiler.graph.dtypes import DType, bool_, float16, float64
+from staticgraph.compiler.graph.dtypes import DType, bool_, float16
 
 Row = Callable[..., str]
 
@@ -84,7 +85,7 @@ def _truncdiv(site: Site, a: str, b: str) -> str:
 
 def _truncmod(site: Site, a: str, b: str) -> str:
     if site.dtype.is_floating:
-        return _library("fmod")(site, a, b)
+        return float_remainder(site, a, b)
     return _truncated(site, a, b)[1]
 
 
@@ -105,7 +106,7 @@ def _floordiv(site: Site, a: str, b: str) -> str:
 
 def _floormod(site: Site, a: str, b: str) -> str:
     if site.dtype.is_floating:
-        remainder = _library("fmod")(site, a, b)
+        remainder = float_remainder(site, a, b)
         below = site.compare("olt", remainder, site.const(0))
         opposite = site.of(bool_).op("xor", below, site.compare("olt", b, site.const(0)))
         shifted = site.select(opposite, apply(site, "add", remainder, b), remainder)
@@ -118,47 +119,7 @@ def _floormod(site: Site, a: str, b: str) -> str:
 
 
 def _pow(site: Site, a: str, b: str) -> str:
-    if site.dtype.is_floating:
-        return _library("pow")(site, a, b)
-    name = f"integer_power.{'s' if site.dtype.kind == 'int' else 'u'}{8 * site.dtype.size}"
-    site.emitter.need(_integer_power(name, register_type(site.dtype), site.dtype.kind == "int"))
-    return _each_lane(site, name, a, b)
-
-
-def _integer_power(name: str, t: str, signed: bool) -> str:
-    """A function that squares and multiplies. With a
-    negative exponent only 1 and -1 have an integer power.
-    """
-    bounded = (
-        f"""  %up = add {t} %a, 1
-  %unit = icmp ule {t} %up, 2
-  %unit2 = icmp ne {t} %a, 0
-  %keep = and i1 %unit, %unit2
-  %positive = icmp sge {t} %b, 0
-  %valid = or i1 %positive, %keep
-  %result = select i1 %valid, {t} %next, {t} 0
-  ret {t} %result"""
-        if signed
-        else f"  ret {t} %next"
-    )
-    return f"""define internal {t} @{name}({t} %a, {t} %b) nounwind {{
-entry:
-  br label %square
-square:
-  %power = phi {t} [ 1, %entry ], [ %next, %square ]
-  %base = phi {t} [ %a, %entry ], [ %squared, %square ]
-  %left = phi {t} [ %b, %entry ], [ %halved, %square ]
-  %odd = trunc {t} %left to i1
-  %product = mul {t} %power, %base
-  %next = select i1 %odd, {t} %product, {t} %power
-  %squared = mul {t} %base, %base
-  %halved = lshr {t} %left, 1
-  %more = icmp ne {t} %halved, 0
-  br i1 %more, label %square, label %done
-done:
-{bounded}
-}}
-"""
+    return _approximated(site) if site.dtype.is_floating else integer_power(site, a, b)
 
 
 def _extremum(predicate: str, name: str, boolean: str) -> Row:
@@ -201,41 +162,8 @@ def _rounding(name: str) -> Row:
     return lambda site, a: site.intrinsic(name, a) if site.dtype.is_floating else a
 
 
-# Functions of the C library, one lane at a time.
-
-
-def _library(name: str) -> Row:
-    def row(site: Site, *operands: str) -> str:
-        return _each_lane(site, name if site.dtype is float64 else f"{name}f", *operands)
-
-    return row
-
-
-def _each_lane(site: Site, name: str, *operands: str) -> str:
-    """Call a scalar function for every lane, in a helper function that is written once per module."""
-    element, lanes, emitter = register_type(site.dtype), site.lanes, site.emitter
-    if not any(need.startswith("define") and f"@{name}(" in need for need in emitter.needs):
-        emitter.need(f"declare {element} @{name}({', '.join([element] * len(operands))}) nounwind")
-    if lanes == 1:
-        return site.value(f"call {element} @{name}({', '.join(f'{element} {x}' for x in operands)})")
-    helper = f"{name}.v{lanes}"
-    parameters = ", ".join(f"{site.type} %x{k}" for k in range(len(operands)))
-    body, result = [], "poison"
-    for lane in range(lanes):
-        for k in range(len(operands)):
-            body.append(f"  %x{k}.{lane} = extractelement {site.type} %x{k}, i64 {lane}")
-        arguments = ", ".join(f"{element} %x{k}.{lane}" for k in range(len(operands)))
-        body.append(f"  %y.{lane} = call {element} @{name}({arguments})")
-        body.append(f"  %z.{lane} = insertelement {site.type} {result}, {element} %y.{lane}, i64 {lane}")
-        result = f"%z.{lane}"
-    lines = "\n".join(body)
-    head = f"define internal {site.type} @{helper}({parameters}) nounwind"
-    emitter.need(f"{head} {{\n{lines}\n  ret {site.type} {result}\n}}\n")
-    return site.value(f"call {site.type} @{helper}({', '.join(f'{site.type} {x}' for x in operands)})")
-
-
 def _approximated(site: Site, *operands: str) -> str:
-    """No C library has this function; `kernel/approximate.py` replaces it for every floating dtype."""
+    """No processor has this function; `kernel/approximate` replaces it for every floating dtype."""
     raise TypeError(f"no machine function for {site.dtype.name}: it is approximated before it is printed")
 
 
@@ -266,9 +194,9 @@ def _comparison(floating: str, signed: str, unsigned: str) -> Row:
     return row
 
 
-LIBRARY = (
-    "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
-    "asinh", "acosh", "atanh", "erf", "erfc", "lgamma",
+_FUNCTIONS = (
+    "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",
+    "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "digamma",
 )  # fmt: skip
 _EXACT = frozenset({
     "minimum", "maximum", "neg", "abs", "copysign", "floor", "ceil", "rint", "floormod", "truncmod",
@@ -287,7 +215,6 @@ TABLE: dict[str, Row] = {
     "pow": _pow,
     "minimum": _extremum("olt", "min", "and"),
     "maximum": _extremum("ogt", "max", "or"),
-    "atan2": _library("atan2"),
     "fma": _fma,
     "neg": _neg,
     "abs": _abs,
@@ -309,8 +236,7 @@ TABLE: dict[str, Row] = {
     "gt": _comparison("ogt", "sgt", "ugt"),
     "ge": _comparison("oge", "sge", "uge"),
     "select": lambda site, condition, a, b: site.select(condition, a, b),
-    "digamma": _approximated,
     "cast": cast,
     "bitcast": bitcast,
-    **{name: _library(name) for name in LIBRARY},
+    **dict.fromkeys(_FUNCTIONS, _approximated),
 }

@@ -1,62 +1,173 @@
-"""The function of a whole step: it calls the kernels of a program one after the other."""
+"""The function of a whole step: it calls the kernels of a program, with other threads where that pays.
+
+A region that one thread does is a list of calls. Any other becomes a function
+
+    void @work(ptr table, i64 phase, i64 chunk, ptr private)
+
+for the thread pool: see llvm_pool.py, whose `run` calls it for every chunk of every phase. Long lists of
+calls are divided into functions of limited size: LLVM's time grows faster than the size of a function.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
-from staticgraph.compiler.codegen.abi import BufferRef, Copy, HostCall, Instruction, Launch
+from staticgraph.compiler.codegen.abi import BufferRef, Call, Copy, HostCall, Part, Region, Segment, Work
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter
 
+_LIMIT = 128  # instructions of a function
 
-def step(instructions: Sequence[Instruction], shared: BufferRef, private: BufferRef) -> Code:
-    """The function `void (ptr table)` that carries out `instructions`. Its kernels must be loaded with it.
 
-    `shared` and `private` are the scratch memory of kernels.
+def step(segments: Sequence[Segment], pool: BufferRef, private: BufferRef) -> Code:
+    """The function `void (ptr table)` that carries out `segments`. Its kernels must be loaded with it.
 
-    >>> kernel = KernelCode((Phase(Code("kernel", "")),))
-    >>> code = step([Launch(kernel, (BufferRef(0, 64),))], BufferRef(1), BufferRef(2))
+    `pool` is the thread pool, which parallel regions need; `private` is scratch memory of kernels.
+
+    >>> from staticgraph.compiler.codegen.abi import Phase
+    >>> phase = Phase(Code("kernel", ""))
+    >>> region = Region(((Part((Call(phase, (BufferRef(0, 64),), BufferRef(1)),)),),), 9.0)
+    >>> code = step([region], BufferRef(3), BufferRef(2))
     >>> print(code.text.partition("entry:")[2].strip())
-    %v1 = load ptr, ptr %table, align 8
-      %v2 = getelementptr i8, ptr %v1, i64 64
-      %v3 = getelementptr ptr, ptr %table, i64 1
-      %v4 = load ptr, ptr %v3, align 8
-      %v5 = getelementptr ptr, ptr %table, i64 2
+    %v1 = getelementptr ptr, ptr %table, i64 2
+      %v2 = load ptr, ptr %v1, align 8
+      %v3 = load ptr, ptr %table, align 8
+      %v4 = getelementptr i8, ptr %v3, i64 64
+      %v5 = getelementptr ptr, ptr %table, i64 1
       %v6 = load ptr, ptr %v5, align 8
-      call void @kernel(ptr %v2, ptr %v4, ptr %v6, i64 0)
+      call void @kernel(ptr %v4, ptr %v6, ptr %v2, i64 0)
       ret void
     }
     """
-    emitter = Emitter()
-    blocks: dict[int, str] = {}
-
-    def block(slot: int) -> str:
-        if slot not in blocks:
-            place = emitter.value(f"getelementptr ptr, ptr %table, i64 {slot}") if slot else "%table"
-            blocks[slot] = emitter.value(f"load ptr, ptr {place}, align 8")
-        return blocks[slot]
-
-    def pointer(ref: BufferRef) -> str:
-        base = block(ref.slot)
-        return emitter.value(f"getelementptr i8, ptr {base}, i64 {ref.offset}") if ref.offset else base
-
-    for instruction in instructions:
-        match instruction:
-            case Launch(kernel, args):
-                pointers = [("ptr", pointer(a)) for a in (*args, shared, private)]
-                for phase in kernel.phases:
-                    if phase.chunks == 1:
-                        emitter.call("void", phase.code.name, *pointers, ("i64", "0"))
-                        continue
-                    with emitter.loop(0, phase.chunks) as values:
-                        emitter.call("void", phase.code.name, *pointers, ("i64", values.index))
-            case Copy(target, source, size):
-                operands = (
-                    ("ptr", pointer(target)),
-                    ("ptr", pointer(source)),
-                    ("i64", str(size)),
-                    ("i1", "false"),
-                )
-                emitter.call("void", "llvm.memcpy.p0.p0.i64", *operands)
+    writer = _Function()
+    for segment in segments:
+        match segment:
             case HostCall(slot, index):
-                emitter.line(f"call void {block(slot)}(i32 {index})")
-    return emitter.finish(["ptr %table"])
+                writer.line(f"call void {writer.base(slot)}(i32 {index})")
+            case Region() if segment.parallel:
+                _run(writer, segment, pool, writer.pointer(private))
+            case Region(phases):
+                works = [work for parts in phases for part in parts for work in part.work]
+                _in_order(writer, works, writer.pointer(private))
+    return writer.finish(["ptr %table"])
+
+
+class _Function(Emitter):
+    """The text of a function with the parameter %table, whose addresses it loads once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bases: dict[int, str] = {}
+
+    def base(self, slot: int) -> str:
+        """The address in a slot of the table."""
+        if slot not in self._bases:
+            with self.at(0):
+                place = self.value(f"getelementptr ptr, ptr %table, i64 {slot}") if slot else "%table"
+                self._bases[slot] = self.value(f"load ptr, ptr {place}, align 8")
+        return self._bases[slot]
+
+    def pointer(self, ref: BufferRef) -> str:
+        """The address of a buffer."""
+        base = self.base(ref.slot)
+        return self.value(f"getelementptr i8, ptr {base}, i64 {ref.offset}") if ref.offset else base
+
+    def work(self, work: Work, private: str) -> None:
+        """All chunks of a call, or a copy."""
+        match work:
+            case Call(phase):
+                operands = self.operands(work, private)
+                if phase.chunks == 1:
+                    self.call("void", phase.code.name, *operands, ("i64", "0"))
+                    return
+                with self.loop(0, phase.chunks) as values:
+                    self.call("void", phase.code.name, *operands, ("i64", values.index))
+            case Copy(target, source, size):
+                addresses = [("ptr", self.pointer(target)), ("ptr", self.pointer(source))]
+                self.call("void", "llvm.memcpy.p0.p0.i64", *addresses, ("i64", str(size)), ("i1", "false"))
+
+    def operands(self, call: Call, private: str) -> list[tuple[str, str]]:
+        """What a kernel is given, but for the number of the chunk."""
+        return [("ptr", self.pointer(ref)) for ref in (*call.args, call.shared)] + [("ptr", private)]
+
+    def define(self, function: _Function, parameters: str) -> str:
+        """Make `function` a helper of this one; its symbol."""
+        body = "\n".join(function.lines)
+        symbol = f"part_{hashlib.blake2b(body.encode(), digest_size=12).hexdigest()}"
+        for need in function.needs:
+            self.need(need)
+        self.need(f"define internal void @{symbol}({parameters}) nounwind {{\nentry:\n{body}\n  ret void\n}}")
+        return symbol
+
+
+def _in_order(writer: _Function, works: Sequence[Work], private: str) -> None:
+    """`works` from beginning to end, in functions of their own if they are many."""
+    if len(works) <= _LIMIT:
+        for work in works:
+            writer.work(work, private)
+        return
+    for start in range(0, len(works), _LIMIT):
+        part = _Function()
+        _in_order(part, works[start : start + _LIMIT], "%private")
+        symbol = writer.define(part, "ptr %table, ptr %private")
+        writer.line(f"call void @{symbol}(ptr %table, ptr {private})")
+
+
+def _run(writer: _Function, region: Region, pool: BufferRef, private: str) -> None:
+    """Have the pool do a region."""
+    function = _Function()
+    cases = [(function.label(), _phase(function, parts)) for parts in region.phases]
+    done = function.label()
+    targets = " ".join(f"i64 {n}, label %{label}" for n, (label, _) in enumerate(cases))
+    function.line(f"switch i64 %phase, label %{done} [ {targets} ]")
+    for label, symbol in cases:
+        function.start(label)
+        function.line(f"call void @{symbol}(ptr %table, i64 %chunk, ptr %private)")
+        function.branch(done)
+    function.start(done)
+    work = writer.define(function, "ptr %table, i64 %phase, i64 %chunk, ptr %private")
+    counts = ", ".join(f"i16 {n}" for n in region.chunks)
+    writer.need(f"@counts_{work} = internal constant [{len(cases)} x i16] [{counts}]")
+    address = writer.pointer(pool)
+    run = writer.value(f"load ptr, ptr {address}, align 8")
+    writer.line(
+        f"call void {run}(ptr {address}, ptr @{work}, ptr %table, ptr @counts_{work}, i64 {len(cases)}, "
+        f"ptr {private}, i64 {round(region.cost)})"
+    )
+
+
+def _phase(writer: _Function, parts: Sequence[Part]) -> str:
+    """Write the function that does one chunk of a phase; its symbol."""
+    function = _Function()
+    small = sum(len(part.work) for part in parts) <= _LIMIT
+    first = 0
+    with function.section():
+        done = function.label()
+        for part in parts:
+            mine, others = function.label(), function.label()
+            inside = function.value(f"icmp ult i64 %chunk, {first + part.chunks}")
+            function.branch_if(inside, mine, others)
+            function.start(mine)
+            _part(function, part, first, small)
+            function.branch(done)
+            function.start(others)
+            first += part.chunks
+        function.branch(done)
+        function.start(done)
+    return writer.define(function, "ptr %table, i64 %chunk, ptr %private")
+
+
+def _part(writer: _Function, part: Part, first: int, inline: bool) -> None:
+    """The chunk of a part, whose first one has the number `first` in its phase."""
+    if part.chunks == 1 and inline:
+        _in_order(writer, part.work, "%private")
+    elif part.chunks == 1:
+        function = _Function()
+        _in_order(function, part.work, "%private")
+        symbol = writer.define(function, "ptr %table, ptr %private")
+        writer.line(f"call void @{symbol}(ptr %table, ptr %private)")
+    else:
+        (call,) = part.work
+        assert isinstance(call, Call), call
+        chunk = writer.value(f"sub i64 %chunk, {first}")
+        writer.call("void", call.phase.code.name, *writer.operands(call, "%private"), ("i64", chunk))

@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.dtypes import DType
 
 _REGISTER = {"float16": "float", "bfloat16": "float", "float32": "float", "float64": "double", "bool": "i1"}
 _MEMORY = {"float16": "half", "bfloat16": "i16", "bool": "i8"}
-_PLACEHOLDER = "@kernel.name"
+NAME = "@kernel.name"  # where a definition is to have the symbol that is a hash of it
 
 
 def register_type(dtype: DType, lanes: int = 1) -> str:
@@ -262,11 +262,14 @@ class Emitter:
 
     def finish(self, parameters: Sequence[str]) -> Code:
         """The function. Its symbol is a hash of its text, so equal functions have equal symbols."""
-        head = f"define void {_PLACEHOLDER}({', '.join(parameters)}) nounwind {{\nentry:\n"
-        text = head + "\n".join(self.lines) + "\n  ret void\n}\n"
-        needs = tuple(self.needs)
-        digest = hashlib.blake2b("\n".join((text, *needs)).encode(), digest_size=12).hexdigest()
-        return Code(f"k{digest}", text.replace(_PLACEHOLDER, f"@k{digest}", 1), needs)
+        head = f"define void {NAME}({', '.join(parameters)}) nounwind {{\nentry:\n"
+        return function(head + "\n".join(self.lines) + "\n  ret void\n}\n", tuple(self.needs))
+
+
+def function(text: str, needs: tuple[str, ...] = ()) -> Code:
+    """The function whose definition is `text`, with `NAME` for its symbol."""
+    digest = hashlib.blake2b("\n".join((text, *needs)).encode(), digest_size=12).hexdigest()
+    return Code(f"k{digest}", text.replace(NAME, f"@k{digest}", 1), needs)
 
 
 def module(codes: Sequence[Code], target: CpuTarget) -> str:

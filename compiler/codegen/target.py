@@ -14,6 +14,8 @@ from staticgraph.compiler.graph.dtypes import DType
 class CpuTarget:
     """A processor: the names that LLVM gives it, and the width of its vector registers.
 
+    `fast_math` chooses shorter forms of some functions, with a larger error (`kernel/approximate`).
+
     >>> from staticgraph.compiler.graph.dtypes import float32, float64
     >>> target = CpuTarget("x86_64-unknown-linux-gnu", "", "znver4", "+avx2,+avx512f", 64)
     >>> target.lanes([float32]), target.lanes([float32, float64])
@@ -25,6 +27,7 @@ class CpuTarget:
     cpu: str
     features: str  # as LLVM writes them: "+avx2,-sha"
     vector_bytes: int
+    fast_math: bool = False
 
     def lanes(self, dtypes: Iterable[DType]) -> int:
         """How many loop iterations go into one vector: the widest of the dtypes fills a register.

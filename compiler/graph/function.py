@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -103,27 +104,21 @@ class Value(Operators):
         """The value where it is known at compile time, else None."""
         return self.node.attrs["value"].array if self.node.op.name == "constant" else None
 
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
     def __repr__(self) -> str:
         return f"<{self.node.op.name} #{self.node.serial}:{self.index} {self.type}>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Function:
     """`params` -> `results`. Params are values of `parameter` nodes."""
 
     params: tuple[Value, ...]
     results: tuple[Value, ...]
 
-    @property
-    def nodes(self) -> list[Node]:
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
         """All nodes that the results need, inputs before users; params that nothing needs are left out."""
-        return toposort(self.results)
+        return tuple(toposort(self.results))
 
     def with_results(self, results: Iterable[Value]) -> Function:
         return Function(self.params, tuple(results))

@@ -56,20 +56,23 @@ def shape_text(shape: Shape | None) -> str:
 
 def broadcast(*shapes: Shape | None) -> Shape | None:
     """The shape that NumPy's broadcasting gives; unknown sizes stay unknown unless another size decides."""
-    if any(s is None for s in shapes):
+    if None in shapes:
         return None
+    if len(set(shapes)) == 1:
+        return shapes[0]
     known = [s for s in shapes if s is not None]
     rank = max((len(s) for s in known), default=0)
     out: list[int | None] = []
     for axis in range(-rank, 0):
         sizes = [s[axis] for s in known if len(s) >= -axis]
         large = {n for n in sizes if n is not None and n != 1}
-        require(
-            len(large) <= 1,
-            f"shapes {' and '.join(map(shape_text, known))} do not broadcast: axis {axis} has sizes "
-            + " and ".join(str(n) for n in sizes if n not in (None, 1)),
-            hint="sizes must be equal, or one of them 1",
-        )
+        if len(large) > 1:
+            require(
+                False,
+                f"shapes {' and '.join(map(shape_text, known))} do not broadcast: axis {axis} has sizes "
+                + " and ".join(str(n) for n in sizes if n not in (None, 1)),
+                hint="sizes must be equal, or one of them 1",
+            )
         out.append(large.pop() if large else None if None in sizes else 1)
     return tuple(out)
 

@@ -144,12 +144,6 @@ class Tensor(Operators):
         """The value of this tensor in `session`, or in the default session."""
         return self.graph.session_for(session).run(self, feed_dict)
 
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
     def __iter__(self) -> Iterator[Tensor]:
         shape = self.type.shape
         if not shape or shape[0] is None:

@@ -14,16 +14,20 @@ operands that it moves:
     outer   the remaining indices of the domain: loops around the tiles
     k       the indices of the sum, outermost first
 
+Products may be limited to where a window lies inside of an array, as in a padded convolution: such a `Limit`
+ties an index of the sum to one outside of it.
+
 A convolution of NHWC images with HWIO weights comes out as k = (kh, kw and ci in one), rows = ow, lanes = co.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from staticgraph.compiler.graph.dtypes import DType, float32, float64
+from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64
 from staticgraph.compiler.kernel.expr import (
     Expr,
     Index,
@@ -36,8 +40,12 @@ from staticgraph.compiler.kernel.expr import (
     walk,
 )
 from staticgraph.compiler.kernel.index import Affine, affine
+from staticgraph.compiler.kernel.padded import Inside, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 
+_Operand = tuple[Load, tuple[Inside, ...]]
+_Product = tuple[Reduce, _Operand, _Operand]
+_SHORT = 16  # values of an index of the sum, for each of which code may be written
 _FEW = 6  # fewer rows than this do not fill the registers
 
 
@@ -53,6 +61,25 @@ class Access:
     def step(self, index: Index | None) -> int:
         """Elements between neighbours along `index`; 0 if the access does not depend on it."""
         return self.steps.get(index, 0) if index is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The products exist only where 0 <= offset + step * k + place_step * place < extent."""
+
+    k: Index
+    step: int
+    place: Index | None  # not an index of the sum
+    place_step: int
+    offset: int
+    extent: int
+
+    def span(self, start: int) -> tuple[int, int]:
+        """The values of k that are inside, from the first to before the last, where offset and place add up
+        to `start`; the same number twice if there are none.
+        """
+        first = min(self.k.extent, max(0, -(start // self.step)))
+        return first, max(first, min(self.k.extent, -((start - self.extent) // self.step)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,11 +101,17 @@ class Contraction:
     targets: tuple[Access, ...]  # of the stores, one each
     loads: Mapping[Local, Access]  # what the epilogue reads, by the name that the values have for it
     buffers: Mapping[str, Buffer]
+    limits: tuple[Limit, ...] = ()  # of a
 
     @property
     def row_count(self) -> int:
         """The extent of `rows`; 1 if there is no index that moves only a."""
         return 1 if self.rows is None else self.rows.extent
+
+    @property
+    def outer_of_b(self) -> tuple[Index, ...]:
+        """The outer indices that move b: the first ones."""
+        return tuple(i for i in self.outer if self.b.step(i))
 
     @property
     def depth(self) -> int:
@@ -87,6 +120,10 @@ class Contraction:
         for index in self.k:
             n *= index.extent
         return n
+
+    def size(self, operand: Access) -> int:
+        """The number of elements of the buffer of an operand."""
+        return math.prod(self.buffers[operand.buffer].shape)
 
 
 def access(buffer: str, at: tuple[Expr, ...], buffers: Mapping[str, Buffer]) -> Access | None:
@@ -107,14 +144,14 @@ def analyse(
     """The normal form of `stores`, executed for all values
     of the indices `domain`; None if they have another form.
 
-    The stored values must contain one sum, of products of two float32 or float64 elements; the rest of them
-    may use other elements at affine positions, but not the loop variables themselves. A buffer may be
-    updated in place: the positions read and written must then be the same.
+    The stored values must contain one sum in float32 or float64, of products of two floating elements; the
+    rest of them may use other elements at affine positions, but not the loop variables themselves. A buffer
+    may be updated in place: the positions read and written must then be the same.
     """
-    product = _product(stores)
+    product = _product(buffers, stores)
     if product is None or any(index.extent == 0 for index in domain + product[0].axes):
         return None
-    total, left, right = product
+    total, (left, left_inside), (right, right_inside) = product
     acc = Local("acc", total.dtype)
     stores = tuple(replace(s, value=substitute(s.value, {total: acc})) for s in stores)
     elements = _loads(stores)
@@ -130,42 +167,70 @@ def analyse(
     if not _independent(operands, others, written):
         return None
 
-    accesses = operands + others + written
+    windows = [_position(inside.place, total.dtype) for inside in left_inside + right_inside]
+    accesses = operands + others + written + windows
     outside, accesses = _merge([i for i in domain if i.extent != 1], accesses)
     inside, accesses = _merge([i for i in total.axes if i.extent != 1], accesses)
     (a, b), others, written = accesses[:2], accesses[2 : 2 + len(others)], accesses[2 + len(others) :]
+    written, windows = written[: len(targets)], written[len(targets) :]
     lanes = _lanes(outside, written)
     if lanes is None or not (a.step(lanes) or b.step(lanes)):
         return None
+    limits = [
+        _limit(window, inside, outside, x.extent)
+        for window, x in zip(windows, left_inside + right_inside, strict=True)
+    ]
+    of_a = left_inside
     if a.step(lanes) and (not b.step(lanes) or (b.step(lanes) != 1 and a.step(lanes) == 1)):
-        a, b = b, a
-    rows = _rows([i for i in outside if i is not lanes and a.step(i) and not b.step(i)], written[0])
+        a, b, of_a = b, a, right_inside
+    if len(of_a) != len(limits) or any(x is None or x.place is lanes for x in limits):
+        return None
+    short = [x.place for x in limits if x and x.k.extent > _SHORT]
+    rows = _rows(
+        [i for i in outside if i is not lanes and i not in short and a.step(i) and not b.step(i)], written[0]
+    )
     return Contraction(
         total.dtype, acc, a, b, rows, lanes,
-        outer=tuple(i for i in outside if i is not lanes and i is not rows),
+        outer=tuple(sorted(
+            (i for i in outside if i is not lanes and i is not rows), key=lambda i: not b.step(i)
+        )),
         k=tuple(sorted(inside, key=lambda i: -max(abs(a.step(i)), abs(b.step(i))))),
         stores=stores, targets=tuple(written), loads=dict(zip(names, others, strict=True)),
-        buffers=buffers,
+        buffers=buffers, limits=tuple(x for x in limits if x),
     )  # fmt: skip
 
 
-def _product(stores: tuple[Store, ...]) -> tuple[Reduce, Load, Load] | None:
+def _position(place: Affine, dtype: DType) -> Access:
+    """A position in a padded array in the form of an access, so that indices merge only where it allows."""
+    return Access("", dtype, place.constant, {i: s for i, s in place.terms.items() if isinstance(i, Index)})
+
+
+def _limit(window: Access, inside: list[Index], outside: list[Index], extent: int) -> Limit | None:
+    """The limit that a position sets, if it depends on one index of the sum and on one other at most."""
+    ks, places = [i for i in inside if window.step(i)], [i for i in outside if window.step(i)]
+    if len(ks) != 1 or len(places) > 1 or window.step(ks[0]) < 0 or any(window.step(i) < 0 for i in places):
+        return None
+    place = places[0] if places else None
+    return Limit(ks[0], window.step(ks[0]), place, window.step(place), window.offset, extent)
+
+
+def _product(buffers: Mapping[str, Buffer], stores: tuple[Store, ...]) -> _Product | None:
     """The one sum in the stored values, and the two elements that it multiplies."""
     sums = [e for e in walk(*(s.value for s in stores)) if isinstance(e, Reduce)]
     if len(sums) != 1 or sums[0].dtype not in (float32, float64):
         return None
     match sums[0]:
         case Reduce(_, "add", Scalar("mul", (x, y))):
-            left, right = _operand(x), _operand(y)
+            left, right = _operand(buffers, x), _operand(buffers, y)
             return (sums[0], left, right) if left and right else None
     return None
 
 
-def _operand(expr: Expr) -> Load | None:
+def _operand(buffers: Mapping[str, Buffer], expr: Expr) -> _Operand | None:
     match expr:
-        case Scalar("cast", (Load() as load,)):
-            expr = load
-    return expr if isinstance(expr, Load) and expr.dtype in (float32, float64) else None
+        case Scalar("cast", (inner,), dtype) if dtype in (float32, float64) and inner.dtype in FLOATING:
+            expr = inner
+    return unpadded(expr, buffers)
 
 
 def _loads(stores: tuple[Store, ...]) -> list[Load]:

@@ -31,6 +31,7 @@ The steps are
     flatten      a position becomes one offset: buffers have at most one axis
     interchange  of loops with nothing between them, the one that runs along memory goes innermost
     merge        two loops with nothing between them become one where one variable can write all offsets
+    fuse         loops side by side become one where no iteration needs another one
     vectorize    the loop of every nest whose lanes save the most becomes SIMD, by counting operations
 """
 
@@ -39,9 +40,11 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass, replace
 
+from staticgraph.compiler.kernel.cost import operation_cost, values
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle, reductions
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Scalar, rebuild, substitute, walk
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, rebuild, substitute, walk
 from staticgraph.compiler.kernel.index import linear, offset, simplify_index
+from staticgraph.compiler.kernel.loop_fusion import fuse_loops
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -57,12 +60,6 @@ from staticgraph.compiler.kernel.stmt import (
 )
 
 # Relative costs, in units of one arithmetic vector instruction.
-_CHEAP = frozenset(
-    {"add", "sub", "mul", "fma", "neg", "abs", "copysign", "minimum", "maximum", "floor", "ceil", "rint"}
-    | {"and", "or", "xor", "invert", "shl", "shr", "eq", "ne", "lt", "le", "gt", "ge", "select"}
-    | {"cast", "bitcast"}
-)
-_DIVISIONS = frozenset({"div", "sqrt", "floordiv", "floormod", "truncdiv", "truncmod"})
 _GATHER = 1.25  # to load one lane from a place of its own
 _SCATTER = 2.5  # to store one
 _MASK = 2.0  # to run the last iterations under a mask
@@ -76,8 +73,8 @@ def schedule(kernel: Kernel, vector_bytes: int) -> Kernel:
     Only loops whose iterations are independent, or steps of reductions, change; all others stay as they are.
     """
     flat = flatten(kernel)
-    body = merge(interchange(flat.body, flat.buffers))
-    return replace(flat, body=_Vectorizer(flat.buffers, vector_bytes).block(body).body)
+    flat = fuse_loops(replace(flat, body=merge(interchange(flat.body, flat.buffers))))
+    return replace(flat, body=_Vectorizer(flat.buffers, vector_bytes).block(flat.body).body)
 
 
 def flatten(kernel: Kernel) -> Kernel:
@@ -236,7 +233,7 @@ class _Vectorizer:
     def lanes(self, loop: Loop) -> int:
         """Elements of the widest type in `loop` that a vector holds."""
         sizes = [self.buffers[a.buffer].dtype.size for a in accesses(loop.body)]
-        sizes += [e.dtype.size for stmt in statements(loop.body) for e in _values(stmt)]
+        sizes += [e.dtype.size for stmt in statements(loop.body) for e in values(stmt)]
         return self.vector_bytes // max(sizes, default=8)
 
     def vector_cost(self, loop: Loop, lanes: int) -> float:
@@ -254,25 +251,14 @@ class _Vectorizer:
             if isinstance(stmt, Loop):
                 total += stmt.index.extent * (self.cost(stmt.body, index, lanes, varying) + _LOOP)
                 continue
-            for node in _values(stmt):
+            for node in values(stmt):
                 if isinstance(node, Load):
                     step = _step(node, index, varying) if index else 1
                     total += 1.0 if step in (0, 1) else _GATHER * lanes
                 else:
-                    total += 1.0 if node.op in _CHEAP else 4.0 if node.op in _DIVISIONS else 12.0
+                    total += operation_cost(node.op)
             if isinstance(stmt, Store):
                 step = _step(stmt, index, varying) if index else 1
                 total += 1.0 if step == 1 else _SCATTER * lanes
         return total
 
-
-def _values(stmt: Stmt) -> list[Load | Scalar]:
-    """The loads and operations of a statement, without index arithmetic."""
-    found: dict[Expr, None] = {}
-    stack = [stmt.value] if hasattr(stmt, "value") else []
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found[node] = None
-            stack += () if isinstance(node, Load) else node.children
-    return [e for e in found if isinstance(e, Load | Scalar)]

@@ -3,7 +3,7 @@
 The iterations of a loop are independent if none writes what another reads or writes, other than the partial
 results of a reduction. For buffers this is a question about flat offsets. Split the offset of an access as
 
-    step * index + far + near          far: terms divisible by step*extent;  near: everything else
+    step * index + far + near          far: what step*extent divides;  near: everything else
 
 If every two accesses of a written buffer have the same `step`, and their near parts differ by less than
 `step`, then two iterations can never meet: a difference of a whole number of `step*extent` cannot be made up
@@ -68,12 +68,22 @@ def obstacle(loop: Loop, buffers: dict[str, Buffer]) -> str | None:
                 return "it contains an If"
             case Update(local, _, None):
                 return f"the update of {local.name} is not a step of a reduction"
+    return conflict(loop, buffers)
+
+
+def conflict(loop: Loop, buffers: dict[str, Buffer], private: Set[str] = frozenset()) -> str | None:
+    """Why the iterations of `loop` cannot run at the same time, or None if they can: then only steps of
+    reductions tie them together. Each has locals of its own, and `private` buffers.
+    """
+    for update in reductions(loop):
+        if update.combine is None:
+            return f"the update of {update.local.name} is not a step of a reduction"
     if (name := _read_partial(loop)) is not None:
         return f"{name} is read while it is being reduced"
     touched = accesses(loop.body)
     written = {a.buffer for a in touched if isinstance(a, Store)}
     changing = _changing(loop, written)
-    for name in sorted(written):
+    for name in sorted(written - private):
         positions = {offset(buffers[name], a.at).expr for a in touched if a.buffer == name}
         pairs = combinations_with_replacement([linear(p) for p in positions], 2)
         if not all(_apart(loop.index, a, b, changing) for a, b in pairs):
@@ -121,7 +131,7 @@ def _apart(index: Index, a: Affine, b: Affine, changing: Set[Expr]) -> bool:
 
     def near(form: Affine) -> Range:
         terms = {t: f for t, f in form.terms.items() if t not in fixed and t is not index and f % period}
-        return Affine(terms, form.constant).range
+        return Affine(terms, form.constant % period).range
 
     (low_a, high_a), (low_b, high_b) = near(a), near(b)
     return not dependent and max(high_a - low_b, high_b - low_a) < abs(step)

@@ -20,14 +20,11 @@ _INTERNED: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 class Expr:
     """A scalar of some dtype. Python operators on expressions build `Scalar` expressions."""
 
-    __slots__ = ("dtype", "__weakref__")
+    __slots__ = ("children", "dtype", "known", "__weakref__")
     __match_args__: tuple[str, ...] = ()
     dtype: DType
-
-    @property
-    def children(self) -> tuple[Expr, ...]:
-        """The expressions that this one is made of."""
-        return ()
+    children: tuple[Expr, ...]  # the expressions that this one is made of
+    known: dict[str, Any]  # what was found out about it, which never changes: see kernel/index.py
 
     def __add__(self, other: Any) -> Expr:
         return READ("add", self, other)
@@ -106,14 +103,16 @@ def _unread(*_: Any) -> Any:
 READ: Callable[..., Any] = _unread
 
 
-def _intern(cls: type[Expr], key: tuple[Any, ...], dtype: DType, **fields: Any) -> Any:
+def _intern(
+    cls: type[Expr], key: tuple[Any, ...], dtype: DType, children: tuple[Expr, ...] = (), **fields: Any
+) -> Any:
     key = (cls, *key)
     found = _INTERNED.get(key)
     if found is None:
         found = object.__new__(cls)
-        object.__setattr__(found, "dtype", dtype)
+        found.dtype, found.children, found.known = dtype, children, {}
         for name, value in fields.items():
-            object.__setattr__(found, name, value)
+            setattr(found, name, value)
         _INTERNED[key] = found
     return found
 
@@ -164,11 +163,7 @@ class Load(Expr):
     at: tuple[Expr, ...]
 
     def __new__(cls, buffer: str, at: tuple[Expr, ...], dtype: DType) -> Load:
-        return _intern(cls, (buffer, at, dtype), dtype, buffer=buffer, at=at)
-
-    @property
-    def children(self) -> tuple[Expr, ...]:
-        return self.at
+        return _intern(cls, (buffer, at, dtype), dtype, at, buffer=buffer, at=at)
 
 
 class Scalar(Expr):
@@ -180,11 +175,7 @@ class Scalar(Expr):
     args: tuple[Expr, ...]
 
     def __new__(cls, op: str, args: tuple[Expr, ...], dtype: DType) -> Scalar:
-        return _intern(cls, (op, args, dtype), dtype, op=op, args=args)
-
-    @property
-    def children(self) -> tuple[Expr, ...]:
-        return self.args
+        return _intern(cls, (op, args, dtype), dtype, args, op=op, args=args)
 
 
 class Reduce(Expr):
@@ -201,11 +192,8 @@ class Reduce(Expr):
     value: Expr
 
     def __new__(cls, axes: tuple[Index, ...], combine: str, value: Expr) -> Reduce:
-        return _intern(cls, (axes, combine, value), value.dtype, axes=axes, combine=combine, value=value)
-
-    @property
-    def children(self) -> tuple[Expr, ...]:
-        return (self.value,)
+        key = (axes, combine, value)
+        return _intern(cls, key, value.dtype, (value,), axes=axes, combine=combine, value=value)
 
 
 def identity(combine: str, dtype: DType) -> Const:
@@ -231,6 +219,21 @@ def walk(*roots: Expr) -> list[Expr]:
         waiting = [c for c in expr.children if c not in done] if expr not in done else ()
         if waiting:
             stack.extend(reversed(waiting))
+        else:
+            done[stack.pop()] = None
+    return list(done)
+
+
+def unknown(what: str, root: Expr) -> list[Expr]:
+    """Every expression below `root` without `known[what]`, arguments before users."""
+    done: dict[Expr, None] = {}
+    stack = [root]
+    while stack:
+        expr = stack[-1]
+        if what in expr.known or expr in done:
+            stack.pop()
+        elif waiting := [c for c in expr.children if what not in c.known and c not in done]:
+            stack.extend(waiting)
         else:
             done[stack.pop()] = None
     return list(done)

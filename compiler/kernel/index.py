@@ -18,7 +18,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce, Scalar, rebuild, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce, Scalar, rebuild, unknown, walk
 from staticgraph.compiler.kernel.stmt import Buffer
 
 Range = tuple[int | float, int | float]
@@ -98,11 +98,10 @@ class Affine:
 
 def linear(expr: Expr) -> Affine:
     """An int64 expression as an affine form over whatever terms it has."""
-    table: dict[Expr, Affine] = {}
-    for node in walk(expr):
-        if node.dtype is int64:
-            table[node] = _form(node, table)
-    return table[expr]
+    for node in unknown("linear", expr):
+        node.known["linear"] = _form(node)
+    form: Affine = expr.known["linear"]
+    return form
 
 
 def affine(expr: Expr) -> Affine | None:
@@ -125,38 +124,38 @@ def bounds(expr: Expr) -> Range:
     Arithmetic on positions is taken not to overflow int64;
     other integers wrap, and a range that could is unknown.
     """
-    table: dict[Expr, Range] = {}
-    for node in walk(expr):
-        table[node] = _within(node.dtype, _range(node, table))
-    return table[expr]
+    for node in unknown("bounds", expr):
+        node.known["bounds"] = _within(node.dtype, _range(node))
+    ends: Range = expr.known["bounds"]
+    return ends
 
 
 def simplify_index(expr: Expr) -> Expr:
     """`expr` with the index arithmetic in it, also below loads and comparisons, in its simplest form."""
-    done: dict[Expr, Expr] = {}
-    for node in walk(expr):
-        children = tuple(done[c] for c in node.children)
+    for node in unknown("simple", expr):
+        children = tuple(c.known["simple"] for c in node.children)
         same = node if children == node.children else rebuild(node, children)
-        done[node] = _simplest(same) if isinstance(same, Scalar | Index) else same
-    return done[expr]
+        node.known["simple"] = _simplest(same) if isinstance(same, Scalar | Index) else same
+    simple: Expr = expr.known["simple"]
+    return simple
 
 
-def _form(node: Expr, table: dict[Expr, Affine]) -> Affine:
+def _form(node: Expr) -> Affine:
     match node:
         case Const(value):
             return Affine({}, int(value))
         case Index(_, 1):
             return Affine()
         case Scalar("add", (a, b)):
-            return table[a] + table[b]
+            return linear(a) + linear(b)
         case Scalar("sub", (a, b)):
-            return table[a] + table[b].times(-1)
+            return linear(a) + linear(b).times(-1)
         case Scalar("neg", (a,)):
-            return table[a].times(-1)
-        case Scalar("mul", (a, b)) if not table[b].terms:
-            return table[a].times(table[b].constant)
-        case Scalar("mul", (a, b)) if not table[a].terms:
-            return table[b].times(table[a].constant)
+            return linear(a).times(-1)
+        case Scalar("mul", (a, b)) if not linear(b).terms:
+            return linear(a).times(linear(b).constant)
+        case Scalar("mul", (a, b)) if not linear(a).terms:
+            return linear(b).times(linear(a).constant)
     return Affine({node: 1})
 
 
@@ -176,7 +175,7 @@ def _within(dtype: DType, found: Range) -> Range:
     return (found if math.inf in found or -math.inf in found else UNKNOWN) if dtype is int64 else (low, high)
 
 
-def _range(node: Expr, table: dict[Expr, Range]) -> Range:
+def _range(node: Expr) -> Range:
     match node:
         case Const(value) if not isinstance(value, float):
             return int(value), int(value)
@@ -185,7 +184,7 @@ def _range(node: Expr, table: dict[Expr, Range]) -> Range:
         case Reduce():
             return UNKNOWN
         case Scalar(op, args):
-            ranges = [table[a] for a in args]
+            ranges = [a.known["bounds"] for a in args]
         case _:
             return UNKNOWN
     match op, ranges:
@@ -287,13 +286,26 @@ def _split(form: Affine, n: int) -> tuple[Affine, Affine]:
     return whole, Affine({t: f for t, f in form.terms.items() if f % n}, form.constant % n)
 
 
+def _unit(form: Affine, n: int) -> int:
+    """The greatest divisor of `n` in whose multiples `form` counts, but for a rest that is always less.
+
+    Only the multiples count in a division by `n`: (i*64 + j) // 1280 is i // 20 for j < 64.
+    """
+    units = {math.gcd(n, factor) for factor in form.terms.values()}
+    for unit in sorted(units, reverse=True):
+        low, high = _split(form, unit)[1].range
+        if low >= 0 and high < unit:
+            return unit
+    return math.gcd(*units)
+
+
 def _quotient(form: Affine, n: int) -> Expr:
     whole, rest = _split(form, n)
     low, high = rest.range
     if _floor(low, n) == _floor(high, n):
         return (whole + Affine({}, int(low // n))).expr
-    common = math.gcd(n, *rest.terms.values())
-    rest, n = Affine({t: f // common for t, f in rest.terms.items()}, rest.constant // common), n // common
+    unit = _unit(rest, n)
+    rest, n = _split(rest, unit)[0], n // unit
     match rest.expr:
         case Scalar("floordiv", (x, Const(m))) if m > 0:
             return (whole + linear(_quotient(linear(x), int(m) * n))).expr
@@ -309,7 +321,6 @@ def _remainder(form: Affine, n: int) -> Expr:
     match rest.expr:
         case Scalar("floormod", (x, Const(m))) if m % n == 0:
             return _remainder(linear(x), n)
-    common = math.gcd(n, *rest.terms.values())
-    left = rest.constant % common
-    rest = Affine({t: f // common for t, f in rest.terms.items()}, rest.constant // common)
-    return (linear(rest.expr % (n // common)).times(common) + Affine({}, left)).expr
+    unit = _unit(rest, n)
+    rest, left = _split(rest, unit)
+    return (linear(rest.expr % (n // unit)).times(unit) + left).expr

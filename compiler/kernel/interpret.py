@@ -7,6 +7,7 @@ A `Reduce` that `place` has not yet turned into a loop is run as the loop that i
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ Env = dict[Expr, Any]
 
 
 def interpret(kernel: Kernel, arrays: dict[str, np.ndarray], backwards: bool = False) -> None:
-    """Run `kernel` on C-contiguous `arrays`, one for each buffer by name; the written ones change.
+    """Run `kernel` on C-contiguous `arrays`, one for each argument and shared buffer by name; the written
+    ones change.
 
-    An array may have any shape with as many elements as the buffer. `backwards` runs the loops that may run
-    in any order, SIMD and PARALLEL ones, from the last iteration to the first.
+    Local buffers begin with values that no result should show. An array may have any shape with as many
+    elements as the buffer. `backwards` runs the loops that may run in any order, SIMD and PARALLEL ones, from
+    the last iteration to the first.
 
     >>> from staticgraph.compiler.graph.dtypes import float32
     >>> from staticgraph.compiler.kernel.stmt import Buffer
@@ -37,9 +40,12 @@ def interpret(kernel: Kernel, arrays: dict[str, np.ndarray], backwards: bool = F
     array([0., 2., 4.], dtype=float32)
     """
     views = {}
-    for name, buffer in kernel.buffers.items():
+    for name, buffer in (kernel.arguments | kernel.shared).items():
         views[name] = arrays[name].view()
         views[name].shape = buffer.shape  # refuses, rather than copies, an array that is not contiguous
+    for name, buffer in kernel.locals.items():
+        unknown = math.nan if buffer.dtype.is_floating else 77
+        views[name] = np.full(buffer.shape, unknown).astype(buffer.dtype.numpy)
     with np.errstate(all="ignore"):
         _Run(views, backwards).block(kernel.body, {})
 
@@ -54,8 +60,10 @@ class _Run:
         mine: list[Expr] = []
         for stmt in body:
             match stmt:
-                case Loop(index, inside, kind):
+                case Loop(index, inside, kind, share):
                     order = range(index.extent)
+                    if share is not None:
+                        order = range(*share.bounds(int(self.value(share.part, env)), index.extent))
                     for i in reversed(order) if self.backwards and kind is not LoopKind.SERIAL else order:
                         env[index] = np.int64(i)
                         self.block(inside, env)

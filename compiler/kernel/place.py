@@ -26,7 +26,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from staticgraph.compiler.graph.dtypes import int64
@@ -53,6 +53,14 @@ T = TypeVar("T", bound=Task)
 _RING = ("add", "sub", "mul", "neg")
 
 
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """`stores` for every point of `domain`, which lists the loops, outermost first."""
+
+    domain: tuple[Index, ...]
+    stores: tuple[Store, ...]
+
+
 def place(
     name: str, buffers: dict[str, Buffer], domain: tuple[Index, ...], stores: tuple[Store, ...]
 ) -> Kernel:
@@ -75,13 +83,7 @@ def place(
           acc0 += x[i0, k0]
         out[i0] = acc0
     """
-    canonical = _Canonical(domain, stores)
-    tasks: Sequence[Task] = [
-        Store(s.buffer, tuple(canonical(a) for a in s.at), canonical(s.value)) for s in stores
-    ]
-    written = {s.buffer: sum(t.buffer == s.buffer for t in stores) for s in stores}
-    loops = _reads_outermost([i for i in domain if i.extent != 1], tasks)
-    return Kernel(name, buffers, _Placer(written).scope(tuple(loops), frozenset(), tasks))
+    return Kernel(name, buffers, Placer().nest(Nest(domain, stores)))
 
 
 class _Canonical:
@@ -136,11 +138,21 @@ def _reads_outermost(domain: list[Index], tasks: Sequence[Task]) -> list[Index]:
     return sorted(domain, key=lambda i: -weight[i])
 
 
-class _Placer:
-    def __init__(self, written: dict[str, int]) -> None:
-        self.written = written
+class Placer:
+    """Turns nests into statements, with names for their locals that are the only ones in a kernel."""
+
+    def __init__(self) -> None:
+        self.written: dict[str, int] = {}
         self.accumulators = itertools.count()
         self.lets = itertools.count()
+
+    def nest(self, nest: Nest, open: tuple[Index, ...] = ()) -> tuple[Stmt, ...]:
+        """Statements that do all of `nest` inside the loops `open`."""
+        canonical = _Canonical(nest.domain, nest.stores)
+        tasks = [Store(s.buffer, tuple(canonical(a) for a in s.at), canonical(s.value)) for s in nest.stores]
+        self.written = {s.buffer: sum(t.buffer == s.buffer for t in tasks) for s in tasks}
+        loops = _reads_outermost([i for i in nest.domain if i.extent != 1 and i not in open], tasks)
+        return self.scope(tuple(loops), frozenset(open), tasks)
 
     def scope(self, loops: tuple[Index, ...], bound: Bound, tasks: Sequence[Task]) -> tuple[Stmt, ...]:
         """Statements that do `tasks` where `bound` have values and `loops` are still to be opened."""

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce, Scalar, walk
 from staticgraph.compiler.kernel.stmt import (
+    Buffer,
     If,
     Kernel,
     Let,
@@ -49,11 +50,16 @@ _WORTH_A_NAME = 6  # parts of a shared sub-expression
 
 def kernel_text(kernel: Kernel) -> str:
     """The whole kernel."""
-    buffers = ", ".join(
-        f"{name}: {b.dtype}[{', '.join(map(str, b.shape))}]{' written' if b.written else ''}"
-        for name, b in kernel.buffers.items()
+    arguments = ", ".join(
+        f"{name}: {_array(b)}{' written' if b.written else ''}" for name, b in kernel.arguments.items()
     )
-    return "\n".join([f"kernel {kernel.name}({buffers}):", *_block(kernel.body, "  ")]) + "\n"
+    scratch = [f"  shared {name}: {_array(b)}" for name, b in kernel.shared.items()]
+    scratch += [f"  local {name}: {_array(b)}" for name, b in kernel.locals.items()]
+    return "\n".join([f"kernel {kernel.name}({arguments}):", *scratch, *_block(kernel.body, "  ")]) + "\n"
+
+
+def _array(buffer: Buffer) -> str:
+    return f"{buffer.dtype}[{', '.join(map(str, buffer.shape))}]"
 
 
 def statement_text(stmt: Stmt) -> str:
@@ -79,9 +85,10 @@ def _lines(stmt: Stmt, margin: str) -> Iterator[str]:
         yield f"{margin}{name} = {definition}"
     text = names.text
     match stmt:
-        case Loop(index, body, kind):
+        case Loop(index, body, kind, share):
             suffix = "" if kind is LoopKind.SERIAL else f" {kind.value}"
-            yield f"{margin}for {index.name} in 0..{index.extent}{suffix}:"
+            part = f" part {text(share.part)} of {share.count}" if share else ""
+            yield f"{margin}for {index.name} in 0..{index.extent}{part}{suffix}:"
             yield from _block(body, margin + "  ")
         case Let(local, value):
             yield f"{margin}{local.name}: {local.dtype} = {text(value)}"

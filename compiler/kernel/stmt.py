@@ -22,13 +22,37 @@ class LoopKind(Enum):
     PARALLEL = "parallel"  # independent of each other: may be split among threads or GPU blocks
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of the iterations of a loop: about one `count`-th of them, in whole multiples of `unit`.
+
+    `part` is the number of the part. The last one takes what is left over. There are at least `count` units.
+    """
+
+    part: Expr
+    count: int
+    unit: int = 1
+
+    def bounds(self, part: int, extent: int) -> tuple[int, int]:
+        """The first iteration of a part, and the one after its last.
+
+        >>> share = Share(Index("chunk", 3), 3, 16)
+        >>> [share.bounds(part, 100) for part in range(3)]
+        [(0, 32), (32, 64), (64, 100)]
+        """
+        units = extent // self.unit
+        first, after = (p * units // self.count * self.unit for p in (part, part + 1))
+        return first, extent if part == self.count - 1 else after
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """`body` for every value of `index`."""
+    """`body` for every value of `index`, or for those that are in a share."""
 
     index: Index
     body: tuple[Stmt, ...]
     kind: LoopKind = LoopKind.SERIAL
+    share: Share | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,11 +109,18 @@ ALIGNMENT = 64  # bytes that addresses of buffers are multiples of: a cache line
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """An array that a kernel reads or writes: row-major, `shape` known."""
+    """An array that a kernel reads or writes: row-major, `shape` known.
+
+    A `local` one is scratch memory of the kernel, no argument: every part of the kernel that runs on its own
+    has one for itself, and what it holds is unknown at first. A `shared` one is scratch memory that all parts
+    of a kernel have in common.
+    """
 
     dtype: DType
     shape: tuple[int, ...]
     written: bool = False
+    local: bool = False
+    shared: bool = False
 
     @property
     def size(self) -> int:
@@ -111,7 +142,8 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernel:
-    """Loops over named buffers, in the order of the arguments of the compiled function.
+    """Loops over named buffers. Those that are not scratch memory are the arguments of the compiled function,
+    in order.
 
     A buffer that is read and written is written only at the positions that the same iteration has read,
     unless the body is serial: only then may an argument alias another.
@@ -120,6 +152,29 @@ class Kernel:
     name: str
     buffers: dict[str, Buffer]
     body: tuple[Stmt, ...]
+
+    @property
+    def arguments(self) -> dict[str, Buffer]:
+        """The buffers that a caller gives."""
+        return {name: b for name, b in self.buffers.items() if not (b.local or b.shared)}
+
+    @property
+    def locals(self) -> dict[str, Buffer]:
+        """The buffers that live only while the kernel runs."""
+        return {name: b for name, b in self.buffers.items() if b.local}
+
+    @property
+    def shared(self) -> dict[str, Buffer]:
+        """The buffers that live as long and that all parts of the kernel have in common."""
+        return {name: b for name, b in self.buffers.items() if b.shared}
+
+    @property
+    def chunks(self) -> int:
+        """How many calls of its function do the work: the iterations of a parallel loop around it."""
+        match self.body:
+            case (Loop(index, _, LoopKind.PARALLEL),):
+                return index.extent
+        return 1
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
@@ -152,8 +207,8 @@ def structure(stmt: Stmt) -> tuple[object, ...]:
     Expressions are interned and can stand for themselves; each statement is an object of its own.
     """
     match stmt:
-        case Loop(index, body, kind):
-            return (Loop, index, kind, *map(structure, body))
+        case Loop(index, body, kind, share):
+            return (Loop, index, kind, share, *map(structure, body))
         case Update(local, value, combine):
             return (Update, local, value, combine)
         case Let(local, value):

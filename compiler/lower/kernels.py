@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from staticgraph.compiler.graph.builder import number
+from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute
 from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.place import place
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
+from staticgraph.compiler.kernel.place import Nest, place
+from staticgraph.compiler.kernel.scalar import cast
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, Store
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.ops.kinds import Out, View
 from staticgraph.compiler.passes.group import Group
@@ -30,12 +34,12 @@ def build_kernel(group: Group, in_place: Mapping[Value, Value] | None = None) ->
 
     Buffers and indices are numbered in order of use, so that groups of equal structure give equal kernels.
     """
-    puller = _Puller(group, in_place or {})
+    puller = _Puller(group, group.local, in_place or {})
     root = group.root
     if root.op.pieces is not None:
         work: Loops | Kernel = puller.assembly(root)
     elif root.op.element is not None:
-        work = puller.loops(root)
+        work = puller.loops()
     else:
         work = puller.routine(root)
     return GroupKernel(work, tuple(puller.values))
@@ -43,7 +47,8 @@ def build_kernel(group: Group, in_place: Mapping[Value, Value] | None = None) ->
 
 @dataclass(slots=True)
 class _Puller:
-    group: Group
+    group: Group  # whose nodes are computed; what else is read lies in buffers
+    local: Container[Value]
     in_place: Mapping[Value, Value]
     values: list[Value] = field(default_factory=list)
     names: dict[Value, str] = field(default_factory=dict)
@@ -51,15 +56,25 @@ class _Puller:
     fresh: Fresh = field(default_factory=Fresh)
     done: dict[tuple[Value, Position], Expr] = field(default_factory=dict)
 
-    def loops(self, root: Node) -> Loops:
-        at = self.group.position
-        nodes = (*self.group.stored, root)
-        elements = [self.element(node.outputs[0], at) for node in nodes]
-        stores = tuple(
-            Store(self.output(node.outputs[0]), at, element)
-            for node, element in zip(nodes, elements, strict=True)
-        )
-        return Loops(self.group.domain, stores, tuple(self.buffers.items()))
+    def loops(self) -> Loops:
+        whole = self.group
+        in_rows = whole.nests if whole.only_sums else (*whole.nests, whole)
+        nests = tuple(self.nest(part, whole.rows) for part in in_rows)
+        sums = tuple(self.nest(part, 0) for part in whole.sums)
+        rows = tuple(Index(f"i{d}", a.extent) for d, a in enumerate(whole.row_axes))
+        return Loops(nests, tuple(self.buffers.items()), rows, sums)
+
+    def nest(self, group: Group, rows: int) -> Nest:
+        self.group, at = group, group.position
+        self.done.clear()  # what another nest has computed, this one loads
+        values = [node.outputs[0] for node in (*group.stored, group.root)]
+        elements = [self.element(value, at) for value in values]
+        names = [self.scratch(v, rows) if v in self.local else self.output(v) for v in values]
+        stores = [
+            Store(name, at[rows:] if value in self.local else at, element)
+            for name, value, element in zip(names, values, elements, strict=True)
+        ]
+        return Nest(group.domain, tuple(stores))
 
     def assembly(self, root: Node) -> Kernel:
         out = self.output(root.outputs[0])
@@ -76,8 +91,11 @@ class _Puller:
         assert root.op.statements is not None, root
         views = [View(v.shape, v.dtype, self._reader(v)) for v in root.inputs]
         outs = tuple(Out(self.output(v), v.shape, v.dtype) for v in root.outputs)
-        body = root.op.statements(outs, *views, **root.attrs)
-        return Kernel(root.op.name, dict(self.buffers), tuple(body))
+        body = tuple(root.op.statements(outs, *views, **root.attrs))
+        match first_store(body):
+            case Store(target, at, Load(source, where)) if target == source and at == where:
+                body = body[1:]  # what is copied lies there already
+        return Kernel(root.op.name, dict(self.buffers), body)
 
     def element(self, value: Value, at: Position) -> Expr:
         """One element of any value that the group reads or computes."""
@@ -98,10 +116,14 @@ class _Puller:
         constant = number(value)
         if constant is not None:
             return Const(constant, value.dtype)
-        return Load(self.input(value), tuple(simplify_index(e) for e in at), value.dtype)
+        if (counted := _counted(value, at)) is not None:
+            return counted
+        name = self.input(value)
+        within = at[len(at) - len(self.buffers[name].shape) :]  # a local buffer holds one row
+        return Load(name, tuple(simplify_index(e) for e in within), value.dtype)
 
     def _reader(self, value: Value) -> Callable[[Position], Expr]:
-        return lambda at: self._load(value, at)
+        return lambda at: self.element(value, at)
 
     def input(self, value: Value) -> str:
         if value not in self.names:
@@ -113,8 +135,15 @@ class _Puller:
             name = self.input(self.in_place[value])
             self.buffers[name] = Buffer(value.dtype, value.shape, written=True)
             self.values[int(name[1:])] = value
-            return name
-        return self._buffer(value, written=True)
+            self.names[value] = name
+        else:
+            name = self.names[value] = self._buffer(value, written=True)
+        return name
+
+    def scratch(self, value: Value, rows: int) -> str:
+        name = self.names[value] = f"row{len(self.buffers) - len(self.values)}"
+        self.buffers[name] = Buffer(value.dtype, value.shape[rows:], written=True, local=True)
+        return name
 
     def _buffer(self, value: Value, written: bool) -> str:
         name = f"b{len(self.values)}"
@@ -123,18 +152,30 @@ class _Puller:
         return name
 
 
-def updates_in_place(group: Group, new: Value, old: Value, base: Callable[[Value], Value]) -> bool:
-    """Whether `new` may overwrite `old`: the kernel reads
-    each element of it only where it stores the same element.
+def _counted(value: Value, at: Position) -> Expr | None:
+    """The element of a constant that counts along its only axis, such as 0, 1, 2, ..., without memory."""
+    array = value.constant
+    if array is None or value.rank != 1 or value.size < 2 or not value.dtype.is_integer:
+        return None
+    start, step = int(array[0]), int(array[1]) - int(array[0])
+    if int(array[-1]) != start + step * (value.size - 1) or (np.diff(array) != step).any():
+        return None
+    return cast(simplify_index(at[0] * step + start), value.dtype)
 
-    `base` gives the value whose buffer holds another one, such as a reshape of `old`.
+
+def first_store(body: tuple[Stmt, ...]) -> Store | None:
+    """The store in the first loops of `body`, if it alone is in them, and is done once for every position.
+
+    Its position is written as views write it, with 0 along axes of size one.
     """
-    if not group.is_loops or old.type != new.type:
-        return False
-    made = build_kernel(group)
-    assert isinstance(made.work, Loops)
-    names = {f"b{i}" for i, v in enumerate(made.values) if base(v) is old}
-    everything = walk(*(store.value for store in made.work.stores))
-    summed = {e for r in everything if isinstance(r, Reduce) for e in walk(r.value)}
-    mine = [e for e in everything if isinstance(e, Load) and e.buffer in names]
-    return all(load.at == group.position and load not in summed for load in mine)
+    if not body:
+        return None
+    first, loops = body[0], []
+    while isinstance(first, Loop) and len(first.body) == 1:
+        loops.append(first.index)
+        first = first.body[0]
+    if not isinstance(first, Store) or first.at != tuple(loops):
+        return None
+    zeros: dict[Expr, Expr] = {i: Const(0, int64) for i in loops if i.extent == 1}
+    at = tuple(zeros.get(i, i) for i in loops)
+    return Store(first.buffer, at, substitute(first.value, zeros))

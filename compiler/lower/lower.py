@@ -4,11 +4,13 @@ for every value, and what each kernel reads and writes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.lower.kernels import build_kernel, updates_in_place
-from staticgraph.compiler.lower.memory import plan_arena
+from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.lower.in_place import may_overwrite
+from staticgraph.compiler.lower.kernels import build_kernel
+from staticgraph.compiler.lower.memory import fullest, plan_arena
 from staticgraph.compiler.lower.program import (
     ARENA,
     ARGUMENTS,
@@ -21,16 +23,23 @@ from staticgraph.compiler.lower.program import (
     Ref,
     padded,
 )
+from staticgraph.compiler.lower.recompute import Item, lifetimes, recompute
 from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_host
 
 
-def lower(fusion: Fusion, fetches: int, updates: Mapping[int, int]) -> Program:
+def lower(
+    fusion: Fusion, fetches: int, updates: Mapping[int, int], arena_limit: int | None = None
+) -> Program:
     """The program of a fused Function.
 
     `fetches`: how many of its results are fetched; the others are new values of variables. `updates`: for a
-    result that is the new value of a variable, the argument that holds the old one.
+    result that is the new value of a variable, the argument that holds the old one. With `arena_limit`, in
+    bytes, some kernels run twice so that less has to be kept, as far as that helps.
     """
-    return _Lowering(fusion, fetches, updates).program()
+    lowering = _Lowering(fusion, fetches, updates)
+    if arena_limit is not None:
+        lowering.limit_arena(arena_limit)
+    return lowering.program()
 
 
 class _Lowering:
@@ -40,19 +49,42 @@ class _Lowering:
         self.updates = updates
         self.alias = {g.root.outputs[0]: g.root.inputs[0] for g in fusion.groups if is_alias(g.root)}
         self.groups = self._ordered([g for g in fusion.groups if not is_alias(g.root)])
+        self.overwritten = self._changed()
         self.pool = bytearray()
         self.places: dict[Value, Ref] = {}
         for slot, param in enumerate(self.function.params, ARGUMENTS):
             self.places[param] = Ref(slot)
         self.first_result = ARGUMENTS + len(self.function.params)
+        outside = {*self.places, *self.alias, *map(self._base, self.function.results)}
+        inside = (v for g in self.groups for v in g.outputs if v not in outside)
+        self.sizes = {v: v.size * v.dtype.size for v in inside}  # of what lies in the arena
+
+    def limit_arena(self, limit: int) -> None:
+        """Compute values again rather than keep them, until the arena has at most `limit` bytes."""
+        self.groups = [item.group for item in recompute(self._items(), self.sizes, limit)]
+
+    def _items(self) -> list[Item]:
+        changed = {*self.overwritten, *self.overwritten.values()}
+        items = []
+        for group in self.groups:
+            reads = tuple(self._reads(group))
+            again = (
+                not is_host(group.root)
+                and group.root.op.statements is None
+                and all(node.op.kind is not Kind.CONTRACTION for node in group.nodes)
+                and all(v in self.sizes for v in group.outputs)
+                and changed.isdisjoint((*reads, *group.outputs))
+            )
+            items.append(Item(group, reads, group.outputs, again))
+        return items
 
     def program(self) -> Program:
         in_place = self._in_place()
         # What overwrites a variable must lie there, so those results choose first;
         # then new values, then fetches.
         for result in sorted(range(len(self.function.results)), key=lambda r: (r not in in_place, -r)):
-            value = self.function.results[result]
-            if value not in self.places and value not in self.alias and value.constant is None:
+            value = self._base(self.function.results[result])
+            if value not in self.places and value.constant is None:
                 slot = ARGUMENTS + self.updates[result] if result in in_place else self.first_result + result
                 self.places[value] = Ref(slot)
         arena = self._place_in_arena()
@@ -61,8 +93,13 @@ class _Lowering:
         for result, value in enumerate(self.function.results):
             if copy := self._copy(result, in_place):
                 copies[self._base(value) in params].append(copy)
-        overwritten = {self.function.results[r]: self.function.params[self.updates[r]] for r in in_place}
-        body = [self._instruction(g, overwritten) for g in self.groups]
+        for result in in_place:
+            value = self._base(self.function.results[result])
+            self.overwritten[value] = self.function.params[self.updates[result]]
+        body = []
+        for i, group in enumerate(self.groups):
+            self.places.update({v: self.versions[v, i] for v in group.outputs if (v, i) in self.versions})
+            body.append(self._instruction(group))
         return Program(
             # Params are copied first: a kernel may overwrite a variable in place.
             (*copies[True], *body, *copies[False]),
@@ -72,15 +109,31 @@ class _Lowering:
             frozenset(self.updates[r] for r in in_place),
             arena,
             bytes(self.pool),
+            self.fullest,
         )
 
     def _ordered(self, groups: list[Group]) -> list[Group]:
-        """Groups that nothing in the program reads go last:
-        new values of variables, which may then overwrite.
+        """Groups that nothing in the program reads wait for the last use of the variable whose new value they
+        are, which they may then overwrite, and no longer: what they read need not be kept until the end.
         """
-        read = {v for g in groups for v in self._reads(g)}
-        final = [g for g in groups if not any(self._base(v) in read for v in g.outputs)]
-        return [g for g in groups if g not in set(final)] + final
+        reads = {g: self._reads(g) for g in groups}
+        read = {v for values in reads.values() for v in values}
+        inner = [g for g in groups if any(self._base(v) in read for v in g.outputs)]
+        others = set(groups).difference(inner)
+        old = {self._base(self.function.results[r]): self.function.params[a] for r, a in self.updates.items()}
+        changes = {g: [old[v] for v in g.outputs if v in old] for g in groups if g in others}
+        home = {v: i for i, g in enumerate(inner) for v in g.outputs}
+        last_read = {v: i for i, g in enumerate(inner) for v in reads[g]}
+        after: dict[int, list[Group]] = {}
+        for group in _readers_first(changes, reads):
+            needed = [home.get(v, -1) for v in reads[group]]
+            at = max((*needed, *(last_read.get(v, -1) for v in changes[group])), default=-1)
+            after.setdefault(at, []).append(group)
+            last_read.update({v: max(at, last_read.get(v, -1)) for v in reads[group]})
+        order = list(after.get(-1, ()))
+        for i, group in enumerate(inner):
+            order += [group, *after.get(i, ())]
+        return order
 
     def _reads(self, group: Group) -> list[Value]:
         """The buffers that a group's kernel reads."""
@@ -93,41 +146,56 @@ class _Lowering:
             value = self.alias[value]
         return value
 
+    def _changed(self) -> dict[Value, Value]:
+        """For results of routines that change a value which nothing needs any more: that value.
+
+        From then on its buffer is theirs.
+        """
+        last_read = self._last_reads()
+        kept = {*self.function.params, *map(self._base, self.function.results)}
+        found: dict[Value, Value] = {}
+        for i, group in enumerate(self.groups):
+            if group.root.op.statements is None:
+                continue
+            new = group.root.outputs[0]
+            for old in self._reads(group):
+                free = old not in kept and old.constant is None and last_read[old] == i
+                if free and may_overwrite(group, new, old, self._base):
+                    found[new] = self.alias[new] = old
+                    last_read[old] = last_read.get(new, i)
+                    if new in kept:
+                        kept.add(old)
+                    break
+        return found
+
+    def _last_reads(self) -> dict[Value, int]:
+        """The last kernel that reads each buffer."""
+        return {value: i for i, group in enumerate(self.groups) for value in self._reads(group)}
+
     def _in_place(self) -> frozenset[int]:
         """The results that overwrite the variable whose new value they are."""
         found: set[int] = set()
         if any(is_host(g.root) for g in self.groups):
             return frozenset()  # a host call may fail, and then all variables must be as they were
         home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
-        last_read: dict[Value, int] = {}
-        for i, group in enumerate(self.groups):
-            for value in self._reads(group):
-                last_read[value] = i
+        last_read = self._last_reads()
         claimed: set[Value] = set()
         for result, argument in self.updates.items():
-            value, old = self.function.results[result], self.function.params[argument]
+            value, old = self._base(self.function.results[result]), self.function.params[argument]
             at = home.get(value)
             if at is None or value in claimed or last_read.get(old, -1) > at:
                 continue
-            if updates_in_place(self.groups[at], value, old, self._base):
+            if may_overwrite(self.groups[at], value, old, self._base):
                 claimed.add(value)
                 found.add(result)
         return frozenset(found)
 
     def _place_in_arena(self) -> int:
-        born: dict[Value, int] = {}
-        last: dict[Value, int] = {}
-        for i, group in enumerate(self.groups):
-            for value in group.outputs:
-                born[value] = last[value] = i
-            for value in self._reads(group):
-                last[value] = i
-        for value in self.function.results:
-            last[self._base(value)] = len(self.groups)
-        offsets, size = plan_arena(
-            {v: (v.size * v.dtype.size, born[v], last[v]) for v in born if v not in self.places}
-        )
-        self.places.update({v: Ref(ARENA, offset) for v, offset in offsets.items()})
+        lives = lifetimes(self._items(), self.sizes)
+        offsets, size = plan_arena(lives)
+        at, _ = fullest(lives)
+        self.fullest = tuple(v for (v, _), (_, first, last) in lives.items() if first <= at <= last)
+        self.versions = {version: Ref(ARENA, offset) for version, offset in offsets.items()}
         return size
 
     def _place(self, value: Value) -> Ref:
@@ -149,7 +217,7 @@ class _Lowering:
             return None
         return Copy(Ref(slot), source, value.size * value.dtype.size)
 
-    def _instruction(self, group: Group, overwritten: Mapping[Value, Value]) -> Instruction:
+    def _instruction(self, group: Group) -> Instruction:
         root = group.root
         if is_host(root):
             assert root.op.reference is not None, root
@@ -161,8 +229,35 @@ class _Lowering:
                 root,
             )
         outputs = set(group.outputs)
-        made = build_kernel(group, {new: overwritten[new] for new in outputs if new in overwritten})
+        made = build_kernel(group, {v: self.overwritten[v] for v in outputs if v in self.overwritten})
         args = tuple(self._place(v) for v in made.values)
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
         return Launch(made.work, args, tuple(group.nodes), reads, writes)
+
+
+def _readers_first(
+    changes: Mapping[Group, Sequence[Value]], reads: Mapping[Group, Sequence[Value]]
+) -> list[Group]:
+    """Groups that change variables, each after the others that read them; as given if that is a circle."""
+    readers: dict[Value, list[Group]] = {}
+    for group in changes:
+        for value in reads[group]:
+            readers.setdefault(value, []).append(group)
+    before = {
+        g: {r for v in changed for r in readers.get(v, ()) if r is not g} for g, changed in changes.items()
+    }
+    following: dict[Group, list[Group]] = {g: [] for g in changes}
+    for group, earlier in before.items():
+        for reader in earlier:
+            following[reader].append(group)
+    waiting = {g: len(earlier) for g, earlier in before.items()}
+    order: dict[Group, None] = {}
+    ready = [g for g, count in waiting.items() if not count]
+    for group in ready:  # which grows
+        order[group] = None
+        for next_one in following[group]:
+            waiting[next_one] -= 1
+            if not waiting[next_one]:
+                ready.append(next_one)
+    return [*order, *(g for g in changes if g not in order)]

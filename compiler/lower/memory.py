@@ -5,34 +5,94 @@ arena: buffers are reused as soon as nothing reads them.
 from __future__ import annotations
 
 import bisect
+import heapq
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
+
+import numpy as np
 
 from staticgraph.compiler.lower.program import padded
 
 Key = TypeVar("Key", bound=Hashable)
+Lifetime = tuple[int, int, int]  # size in bytes, the instruction that writes it, the last that reads it
+
+CAREFUL = 2000  # buffers: for more, the better way to place them would take too long
 
 
-def plan_arena(lifetimes: Mapping[Key, tuple[int, int, int]]) -> tuple[dict[Key, int], int]:
+def plan_arena(lifetimes: Mapping[Key, Lifetime]) -> tuple[dict[Key, int], int]:
     """Byte offsets, and the size of the arena.
 
     `lifetimes`: for each buffer its size in bytes, the instruction that writes it and the last one that
-    reads it. Buffers are placed in order of birth, each into the smallest free gap that holds it.
+    reads it. No arena is smaller than what lives at the fullest moment, and most are no larger.
 
     >>> plan_arena({"a": (64, 0, 1), "b": (64, 1, 2), "c": (64, 2, 3)})
     ({'a': 0, 'b': 64, 'c': 0}, 128)
     """
+    offsets, size = _by_birth(lifetimes)
+    if len(lifetimes) <= CAREFUL and size > fullest(lifetimes)[1]:
+        weighty, other = _by_weight(lifetimes)
+        if other < size:
+            return weighty, other
+    return offsets, size
+
+
+def fullest(lifetimes: Mapping[Key, Lifetime]) -> tuple[int, int]:
+    """The instruction at which most bytes live, the first of several, and how many.
+
+    >>> fullest({"a": (64, 0, 1), "b": (64, 1, 2), "c": (64, 2, 3)})
+    (1, 128)
+    """
+    changes: dict[int, int] = {}
+    for size, born, last in lifetimes.values():
+        changes[born] = changes.get(born, 0) + _room(size)
+        changes[last + 1] = changes.get(last + 1, 0) - _room(size)
+    live, at, most = 0, 0, 0
+    for time in sorted(changes):
+        live += changes[time]
+        if live > most:
+            at, most = time, live
+    return at, most
+
+
+def _room(size: int) -> int:
+    """The bytes of the arena that a buffer takes: empty ones have a place of their own too."""
+    return padded(max(size, 1))
+
+
+def _by_birth(lifetimes: Mapping[Key, Lifetime]) -> tuple[dict[Key, int], int]:
+    """Buffers in order of birth, each in the smallest free gap that holds it. Fast."""
     offsets: dict[Key, int] = {}
     free = _Free()
     dying: list[tuple[int, int, int]] = []  # last use, offset, size
     for key, (size, born, last) in sorted(lifetimes.items(), key=lambda item: item[1][1]):
         while dying and dying[0][0] < born:
-            _, offset, length = dying.pop(0)
+            _, offset, length = heapq.heappop(dying)
             free.give(offset, length)
-        size = padded(max(size, 1))
-        offsets[key] = free.take(size)
-        bisect.insort(dying, (last, offsets[key], size))
+        offsets[key] = free.take(_room(size))
+        heapq.heappush(dying, (last, offsets[key], _room(size)))
     return offsets, free.end
+
+
+def _by_weight(lifetimes: Mapping[Key, Lifetime]) -> tuple[dict[Key, int], int]:
+    """Those that take most room for the longest time first, each in the lowest gap among the buffers that
+    live at the same time.
+    """
+    offsets: dict[Key, int] = {}
+    placed = np.zeros((len(lifetimes), 4), np.int64)  # start, stop, born, last
+    most = 0
+    weighty = sorted(lifetimes.items(), key=lambda item: -_room(item[1][0]) * (item[1][2] - item[1][1] + 1))
+    for count, (key, (size, born, last)) in enumerate(weighty):
+        others = placed[:count]
+        others = others[(others[:, 2] <= last) & (others[:, 3] >= born)]
+        start = 0
+        for low, high in others[np.argsort(others[:, 0]), :2].tolist():
+            if low - start >= _room(size):
+                break
+            start = max(start, high)
+        offsets[key] = start
+        placed[count] = start, start + _room(size), born, last
+        most = max(most, start + _room(size))
+    return offsets, most
 
 
 class _Free:

@@ -2,7 +2,8 @@
 
 A run has one table of pointers. The first slots are the arena (everything that lives only during the
 run), scratch memory of kernels (what all threads share, and what belongs to one), and the pool of constants;
-then come the arguments, then the fetched results, then the new values of variables.
+then come the arguments, then the fetched results, then the new values of variables, then what the host lends:
+its function for host calls, and the thread pool.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from staticgraph.compiler.graph.function import Node
+from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, Kernel, Store
+from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, Kernel
 
 ARENA, SHARED, PRIVATE, CONSTANTS, ARGUMENTS = range(5)
 
@@ -29,13 +31,14 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """A kernel as its stores, before any decision about
-    loops: what both the loop and the product generator take.
+    """A kernel as its stores, before any decision about loops: what both the loop and the product generator
+    take. `nests` are done one after the other for each point of `rows`; `sums` reduce over `rows`.
     """
 
-    domain: tuple[Index, ...]
-    stores: tuple[Store, ...]
+    nests: tuple[Nest, ...]
     buffers: tuple[tuple[str, Buffer], ...]
+    rows: tuple[Index, ...] = ()
+    sums: tuple[Nest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class Program:
     in_place: frozenset[int]  # arguments that their new value overwrites
     arena: int  # bytes
     constants: bytes
+    fullest: tuple[Value, ...]  # what lies in the arena when most of it is in use
 
     @property
     def first_result(self) -> int:
@@ -90,8 +94,19 @@ class Program:
         return ARGUMENTS + len(self.arguments)
 
     @property
-    def slots(self) -> int:
+    def host_slot(self) -> int:
+        """The slot of the function that makes host calls."""
         return self.first_result + len(self.results)
+
+    @property
+    def pool_slot(self) -> int:
+        """The slot of the thread pool."""
+        return self.host_slot + 1
+
+    @property
+    def slots(self) -> int:
+        """The length of the table."""
+        return self.pool_slot + 1
 
     @property
     def host_calls(self) -> list[HostCall]:

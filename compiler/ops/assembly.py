@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, int64
+from staticgraph.compiler.graph.dtypes import ANY, float32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis, shape_text
@@ -267,6 +268,56 @@ def interior_pad(x: View, *, low: Any, high: Any, interior: Any) -> list[Piece]:
     Along axis i, low[i] of them before, high[i] after, and interior[i] between any two elements.
     """
     return embedded(x.shape, low, high, interior, x.__getitem__, Const(0, x.dtype))
+
+
+def _interleave_type(*parts: TensorType, strides: Any) -> TensorType:
+    require(len(parts) == math.prod(strides), f"strides {strides} need {math.prod(strides)} parts")
+    shapes = [p.shape for p in parts if p.shape is not None]
+    if len(shapes) < len(parts):
+        return TensorType(parts[0].dtype, None)
+    sizes = []
+    for axis in range(len(strides)):
+        along = [s[axis] for s, at in zip(shapes, _remainders(strides), strict=True) if not any(
+            r for d, r in enumerate(at) if d != axis)]  # fmt: skip
+        sizes.append(None if None in along else sum(n for n in along if n is not None))
+    return TensorType(parts[0].dtype, tuple(sizes))
+
+
+def _remainders(strides: Sequence[int]) -> list[tuple[int, ...]]:
+    return list(product(*(range(s) for s in strides)))
+
+
+def _interleave(*parts: np.ndarray, strides: Any) -> np.ndarray:
+    types = (TensorType(float32, p.shape) for p in parts)
+    out = np.empty(_interleave_type(*types, strides=strides).static_shape, parts[0].dtype)
+    for part, at in zip(parts, _remainders(strides), strict=True):
+        out[tuple(slice(r, None, s) for r, s in zip(at, strides, strict=True))] = part
+    return out
+
+
+def _interleave_grad(g: Any, y: Any, *parts: Any, strides: Any) -> Any:
+    return tuple(
+        g[tuple(slice(r, None, s) for r, s in zip(at, strides, strict=True))] for at in _remainders(strides)
+    )
+
+
+@assembly(
+    name="interleave", type=_interleave_type, numpy=_interleave, grad=_interleave_grad, dtypes=ANY,
+    samples=[
+        Sample(real(2, 3), real(2, 2), strides=(1, 2)),
+        Sample(real(2, 2), real(2, 1), real(1, 2), real(1, 1), strides=(2, 2)),
+        Sample(real(1), real(1), real(0), strides=(3,)),
+    ],
+)  # fmt: skip
+def interleave(*parts: View, strides: Any) -> list[Piece]:
+    """Tensors whose elements are `strides` apart in the result, one for every remainder by the strides.
+
+    Part number i holds the elements of the i-th combination of remainders, the last axis fastest.
+    """
+    return [
+        Piece(at, part.shape, part.__getitem__, tuple(strides))
+        for part, at in zip(parts, _remainders(strides), strict=True)
+    ]
 
 
 def _mirror_type(tensor: TensorType, paddings: Any, mode: str) -> TensorType:

@@ -18,13 +18,14 @@ from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
-from staticgraph.compiler.ops.convolution import conv_filter, conv_transposed, conv_valid
+from staticgraph.compiler.ops.convolution import conv_filter, conv_transposed, conv_windows
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.windows import Window, check_padding, positions, window
 
 Ints = tuple[int, ...]
 _PADDINGS = ("SAME", "VALID", "EXPLICIT")
+_MANY = 8  # channels
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,21 +203,34 @@ def _filter_per_channel(w: Any) -> Any:
     return ops.reshape(w, shape=(*w.shape[:-1], 1, w.shape[-1]))
 
 
-def _pad_space(x: Any, windows: Sequence[Window]) -> Any:
-    if not any(a.before or a.after for a in windows):
-        return x
-    return ops.pad(x, paddings=((0, 0), *((a.before, a.after) for a in windows), (0, 0)))
+def _pad_space(x: Any, outputs: int, windows: Sequence[Window]) -> tuple[Any, Ints]:
+    """`x` with room for its windows, and how far these begin before it.
+
+    The windows of many channels reach over the edges. With few channels that would cost more than it saves,
+    and vectors must lie along the positions if there is but one output: the zeros are written, in front and
+    behind.
+    """
+    before = tuple(a.before for a in windows)
+    in_place = x.shape[-1] >= _MANY and outputs > 1
+    if in_place or not any(a.before or a.after for a in windows):
+        return x, before
+    padded = ops.pad(x, paddings=((0, 0), *((a.before, a.after) for a in windows), (0, 0)))
+    return padded, (0,) * len(windows)
 
 
 def convolve(x: Any, w: Any, layer: Layer, depthwise: bool) -> Any:
     """The convolution of `x` by the filter `w`."""
     x = _moved(x, layer.to_last)
-    x = _pad_space(x, layer.windows(x.shape[1:-1], w.shape[:-2]))
-    steps = {"strides": layer.space(layer.strides), "dilations": layer.space(layer.dilations)}
+    windows = layer.windows(x.shape[1:-1], w.shape[:-2])
+    x, before = _pad_space(x, x.shape[-1] if depthwise else w.shape[-1], windows)
+    steps = {
+        "counts": tuple(a.count for a in windows), "strides": layer.space(layer.strides),
+        "dilations": layer.space(layer.dilations), "before": before,
+    }  # fmt: skip
     if depthwise:
-        y = _ungrouped(conv_valid(_grouped(x), _filter_per_channel(w), **steps))
+        y = _ungrouped(conv_windows(_grouped(x), _filter_per_channel(w), **steps))
     else:
-        y = conv_valid(x, w, **steps)
+        y = conv_windows(x, w, **steps)
     return _moved(y, layer.from_last)
 
 
@@ -236,10 +250,12 @@ def convolve_back_to_input(w: Any, g: Any, input_sizes: Ints, layer: Layer, dept
 def convolve_back_to_filter(x: Any, g: Any, filter_sizes: Ints, layer: Layer, depthwise: bool) -> Any:
     """The cotangent of a convolution's filter, of shape `filter_sizes`; that of its result is `g`."""
     x, g = _moved(x, layer.to_last), _moved(g, layer.to_last)
-    x = _pad_space(x, layer.windows(x.shape[1:-1], filter_sizes[:-2]))
+    x, before = _pad_space(x, g.shape[-1], layer.windows(x.shape[1:-1], filter_sizes[:-2]))
     if depthwise:
         x, g = _grouped(x), _grouped(g, filter_sizes[-1])
-    steps = {"strides": layer.space(layer.strides), "dilations": layer.space(layer.dilations)}
+    steps = {
+        "strides": layer.space(layer.strides), "dilations": layer.space(layer.dilations), "before": before
+    }  # fmt: skip
     return ops.reshape(conv_filter(x, g, taps=filter_sizes[:-2], **steps), shape=filter_sizes)
 
 

@@ -41,23 +41,14 @@ def per_block(dtype: DType) -> int:
 
 def words(counter: Expr, seed: Expr, seed2: Expr) -> list[Expr]:
     """The four words of the block at `counter`; all arguments are of dtype uint64."""
-    key = _halves(seed)
-    block = [*_halves(counter), *_halves(seed2)]
+    key = [seed & _LOW, seed >> 32]
+    # In vector lanes, words stay as wide as their products. What is in the upper halves does not matter.
+    a, b, c, d = counter, counter >> 32, seed2, seed2 >> 32
     for _ in range(ROUNDS):
-        first, third = (scalar.cast(block[i], uint64) * m for i, m in zip((0, 2), MULTIPLIERS, strict=True))
-        block = [
-            scalar.cast(third >> 32, uint32) ^ block[1] ^ key[0],
-            scalar.cast(third, uint32),
-            scalar.cast(first >> 32, uint32) ^ block[3] ^ key[1],
-            scalar.cast(first, uint32),
-        ]
+        first, third = ((word & _LOW) * m for word, m in zip((a, c), MULTIPLIERS, strict=True))
+        a, b, c, d = (third >> 32) ^ b ^ key[0], third, (first >> 32) ^ d ^ key[1], first
         key = [k + w for k, w in zip(key, WEYL, strict=True)]
-    return block
-
-
-def _halves(value: Expr) -> list[Expr]:
-    """The lower and the upper 32 bits."""
-    return [scalar.cast(value, uint32), scalar.cast(value >> 32, uint32)]
+    return [scalar.cast(word, uint32) for word in (a, b, c, d)]
 
 
 def uniform(block: list[Expr], dtype: DType) -> list[Expr]:

@@ -107,19 +107,20 @@ def random_standard_normal(
 
 def _numpy_truncated(state: np.ndarray, shape: Any, seed: int, seed2: int, dtype: DType) -> np.ndarray:
     n, size = math.prod(shape), philox.per_block(dtype)
-    out = []
-    for group in range(-(-n // size)):
-        kept: list[Any] = []
-        block = int(state[0]) + group * size * RESERVED // 4
-        while len(kept) < size:
-            words = philox.numpy_words(
-                np.array([block & (2**64 - 1)], np.uint64), int(state[1]), int(state[2])
-            )
-            numbers = philox.numpy_normal(words, float64 if dtype is float64 else float32)[0]
-            kept += list(numbers[np.abs(numbers) < BOUND])
-            block += 1
-        out += kept[:size]
-    return dtype.round(np.array(out[:n]).reshape(shape))
+    wide = float64 if dtype is float64 else float32
+    unfinished = np.arange(-(-n // size))
+    blocks = state[0] + unfinished.astype(np.uint64) * np.uint64(size * RESERVED // 4)
+    out, found = np.empty((len(blocks), size), wide.numpy), np.zeros(len(blocks), np.int64)
+    while len(unfinished):
+        words = philox.numpy_words(blocks[unfinished], int(state[1]), int(state[2]))
+        for numbers in philox.numpy_normal(words, wide).T:
+            good = (np.abs(numbers) < BOUND) & (found[unfinished] < size)
+            groups = unfinished[good]
+            out[groups, found[groups]] = numbers[good]
+            found[groups] += 1
+        blocks[unfinished] += np.uint64(1)
+        unfinished = unfinished[found[unfinished] < size]
+    return dtype.round(out.reshape(-1)[:n].reshape(shape))
 
 
 @drawn(

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC
+from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC, int64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index
-from staticgraph.compiler.kernel.stmt import Loop, Stmt, Store
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
+from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, Update
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.kinds import Out, View, routine
 from staticgraph.compiler.ops.samples import Sample, real
@@ -44,15 +44,17 @@ def scan_statements(
     def position(k: Expr) -> tuple[Expr, ...]:
         return at[:axis] + ((n - 1) - k if reverse else k,) + at[axis + 1 :]
 
-    step = Index("step", n - 1)
-    here, before = position(step + 1), position(step + 0)
-    first = position(Const(0, step.dtype))
+    step, inner = Index("step", n - 1), at[axis + 1 :]
+    here, before, first = position(step + 1), position(step + 0), position(Const(0, int64))
     head = Const(start, x.dtype) if exclusive else x[first]
-    rest = combine(out[before], x[before if exclusive else here])
-    inner = at[axis + 1 :]
+    item = x[before if exclusive else here]
+    if not inner:
+        total = Local("total", x.dtype)  # at hand, where memory would make each step wait
+        grow = Update(total, combine(total, item)), Store(out.buffer, here, total)
+        return nested(at[:axis], (Let(total, head), Store(out.buffer, first, total), Loop(step, grow)))
     body = (
         *nested(inner, (Store(out.buffer, first, head),)),
-        Loop(step, nested(inner, (Store(out.buffer, here, rest),))),
+        Loop(step, nested(inner, (Store(out.buffer, here, combine(out[before], item)),))),
     )
     return nested(at[:axis], body)
 

@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, normalize_axis, shape_text
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.scalar import cast
-from staticgraph.compiler.kernel.stmt import If, Let, Loop, Stmt, Store
+from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store
 from staticgraph.compiler.ops.gathering import batch_rank, checked, coordinates, gathered, nd_shape
 from staticgraph.compiler.ops.kinds import Out, View, routine
 from staticgraph.compiler.ops.movement import INDEX
@@ -27,6 +27,7 @@ from staticgraph.compiler.ops.samples import Sample, indices, real
 Combine = Callable[[Expr, Expr], Expr]
 _ACCUMULATED = NUMERIC
 _TYPES = {"T": ANY, "I": INDEX}
+_BLOCK = 128  # columns: enough to read memory in a stream
 
 
 def counters(shape: Sequence[int], prefix: str = "i") -> tuple[Index, ...]:
@@ -34,10 +35,12 @@ def counters(shape: Sequence[int], prefix: str = "i") -> tuple[Index, ...]:
     return tuple(Index(f"{prefix}{d}", n) for d, n in enumerate(shape))
 
 
-def nested(loops: Sequence[Index], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+def nested(
+    loops: Sequence[Index], body: tuple[Stmt, ...], kind: LoopKind = LoopKind.SERIAL
+) -> tuple[Stmt, ...]:
     """`body` for all values of `loops`, the last of which runs fastest."""
     for index in reversed(loops):
-        body = (Loop(index, body),)
+        body = (Loop(index, body, kind),)
     return body
 
 
@@ -45,6 +48,31 @@ def each(out: Out, element: Callable[[tuple[Expr, ...]], Expr], prefix: str = "i
     """Statements that store `element(at)` at every position."""
     at = counters(out.shape, prefix)
     return nested(at, (Store(out.buffer, at, element(at)),))
+
+
+def slices(
+    outer: Sequence[Index],
+    places: Sequence[Expr],
+    inside: Expr,
+    columns: Sequence[int],
+    write: Callable[[tuple[Expr, ...], tuple[Expr, ...]], Store],
+) -> tuple[Stmt, ...]:
+    """`write(places, at)` for every position `at` within slices of shape `columns`, slice after slice.
+
+    Slices whose places are not `inside` are left out. Places may be equal, so slices keep their order.
+    Columns never meet: wide slices are cut into blocks, and each block goes through all slices by itself.
+    """
+    rows = tuple(Local(f"row{d}", int64) for d in range(len(places)))
+    lets = tuple(Let(row, place) for row, place in zip(rows, places, strict=True))
+    if not columns:
+        return nested(outer, (*lets, If(inside, (write(rows, ()),))))
+    if columns[-1] <= _BLOCK or columns[-1] % _BLOCK:
+        at = counters(columns, "s")
+        return nested(outer, (*lets, If(inside, nested(at, (write(rows, at),)))))
+    block = Index("block", columns[-1] // _BLOCK)
+    at = counters((*columns[:-1], _BLOCK), "s")
+    column = (*at[:-1], block * _BLOCK + at[-1])
+    return nested((block, *outer), (*lets, If(inside, nested(at, (write(rows, column),)))))
 
 
 def _gather_grad(
@@ -99,14 +127,16 @@ def gather_grad(
     """
     (out,) = outs
     batch, axis = batch_rank(batch_dims, indices.rank), normalize_axis(axis, len(shape))
-    at = counters(updates.shape, "u")
-    width = indices.rank - batch
-    place, inside = checked(indices[at[:batch] + at[axis : axis + width]], shape[axis])
-    row = Local("row", int64)
-    target = (*at[:axis], row, *at[axis + width :])
-    add = nested(at[axis + width :], (Store(out.buffer, target, out[target] + updates[at]),))
-    body = nested(at[: axis + width], (Let(row, place), If(inside, add)))
-    return each(out, lambda _: Const(0, out.dtype)) + body
+    end = axis + indices.rank - batch
+    at = counters(updates.shape[:end], "u")
+    place, inside = checked(indices[at[:batch] + at[axis:]], shape[axis])
+
+    def add(row: tuple[Expr, ...], column: tuple[Expr, ...]) -> Store:
+        target = (*at[:axis], *row, *column)
+        return Store(out.buffer, target, out[target] + updates[(*at, *column)])
+
+    begin = each(out, lambda _: Const(0, out.dtype))
+    return begin + slices(at, (place,), inside, updates.shape[end:], add)
 
 
 def _scatter_nd_type(indices: TensorType, updates: TensorType, shape: Any) -> TensorType:
@@ -139,17 +169,19 @@ def _scattered(tensor: np.ndarray, indices: np.ndarray, updates: np.ndarray, at:
     return out
 
 
-def _scatter_statements(
+def scatter_statements(
     out: Out, start: Callable[[tuple[Expr, ...]], Expr], indices: View, updates: View, combine: Combine
 ) -> tuple[Stmt, ...]:
     """`start` everywhere, then one update after the other."""
-    at, outer, depth = counters(updates.shape, "u"), indices.rank - 1, indices.shape[-1]
-    places, good = coordinates(at[:outer], indices, out.shape)
-    rows = tuple(Local(f"row{d}", int64) for d in range(depth))
-    target = (*rows, *at[outer:])
-    write = nested(at[outer:], (Store(out.buffer, target, combine(out[target], updates[at])),))
-    lets = tuple(Let(row, place) for row, place in zip(rows, places, strict=True))
-    body = nested(at[:outer], (*lets, If(good, write))) if 0 not in out.shape else ()
+    depth = indices.shape[-1]
+    at = counters(indices.shape[:-1], "u")
+    places, good = coordinates(at, indices, out.shape)
+
+    def write(rows: tuple[Expr, ...], columns: tuple[Expr, ...]) -> Store:
+        target = (*rows, *columns)
+        return Store(out.buffer, target, combine(out[target], updates[(*at, *columns)]))
+
+    body = slices(at, places, good, out.shape[depth:], write) if 0 not in out.shape else ()
     return each(out, start) + body
 
 
@@ -175,7 +207,7 @@ def _scatter_statements(
 def scatter_nd(outs: tuple[Out, ...], indices: View, updates: View, *, shape: Any) -> tuple[Stmt, ...]:
     """Zeros of `shape`, and the updates added at coordinates that the last axis of `indices` holds."""
     (out,) = outs
-    return _scatter_statements(
+    return scatter_statements(
         out, lambda at: Const(0, out.dtype), indices, updates, lambda old, new: old + new
     )
 
@@ -205,7 +237,7 @@ _SAMPLES = [
 )
 def tensor_scatter_add(outs: tuple[Out, ...], tensor: View, indices: View, updates: View) -> tuple[Stmt, ...]:
     """`tensor` with the updates added at the coordinates in `indices`."""
-    return _scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: old + new)
+    return scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: old + new)
 
 
 @routine(
@@ -220,7 +252,7 @@ def tensor_scatter_add(outs: tuple[Out, ...], tensor: View, indices: View, updat
 )
 def tensor_scatter_sub(outs: tuple[Out, ...], tensor: View, indices: View, updates: View) -> tuple[Stmt, ...]:
     """`tensor` with the updates subtracted at the coordinates in `indices`."""
-    return _scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: old - new)
+    return scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: old - new)
 
 
 _ONCE = [
@@ -242,7 +274,7 @@ def tensor_scatter_update(
     outs: tuple[Out, ...], tensor: View, indices: View, updates: View
 ) -> tuple[Stmt, ...]:
     """`tensor` with the updates in place of what was at the coordinates in `indices`."""
-    return _scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: new)
+    return scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: new)
 
 
 def _invert_type(x: TensorType) -> TensorType:

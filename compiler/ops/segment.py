@@ -19,14 +19,14 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Local
-from staticgraph.compiler.kernel.stmt import If, Let, Stmt, Store
+from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.gathering import checked
 from staticgraph.compiler.ops.kinds import Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
-from staticgraph.compiler.ops.scatter import counters, each, nested
+from staticgraph.compiler.ops.scatter import counters, each, slices
 
 
 def _unsorted_type(data: TensorType, segment_ids: TensorType, num_segments: Any) -> TensorType:
@@ -58,12 +58,14 @@ def _unsorted_statements(
     begin = each(out, lambda _: Const(start, out.dtype))
     if 0 in out.shape:
         return begin
-    at, rank = counters(data.shape, "u"), segment_ids.rank
-    place, inside = checked(segment_ids[at[:rank]], out.shape[0])
-    row = Local("row", int64)
-    target = (row, *at[rank:])
-    write = nested(at[rank:], (Store(out.buffer, target, combine(out[target], data[at])),))
-    return begin + nested(at[:rank], (Let(row, place), If(inside, write)))
+    at = counters(segment_ids.shape, "u")
+    place, inside = checked(segment_ids[at], out.shape[0])
+
+    def write(row: tuple[Expr, ...], columns: tuple[Expr, ...]) -> Store:
+        target = (*row, *columns)
+        return Store(out.buffer, target, combine(out[target], data[(*at, *columns)]))
+
+    return begin + slices(at, (place,), inside, data.shape[segment_ids.rank :], write)
 
 
 def _lowest(dtype: np.dtype) -> Any:

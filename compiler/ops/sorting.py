@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
-from staticgraph.compiler.kernel.stmt import If, Let, Loop, Stmt, Store, Update, While
+from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.creation import positions
 from staticgraph.compiler.ops.kinds import Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX
@@ -85,7 +85,7 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
     if k == 0 or math.prod(input.shape) == 0:
         return ()
     row = counters(input.shape[:-1], "row")
-    return nested(row, _Heap(outs[0], outs[1], row, k).select(input))
+    return nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL)
 
 
 class _Heap:

@@ -16,10 +16,12 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import Effect, OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, merge, shape_text
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.stmt import If, Loop, LoopKind, Stmt, Store
+from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.stmt import Stmt, Store
+from staticgraph.compiler.ops.gathering import checked
 from staticgraph.compiler.ops.kinds import Out, View, composite, routine, structural
 from staticgraph.compiler.ops.samples import Sample, indices, real
+from staticgraph.compiler.ops.scatter import counters, each, scatter_statements, slices
 
 _WRITES: dict[str, Any] = {"effect": Effect.WRITE, "differentiable": False}
 
@@ -112,39 +114,18 @@ def _scattered(
     return out
 
 
-def _copied(out: Out, ref: View) -> Stmt:
-    """The loops that begin with the old value.
-
-    Where the result may take the variable's buffer, they do nothing.
-    """
-    at = tuple(Index(f"c{d}", n) for d, n in enumerate(ref.shape))
-    body: tuple[Stmt, ...] = (Store(out.buffer, at, ref[at]),)
-    for depth in reversed(range(len(at))):
-        body = (Loop(at[depth], body, LoopKind.SIMD if depth == len(at) - 1 else LoopKind.PARALLEL),)
-    return body[0]
-
-
-def _scatter(
-    out: Out, ref: View, indices: View, updates: View, combine: Callable[..., Any], by_position: bool
+def _row_statements(
+    out: Out, ref: View, indices: View, updates: View, combine: Callable[..., Any]
 ) -> tuple[Stmt, ...]:
-    """One update after the other, each of a slice of `out`; positions outside of it are left out."""
-    which = tuple(
-        Index(f"u{d}", n) for d, n in enumerate(indices.shape[:-1] if by_position else indices.shape)
-    )
-    depth = indices.shape[-1] if by_position else 1
-    inner = tuple(Index(f"s{d}", n) for d, n in enumerate(ref.shape[depth:]))
-    position = tuple(
-        scalar.cast(indices[(*which, d)] if by_position else indices[which], int64) for d in range(depth)
-    )
-    at = (*position, *inner)
-    body: tuple[Stmt, ...] = (Store(out.buffer, at, combine(out[at], updates[(*which, *inner)])),)
-    for d in reversed(range(len(inner))):
-        body = (Loop(inner[d], body, LoopKind.SIMD if d == len(inner) - 1 else LoopKind.SERIAL),)
-    for p, n in zip(position, ref.shape, strict=False):
-        body = (If(scalar.ge(p, 0) & scalar.lt(p, n), body),)
-    for index in reversed(which):
-        body = (Loop(index, body),)
-    return (_copied(out, ref), *body)
+    """The old value, then one update of a row after the other; rows that do not exist are left out."""
+    at = counters(indices.shape, "u")
+    place, inside = checked(indices[at], ref.shape[0])
+
+    def write(row: tuple[Expr, ...], columns: tuple[Expr, ...]) -> Store:
+        target = (*row, *columns)
+        return Store(out.buffer, target, combine(out[target], updates[(*at, *columns)]))
+
+    return each(out, ref.__getitem__) + slices(at, (place,), inside, ref.shape[1:], write)
 
 
 def _scatter_op(
@@ -170,7 +151,9 @@ def _scatter_op(
     )
 
     def statements(outs: tuple[Out, ...], ref: View, indices: View, updates: View) -> tuple[Stmt, ...]:
-        return _scatter(outs[0], ref, indices, updates, scalars, by_position)
+        if by_position:
+            return scatter_statements(outs[0], ref.__getitem__, indices, updates, scalars)
+        return _row_statements(outs[0], ref, indices, updates, scalars)
 
     statements.__doc__ = doc
     return routine(

@@ -7,17 +7,25 @@ group of its own, and its value a buffer.
     y = matmul(x, w);  h = relu(y + b);  s = reduce_sum(h * h, axis=1)
 
 becomes two groups: `h` with the matrix product and the bias in it, and `s` with the square in it. The
-decision is `may_merge`, and nothing else here decides anything. Afterwards `join` makes one kernel of groups
-that run over the same elements.
+decision is `may_merge`, by the prices in `cost`, and nothing else here decides anything: what would be
+computed twice in a row is a group of its own, since a row is near. Afterwards `join` makes one kernel of
+groups that run over the same elements or rows.
 """
 
 from __future__ import annotations
 
-import math
-
-from staticgraph.compiler.graph.function import Function, Node
+from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, free_indices
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_indices, walk
+from staticgraph.compiler.passes.cost import (
+    cheap_nodes,
+    cost,
+    goes_down,
+    reduces,
+    shared_rows,
+    work,
+    worth_rows,
+)
 from staticgraph.compiler.passes.group import MEMBER_LIMIT, Demand, Demands, Fusion, Group, is_alias, is_host
 from staticgraph.compiler.passes.join import join
 from staticgraph.compiler.passes.pull import (
@@ -26,51 +34,21 @@ from staticgraph.compiler.passes.pull import (
     domain_of,
     instantiate,
     pieces,
+    streams,
     template,
-)
-
-_COSTLY = frozenset(
-    [
-        "exp",
-        "expm1",
-        "log",
-        "log1p",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "erf",
-        "erfc",
-        "lgamma",
-        "digamma",
-        "pow",
-        "div",
-        "sqrt",
-        "floordiv",
-        "floormod",
-        "truncdiv",
-        "truncmod",
-    ]
 )
 
 
 def fuse(function: Function) -> Fusion:
     """The partition of `function` into kernels."""
-    return Fusion(function, tuple(join(*partition(function))))
+    groups, demands = partition(function)
+    return Fusion(function, tuple(join(groups, demands, frozenset(function.results))))
 
 
 def partition(function: Function) -> tuple[list[Group], Demands]:
     """Groups in an order in which they can run, each with one root, and what they read of each other."""
     demands: Demands = {}
+    cheap = cheap_nodes(function)
     results = set(function.results)
     groups: list[Group] = []
     for node in reversed(function.nodes):
@@ -78,7 +56,7 @@ def partition(function: Function) -> tuple[list[Group], Demands]:
             continue
         wanted = demands.get(node.outputs[0], {})
         whole = any(v in results for v in node.outputs) or is_host(node)
-        if not whole and node.op.element is not None and may_merge(node, wanted):
+        if not whole and node.op.element is not None and may_merge(node, wanted, node in cheap):
             for group, at in wanted.items():
                 _merge(node, group, list(at), demands)
             continue
@@ -88,14 +66,16 @@ def partition(function: Function) -> tuple[list[Group], Demands]:
     return groups[::-1], demands
 
 
-def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]]) -> bool:
-    """Whether all groups that want elements of `node` may compute them themselves."""
+def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]], cheap: bool) -> bool:
+    """Whether all groups that want elements of `node` may compute them themselves.
+
+    `cheap`: each of them had better do so than load it (`cheap_nodes`).
+    """
     if not wanted:
         return False
     formula = template(node)
-    if is_alias(node) and not formula.is_copy:
+    if is_alias(node) and not formula.is_copy and not _keeps_rows(formula, wanted):
         return False  # the same buffer, read by another shape: free, where positions would be divided
-    cheap = _is_cheap(node, formula)
     for group, at in wanted.items():
         if len(group.members) >= MEMBER_LIMIT:
             return False
@@ -103,6 +83,8 @@ def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]]) -> bool:
             return False
         if any(d.operand for d in at) and not formula.is_copy:
             return False  # a contraction reads its operands from buffers
+        if group.root.op.statements is not None and not _streams_into(node, formula, group.root):
+            return False
         if node.op.kind is Kind.CONTRACTION:
             # The product becomes the inner part of its consumer's loops:
             # once, at the consumer's own position.
@@ -119,53 +101,67 @@ def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]]) -> bool:
     return True
 
 
-def _repeats_little(node: Node, formula: Template, group: Group, at: dict[Demand, None]) -> bool:
-    """Whether computing elements at all these positions is
-    little more work than computing each element once.
+def _streams_into(node: Node, formula: Template, routine: Node) -> bool:
+    """Whether a routine can compute elements of `node` where it needs them.
+
+    It has no loops for a reduction, and may be working in the buffer of what it takes whole.
     """
-    size = max(node.outputs[0].size, 1)
-    if any(isinstance(e, Reduce) for e in formula.order):
-        return len(at) == 1 and _work(next(iter(at)).at, group.domain) <= size
-    if _cost(formula) <= 2:
-        return True
-    return sum(_work(d.at, group.domain) for d in at) <= 2 * size
-
-
-def _work(at: Position | None, domain: tuple[Index, ...]) -> int:
-    """How often a kernel computes an expression that reads
-    these indices, kept in the outermost loop that it can.
-    """
-    assert at is not None
-    free = frozenset().union(*(free_indices(e) for e in at)) if at else frozenset()
-    depth = max((i + 1 for i, index in enumerate(domain) if index in free), default=0)
-    bound = math.prod(index.extent for index in free if index not in domain)
-    return math.prod(index.extent for index in domain[:depth]) * bound
-
-
-def _cost(formula: Template) -> int:
-    return sum(
-        8 if e.op in _COSTLY else 1 for e in formula.order if isinstance(e, Scalar) and not _is_index(e)
+    taken = {_buffer(v) for v in routine.inputs if v.type == routine.outputs[0].type and v.node is not node}
+    return not any(isinstance(e, Reduce) for e in formula.order) and not any(
+        _buffer(v) in taken for v in node.inputs
     )
 
 
-def _is_index(e: Expr) -> bool:
-    return e.dtype.name == "int64" and not any(isinstance(c, Load) for c in e.children)
+def _buffer(value: Value) -> Value:
+    while is_alias(value.node):
+        value = value.node.inputs[0]
+    return value
 
 
-def _is_cheap(node: Node, formula: Template) -> bool:
-    """Whether computing the element again costs no more than reading it from memory."""
-    if any(isinstance(e, Reduce) for e in formula.order):
+def _keeps_rows(formula: Template, wanted: dict[Group, dict[Demand, None]]) -> bool:
+    """Whether only routines want the reshaped value, and its
+    rows stay whole: a division per row is little work.
+    """
+    assert isinstance(formula.value, Load)
+    whole = formula.at[-1:] == formula.value.at[-1:]
+    return whole and all(group.root.op.statements is not None for group in wanted)
+
+
+def _repeats_little(node: Node, formula: Template, group: Group, at: dict[Demand, None]) -> bool:
+    """Whether computing elements at all these positions costs little more than computing each once."""
+    size = max(node.outputs[0].size, 1)
+    positions = [d.at for d in at if d.at is not None]
+    times = sum(work(p, group.domain) for p in positions)
+    if reduces(formula):
+        # Inside another sum it would be out of reach for others that share its rows, and few elements remain.
+        once = len(at) == 1 and times <= size and _outside_sums(positions[0], group)
+        return once and not (group.summed and _sums_columns(formula))
+    rows = shared_rows(group.domain, group.position, positions)
+    if times > size and worth_rows(node.outputs[0].shape, rows):
         return False
-    varying = [v for v in node.inputs if v.size > 1]
-    return len(varying) <= 1 and _cost(formula) <= 1
+    return cost(formula) <= 2 or times <= 2 * size
+
+
+def _sums_columns(formula: Template) -> bool:
+    """Whether sums go from row to row: then they should be free to share the rows with others."""
+    summed = [e.axes for e in formula.order if isinstance(e, Reduce)]
+    return any(isinstance(e, Load) and goes_down(e.at, axes) for e in formula.order for axes in summed)
+
+
+def _outside_sums(at: Position, group: Group) -> bool:
+    return all(free_indices(e) <= frozenset(group.domain) for e in at)
 
 
 def _start(group: Group, demands: Demands) -> None:
     """Begin a kernel with its root: demand what the root reads."""
     node = group.root
-    if is_alias(node) or is_host(node) or node.op.statements is not None:
+    if is_alias(node) or is_host(node):
         for value in node.inputs:  # these read whole buffers
             demands.setdefault(value, {}).setdefault(group, {})[Demand(None)] = None
+    elif node.op.statements is not None:
+        for value, sites in zip(node.inputs, streams(node), strict=True):
+            for at in sites or (None,):
+                demands.setdefault(value, {}).setdefault(group, {})[Demand(at)] = None
     elif node.op.element is not None:
         group.domain = domain_of(node.outputs[0])
         _merge(node, group, [Demand(group.position)], demands)
@@ -181,8 +177,6 @@ def _merge(node: Node, group: Group, wanted: list[Demand], demands: Demands) -> 
     group.members.add(node)
     if node.op.kind is Kind.CONTRACTION:
         group.contraction = node
-    elif any(isinstance(e, Reduce) for e in formula.order):
-        group.reduces = True
     for demand in wanted:
         assert demand.at is not None
         _demand(node, group, formula, demand.at, demand.operand or node.op.kind is Kind.CONTRACTION, demands)
@@ -203,4 +197,6 @@ def _demand(
         demands.setdefault(value, {}).setdefault(group, {})[Demand(where, operand)] = None
         return Load(f"?{position}", where, value.dtype)
 
-    instantiate(formula, at, group.fresh, note)
+    value = instantiate(formula, at, group.fresh, note)
+    if reduces(formula) and node.op.kind is not Kind.CONTRACTION:
+        group.summed += [e.axes for e in walk(value) if isinstance(e, Reduce)]

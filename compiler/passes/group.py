@@ -17,6 +17,10 @@ class Group:
     """Nodes that one kernel computes: `root` and the members merged into it.
 
     The kernel stores the outputs of the root, and those of `stored`: members that others need too.
+
+    A kernel of rows does the work of several groups for one row, then for the next: that of `nests` first,
+    in order, then its own. All have the first `rows` axes of their domains in common. Values in `local` are
+    needed in their row only. Groups in `sums` have reductions over all rows, to which each row adds its part.
     """
 
     root: Node
@@ -24,8 +28,12 @@ class Group:
     domain: tuple[Index, ...] = ()
     fresh: Fresh = field(default_factory=Fresh)
     contraction: Node | None = None
-    reduces: bool = False
+    summed: list[tuple[Index, ...]] = field(default_factory=list)  # the axes of each reduction
     stored: list[Node] = field(default_factory=list)
+    nests: list[Group] = field(default_factory=list)
+    sums: list[Group] = field(default_factory=list)
+    rows: int = 0
+    local: set[Value] = field(default_factory=set)
 
     @property
     def position(self) -> Position:
@@ -34,18 +42,36 @@ class Group:
 
     @property
     def outputs(self) -> tuple[Value, ...]:
-        """The values that the kernel stores."""
-        return (*(v for node in self.stored for v in node.outputs), *self.root.outputs)
+        """The values that the kernel stores for others."""
+        made = [v for part in (*self.nests, *self.sums) for v in part.outputs]
+        made += [v for node in (*self.stored, self.root) for v in node.outputs]
+        return tuple(v for v in dict.fromkeys(made) if v not in self.local)
+
+    @property
+    def reduces(self) -> bool:
+        """Whether the kernel has a reduction in it that is not a product."""
+        return bool(self.summed)
+
+    @property
+    def row_axes(self) -> tuple[Index, ...]:
+        """The axes that the rows of a kernel of rows are counted by."""
+        return (self.summed[0] if self.only_sums else self.domain)[: self.rows]
+
+    @property
+    def only_sums(self) -> bool:
+        """Whether the rows do nothing but add to the group's own sums."""
+        return any(part.root is self.root for part in self.sums)
 
     @property
     def is_loops(self) -> bool:
-        """Whether the kernel is one loop over `domain` for every element of its outputs."""
+        """Whether the kernel is made of loops over `domain` for every element of its outputs."""
         return self.root.op.element is not None and not is_alias(self.root) and not is_host(self.root)
 
     @property
     def nodes(self) -> list[Node]:
         """All nodes of the group, inputs before users."""
-        return sorted({self.root, *self.members}, key=lambda n: n.serial)
+        below = (node for part in (*self.nests, *self.sums) for node in part.nodes)
+        return sorted({self.root, *self.members, *below}, key=lambda n: n.serial)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ ones, and each `?n[...]` by the element of the n-th input at that position.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -21,10 +22,11 @@ from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, rebuild, walk
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.index import affine, simplify_index
 from staticgraph.compiler.kernel.scalar import cast
-from staticgraph.compiler.ops.kinds import Piece, View
+from staticgraph.compiler.kernel.stmt import Loop, Stmt, While, expressions, inner
+from staticgraph.compiler.ops.kinds import Out, Piece, View
 
 Position = tuple[Expr, ...]
 TEMPLATE_LIMIT = 1 << 14  # formulas kept: a program that meets ever new shapes must not grow for ever
@@ -103,6 +105,46 @@ def _pieces(
 def pieces(node: Node) -> tuple[tuple[Piece, Template], ...]:
     """The pieces of an assembly, each with the template of its elements."""
     return _pieces(node.op, tuple(v.type for v in node.inputs), tuple(node.attrs.items()))
+
+
+def streams(node: Node) -> tuple[tuple[Position, ...], ...]:
+    """For each input of a routine, where it reads elements of it; nothing unless it reads each about once.
+
+    Such an input need not be a buffer: the routine may compute each element where it needs it.
+    """
+    inputs, outputs = (tuple(v.type for v in values) for values in (node.inputs, node.outputs))
+    return _streams(node.op, inputs, outputs, tuple(node.attrs.items()))
+
+
+@lru_cache(TEMPLATE_LIMIT)
+def _streams(
+    op: OpDef,
+    inputs: tuple[TensorType, ...],
+    outputs: tuple[TensorType, ...],
+    attrs: tuple[tuple[str, Any], ...],
+) -> tuple[tuple[Position, ...], ...]:
+    assert op.statements is not None, op
+    outs = tuple(Out(f"!{n}", t.static_shape, t.dtype) for n, t in enumerate(outputs))
+    reads: dict[str, list[tuple[Position, float]]] = {}
+    for load, times in _loads(op.statements(outs, *_views(inputs), **dict(attrs)), 1):
+        reads.setdefault(load.buffer, []).append((load.at, times))
+    found = []
+    for n, type in enumerate(inputs):
+        sites = reads.get(f"?{n}", [])
+        computed = any(isinstance(e, Load | Local) for at, _ in sites for e in walk(*at))
+        once = sum(times for _, times in sites) <= max(type.size, 1)
+        found.append(tuple(at for at, _ in sites) if once and not computed else ())
+    return tuple(found)
+
+
+def _loads(body: tuple[Stmt, ...], times: float) -> Iterator[tuple[Load, float]]:
+    """Every element that `body` reads, and how often the loops around it do so."""
+    for stmt in body:
+        for node in walk(*expressions(stmt)):
+            if isinstance(node, Load):
+                yield node, times
+        repeated = stmt.index.extent if isinstance(stmt, Loop) else math.inf if isinstance(stmt, While) else 1
+        yield from _loads(inner(stmt), times * repeated)
 
 
 class Fresh:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.reverse import vjp
 from staticgraph.compiler.graph.builder import Builder, plain
+from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.dtypes import bool_, uint64
 from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError, UninitializedError, layout
 from staticgraph.compiler.graph.function import Function, Value, as_outputs, substitute, toposort
@@ -36,7 +38,7 @@ from staticgraph.compiler.ops.random import philox_advance
 from staticgraph.compiler.ops.structural import variable_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """What one run computes, and where its arguments come from and its results go.
 
@@ -54,13 +56,13 @@ class Step:
     writes: tuple[Operation, ...]
     names: Mapping[Tensor, np.ndarray] = field(default_factory=dict)  # fetched vectors of strings
 
-    @property
+    @cached_property
     def updates(self) -> dict[int, int]:
         """For each result that is a new value of a variable: the argument with the old one, if it is read."""
         old = {op: len(self.feeds) + i for i, op in enumerate(self.reads)}
         return {self.fetches + i: old[op] for i, op in enumerate(self.writes) if op in old}
 
-    @property
+    @cached_property
     def needed(self) -> list[Operation]:
         """The variables that must have a value before the run."""
         used = {v for node in self.function.nodes for v in node.inputs} | set(self.function.results)
@@ -100,7 +102,8 @@ def specialise(
     values of feeds that shapes depend on, or `variables`, the types of variables' present values, None where
     there is none.
     """
-    return _Specialiser(graph, feeds, variables or {}, static or {}).step(fetches, targets)
+    with collector_paused():
+        return _Specialiser(graph, feeds, variables or {}, static or {}).step(fetches, targets)
 
 
 class _Specialiser:

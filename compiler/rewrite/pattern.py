@@ -16,7 +16,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.builder import number, plain
 from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.graph.opdef import OpDef, Role
+from staticgraph.compiler.graph.opdef import OPS, OpDef, Role
 from staticgraph.compiler.graph.operators import Operators
 
 Bindings = dict[str, Any]
@@ -139,6 +139,16 @@ def attributes(names: str) -> list[Attribute]:
 def compute(function: Callable[..., Any], *bound: Variable | Number | Attribute) -> Compute:
     """An attribute of a right side: `function` of what the given names are bound to."""
     return Compute(function, tuple(b.name for b in bound))
+
+
+def head(pattern: Pattern) -> OpDef | None:
+    """The op of all values that `pattern` can match; None where they may have any."""
+    match pattern:
+        case Use(op):
+            return op
+        case Number() | Exactly():
+            return OPS["constant"]
+    return None
 
 
 def match(pattern: Pattern, value: Value, bound: Bindings) -> Iterator[Bindings]:

@@ -8,10 +8,10 @@ from enum import Flag
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.graph.opdef import recording
+from staticgraph.compiler.graph.function import Node, Value
+from staticgraph.compiler.graph.opdef import OpDef, recording
 from staticgraph.compiler.graph.provenance import Provenance
-from staticgraph.compiler.rewrite.pattern import Bindings, Pattern, Use, as_pattern, build, match
+from staticgraph.compiler.rewrite.pattern import Bindings, Pattern, Use, as_pattern, build, head, match
 
 
 class Inexact(Flag):
@@ -38,9 +38,12 @@ class Rule:
     when: Callable[..., bool] | None
     single_use: bool
     where: Provenance | None
+    heads: tuple[OpDef | None, ...]  # the ops that the inputs of the root must be made by
 
     def apply(self, value: Value, uses: Callable[[Value], int]) -> Value | None:
         """What replaces `value`, or None. The replacement has the same type."""
+        if not self._may_match(value.node):
+            return None
         for bound in match(self.left, value, {}):
             if self.when is not None and not self.when(**bound):
                 continue
@@ -50,6 +53,17 @@ class Rule:
             if made is not None and made is not value:
                 return made
         return None
+
+    def _may_match(self, node: Node) -> bool:
+        """A glance at the inputs, which spares most values the search for a match."""
+        heads, inputs = self.heads, node.inputs
+        if len(heads) != len(inputs):
+            return False
+        if all(h is None or h is v.node.op for h, v in zip(heads, inputs, strict=True)):
+            return True
+        return node.op.commutes and all(
+            h is None or h is v.node.op for h, v in zip(heads, reversed(inputs), strict=True)
+        )
 
     def _build(self, value: Value, bound: Bindings) -> Value | None:
         graph = value.recorder
@@ -89,7 +103,9 @@ def rule(
 
     `single_use`: only where nothing else uses the matched inner nodes, so that no work is done twice.
     """
-    return Rule(name, left, as_pattern(right), inexact, when, single_use, where)
+    return Rule(
+        name, left, as_pattern(right), inexact, when, single_use, where, tuple(map(head, left.inputs))
+    )
 
 
 class RuleSet:

@@ -9,30 +9,34 @@ llvmlite is imported when the first function is compiled, not with this module.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import itertools
 import os
-import queue
 import threading
+import warnings
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.codegen.llvm_text import Code, module
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
-from staticgraph.runtime.devices import object_cache
+from staticgraph.runtime.devices import half, object_cache
+from staticgraph.runtime.devices.compile_ahead import CompileAhead
 
 if TYPE_CHECKING:
-    from llvmlite.binding import LLJIT, ResourceTracker, TargetMachine
+    from llvmlite.binding import LLJIT, ResourceTracker
+
+    from staticgraph.runtime.devices.llvm_objects import ObjectWriter
 
 _FORMAT = "1"  # part of every key: raise it when objects of equal text would differ
 _LOCK = threading.RLock()
 _OBJECTS: dict[str, bytes] = {}  # by symbol
-_PENDING: dict[str, _Job] = {}  # by symbol: what the compiling thread has not finished
+OBJECTS_LIMIT = 4096  # of them: programs that meet ever new shapes must not fill the memory
 _LOADED: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()  # by symbol
 _NUMBER = itertools.count()
+_PER_THREAD = threading.local()
+_KEPT: dict[str, ResourceTracker] = {}  # what stays loaded
 
 
 class Library:
@@ -55,9 +59,21 @@ def host() -> CpuTarget:
     llvm = _llvm()
     triple = llvm.get_process_triple()
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    return CpuTarget(
-        triple, str(_machine(triple, cpu, features).target_data), cpu, features, vector_bytes(features)
-    )
+    _PER_THREAD.writer = _new_writer(triple, cpu, features)
+    layout = str(_PER_THREAD.writer.machine.target_data)
+    return CpuTarget(triple, layout, cpu, features, vector_bytes(features), _fast_math())
+
+
+def _fast_math() -> bool:
+    """Whether the environment variable `SG_MATH` is "fast" and not "precise", the default.
+
+    tanh and erf of float32 are then shorter, and their error is up to 6 units in the last place instead of 2.
+    """
+    chosen = os.environ.get("SG_MATH", "")
+    if chosen not in ("", "fast", "precise"):
+        text = f"SG_MATH={chosen!r}: expected 'fast' or 'precise'; 'precise' is used"
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+    return chosen == "fast"
 
 
 def load(codes: Sequence[Code], verify: bool = False) -> Library:
@@ -71,9 +87,7 @@ def load(codes: Sequence[Code], verify: bool = False) -> Library:
         addresses = {name: library[name] for name, library in present.items()}
         if not missing:
             return Library(addresses, tuple(present.values()))
-        for code in missing:
-            if job := _PENDING.get(code.name):
-                job.done.wait()
+        _AHEAD.finish(missing)
         objects = [_object(code, verify) for code in missing]
         tracker = _link(objects, [code.name for code in missing], addresses)
         addresses |= {code.name: tracker[code.name] for code in missing}
@@ -83,48 +97,9 @@ def load(codes: Sequence[Code], verify: bool = False) -> Library:
 
 
 def begin(code: Code) -> None:
-    """Start to compile a function beside what the caller does next: `load` waits for it.
-
-    LLVM works without Python's lock, so the text of the next function can be written meanwhile.
-    """
-    if code.name not in _OBJECTS and code.name not in _LOADED and code.name not in _PENDING:
-        job = _PENDING[code.name] = _Job(code)
-        _jobs().put(job)
-
-
-class _Job:
-    """A function that is being compiled."""
-
-    def __init__(self, code: Code) -> None:
-        self.code = code
-        self.done = threading.Event()
-
-
-@functools.cache
-def _jobs() -> queue.SimpleQueue[_Job]:
-    """What the compiling thread has to do; the thread is started with the first job."""
-    jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
-    threading.Thread(target=_work, args=(jobs,), name="staticgraph compiler", daemon=True).start()
-    return jobs
-
-
-def _work(jobs: queue.SimpleQueue[_Job]) -> None:
-    while True:
-        job = jobs.get()
-        with contextlib.suppress(Exception):  # `load` compiles it again, and its caller sees what is wrong
-            _object(job.code, verify=False)
-        _PENDING.pop(job.code.name, None)
-        job.done.set()
-
-
-def _forget_thread() -> None:
-    """A forked process has no compiling thread."""
-    _jobs.cache_clear()
-    _PENDING.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_thread)
+    """Start to compile a function beside what the caller does next: `load` waits for it."""
+    if code.name not in _OBJECTS and code.name not in _LOADED:
+        _AHEAD.begin(code)
 
 
 def _object(code: Code, verify: bool) -> bytes:
@@ -137,6 +112,8 @@ def _object(code: Code, verify: bool) -> bytes:
             found = _compile(code, verify)
             object_cache.write(key, found)
         _OBJECTS[code.name] = found
+        while len(_OBJECTS) > OBJECTS_LIMIT:
+            _OBJECTS.pop(next(iter(_OBJECTS)), None)
     return found
 
 
@@ -148,22 +125,34 @@ def _key(code: Code) -> str:
 
 
 def _compile(code: Code, verify: bool) -> bytes:
-    llvm, target = _llvm(), host()
-    parsed = llvm.parse_assembly(module([code], target), llvm.create_context())
+    text = module([code], host())
     if verify:
-        parsed.verify()
-    return _machine(target.triple, target.cpu, target.features).emit_object(parsed)
+        llvm = _llvm()
+        llvm.parse_assembly(text, llvm.create_context()).verify()
+    return _writer().write(text)
 
 
 def _link(objects: list[bytes], exported: list[str], imported: dict[str, int]) -> ResourceTracker:
     builder = _llvm().JITLibraryBuilder().add_current_process()
     for data in objects:
         builder.add_object_img(data)
-    for symbol, address in imported.items():
+    for symbol, address in (imported | _conversions()).items():
         builder.import_symbol(symbol, address)
     for symbol in exported:
         builder.export_symbol(symbol)
     return builder.link(_linker(), f"library{next(_NUMBER)}")
+
+
+@functools.cache
+def _conversions() -> dict[str, int]:
+    """The addresses of functions that processors without float16 need; kept for good."""
+    if not half.needed(host().triple, host().features):
+        return {}
+    builder = _llvm().JITLibraryBuilder().add_object_img(_writer().write(module([half.CODE], host())))
+    for symbol in half.SYMBOLS:
+        builder.export_symbol(symbol)
+    tracker = _KEPT.setdefault("conversions", builder.link(_linker(), "conversions"))
+    return {symbol: tracker[symbol] for symbol in half.SYMBOLS}
 
 
 @functools.cache
@@ -175,17 +164,30 @@ def _llvm() -> Any:
     return llvm
 
 
-@functools.cache
-def _machine(triple: str, cpu: str, features: str) -> TargetMachine:
-    target = _llvm().Target.from_triple(triple)
-    return target.create_target_machine(
-        cpu=cpu, features=features, opt=2, reloc="static", codemodel="jitdefault", jit=True
-    )
+def _writer() -> ObjectWriter:
+    """This thread's code generator."""
+    if not hasattr(_PER_THREAD, "writer"):
+        target = host()
+        _PER_THREAD.writer = _new_writer(target.triple, target.cpu, target.features)
+    writer: ObjectWriter = _PER_THREAD.writer
+    return writer
+
+
+def _new_writer(triple: str, cpu: str, features: str) -> ObjectWriter:
+    from staticgraph.runtime.devices.llvm_objects import ObjectWriter  # imports llvmlite
+
+    return ObjectWriter(triple, cpu, features)
 
 
 @functools.cache
 def _linker() -> LLJIT:
-    target = host()
-    return _llvm().create_lljit_compiler(
-        _machine(target.triple, target.cpu, target.features), use_jit_link="windows" not in target.triple
-    )
+    llvm = _llvm()
+    return llvm.create_lljit_compiler(_writer().machine, use_jit_link="windows" not in host().triple)
+
+
+_AHEAD = CompileAhead(lambda code: _object(code, verify=False))
+
+
+if hasattr(os, "register_at_fork"):
+    # A fork waits for a load in progress: locks that it held would stay taken in the child.
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)

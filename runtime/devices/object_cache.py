@@ -3,6 +3,8 @@
 An entry is a file named by a hash of everything that decides its content. It is written to a temporary name
 and renamed, so readers never see half of one, and begins with a checksum, so a damaged one is a miss. A
 folder that cannot be written is not an error: the cache only saves time.
+
+The folder is bounded: now and then a process that writes removes what has not been used for the longest time.
 """
 
 from __future__ import annotations
@@ -12,9 +14,14 @@ import hashlib
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
+LIMIT = 256 << 20  # bytes in the folder
 _DIGEST = 16
+_LOOK_EVERY = 16 << 20  # bytes written by this process between two looks at the size of the folder
+_DAY = 86_400.0  # seconds: how exactly the time of the last use is kept
+_to_look = 0  # bytes that may be written until then; none, before the first entry
 
 
 def folder() -> Path | None:
@@ -42,12 +49,18 @@ def read(key: str) -> bytes | None:
     where = folder()
     if where is None:
         return None
+    path = where / key
     try:
-        entry = (where / key).read_bytes()
+        entry = path.read_bytes()
     except OSError:
         return None
     checksum, data = entry[:_DIGEST], entry[_DIGEST:]
-    return data if data and _checksum(data) == checksum else None
+    if not data or _checksum(data) != checksum:
+        return None
+    with contextlib.suppress(OSError):
+        if path.stat().st_mtime < time.time() - _DAY:
+            os.utime(path)
+    return data
 
 
 def write(key: str, data: bytes) -> None:
@@ -62,10 +75,40 @@ def write(key: str, data: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(_checksum(data) + data)
         os.replace(temporary, where / key)
+        _look(where, len(data))
     except OSError:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+
+def _look(where: Path, written: int) -> None:
+    """See to it that the folder stays within the limit, from time to time."""
+    global _to_look
+    _to_look -= written
+    if _to_look < 0:
+        _to_look = _LOOK_EVERY
+        prune(where, LIMIT)
+
+
+def prune(where: Path, limit: int) -> None:
+    """Remove entries, those that were used last the longest time ago, until three quarters of `limit` bytes
+    are left; nothing if there are fewer than `limit`.
+    """
+    entries = []
+    for entry in os.scandir(where):
+        with contextlib.suppress(OSError):  # another process may have removed it
+            about = entry.stat()
+            entries.append((about.st_mtime, about.st_size, entry.path))
+    size = sum(size for _, size, _ in entries)
+    if size <= limit:
+        return
+    for _, length, path in sorted(entries):
+        if size <= limit * 3 // 4:
+            break
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        size -= length
 
 
 def _checksum(data: bytes) -> bytes:

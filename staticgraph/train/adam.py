@@ -73,10 +73,10 @@ class AdamOptimizer(RuleOptimizer):
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation:
         beta1, beta2, epsilon = (self._number(name, grad) for name in ("beta1", "beta2", "epsilon"))
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        summed, _ = summed_once(grad, row_count(var))
+        once = summed_once(grad, row_count(var))
         decayed = [ops.assign(m.handle, m * beta1), ops.assign(v.handle, v * beta2)]
-        mean = ops.scatter_add(m.handle, grad.indices, summed * (1.0 - beta1))
-        squares = ops.scatter_add(v.handle, grad.indices, summed * summed * (1.0 - beta2))
+        mean = ops.scatter_add(m.handle, once.indices, once.values * (1.0 - beta1))
+        squares = ops.scatter_add(v.handle, once.indices, once.values * once.values * (1.0 - beta2))
         moved = ops.assign_sub(var.handle, self._rate(grad) * mean / (ops.sqrt(squares) + epsilon))
         return group(*decayed, mean, squares, moved)
 

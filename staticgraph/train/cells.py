@@ -60,44 +60,44 @@ class Whole:
 
 
 class Rows:
-    """Some rows of a variable as a `Cell`.
-
-    A row may be listed more than once, with equal values each time: then it does not matter which of them is
-    written last, and no shape depends on how many rows are distinct.
-    """
+    """Some rows of a variable as a `Cell`, each listed once in `indices`; -1 stands for no row."""
 
     def __init__(self, variable: Variable, indices: Tensor) -> None:
         self.variable = variable
         self.indices = indices
         self.value = ops.gather(variable.value(), indices, axis=0)
-        self._new = self.value
+        self._new: tuple[Any, Tensor] | None = None
 
     def set(self, value: Tensor) -> Tensor:
-        self._new = value
+        self._new = ops.scatter_update, value
         return value
 
     def subtract(self, delta: Tensor) -> None:
-        self._new = self.value - delta
+        self._new = ops.scatter_sub, delta
 
     def write(self) -> Operation:
-        return ops.scatter_update(self.variable.handle, self.indices, self._new).op
+        assert self._new is not None
+        op, value = self._new
+        return op(self.variable.handle, self.indices, value).op
 
 
-def summed_once(gradient: IndexedSlices, rows: int | Tensor) -> tuple[Tensor, Tensor]:
-    """The sum over equal rows of a sparse gradient, at one
-    of them and zeros at the others; and which one that is.
+def summed_once(gradient: IndexedSlices, rows: int | Tensor) -> IndexedSlices:
+    """A sparse gradient that lists each row once, with the sum of its slices. `rows`: how many there are.
 
-    The first result suits adding, `gather(first, second)` suits replacing: there each listed row has its sum.
-    `rows` is how many rows the variable has.
+    The place of a slice whose row is listed further on, or does not exist, is taken by zeros and the index
+    -1, where nothing is read or written: so no shape depends on how many rows are distinct.
     """
-    positions = ops.range(start=0, limit=ops.shape_of(gradient.indices)[0], delta=1, dtype=int32)
+    size = ops.shape_of(gradient.indices)[0]
+    numbers = ops.range(start=1, limit=size + 1, delta=1, dtype=int32)
     columns = ops.expand_dims(gradient.indices, axis=-1)
-    owners = ops.tensor_scatter_update(ops.fill(0, dims=[rows]), columns, positions)
-    owner = ops.gather(owners, gradient.indices, axis=0)
-    summed = ops.scatter_nd(
-        ops.expand_dims(owner, axis=-1), gradient.values, shape=ops.shape_of(gradient.values)
+    last = ops.gather(
+        ops.tensor_scatter_update(ops.fill(0, dims=[rows]), columns, numbers), gradient.indices, axis=0
     )
-    return summed, owner
+    summed = ops.scatter_nd(
+        ops.expand_dims(last - 1, axis=-1), gradient.values, shape=ops.shape_of(gradient.values)
+    )
+    once = ops.select(ops.equal(last, numbers), gradient.indices, -1)
+    return IndexedSlices(summed, once, gradient.dense_shape)
 
 
 def row_count(variable: Variable) -> int | Tensor:
@@ -117,8 +117,8 @@ class RuleOptimizer(Optimizer):
         return self._run_rule(grad, var, Whole)
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation:
-        summed, owner = summed_once(grad, row_count(var))
-        return self._run_rule(ops.gather(summed, owner, axis=0), var, lambda v: Rows(v, grad.indices))
+        once = summed_once(grad, row_count(var))
+        return self._run_rule(once.values, var, lambda v: Rows(v, once.indices))
 
     def _run_rule(self, grad: Tensor, var: Variable, cell: Callable[[Variable], Cell]) -> Operation:
         cells: dict[str, Cell] = {}

@@ -1,7 +1,8 @@
 """Contractions as the ops state them, and how to run them as machine code."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -9,9 +10,10 @@ from staticgraph.compiler.codegen.contraction import emit
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
+from staticgraph.compiler.kernel.padded import padded_load
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.devices import cpu_jit
-from tests.codegen.native import launch
+from tests.codegen.native import launch, loaded, stored
 
 Arrays = dict[str, np.ndarray]
 Image = tuple[int, int, int, int]  # NHWC
@@ -75,59 +77,83 @@ def _loads(expr: Expr) -> list[Load]:
     return [expr, *below] if isinstance(expr, Load) else below
 
 
-def convolution(
-    image: Image, window: tuple[int, int], channels: int, stride: int = 1, dilation: int = 1,
-    depthwise: bool = False, dtype: DType = float32,
-) -> Contraction:  # fmt: skip
-    """y = x * w + bias, cut off below zero. NHWC images, HWIO weights, no padding; depthwise: HWI weights."""
-    n, (kh, kw), (oh, ow) = image[0], window, output_size(image, window, stride, dilation)
-    b, p, q, o = Index("n", n), Index("p", oh), Index("q", ow), Index("o", channels)
-    y, x, c = Index("y", kh), Index("x", kw), Index("c", image[3])
-    at = (b, p * stride + y * dilation, q * stride + x * dilation, o if depthwise else c)
-    weight = Load("w", (y, x, o) if depthwise else (y, x, c, o), dtype)
-    total = Reduce((y, x) if depthwise else (y, x, c), "add", Load("x", at, dtype) * weight)
-    value = total + Load("bias", (o,), dtype)
-    buffers = {
-        "x": Buffer(dtype, image),
-        "w": Buffer(dtype, (kh, kw, channels) if depthwise else (kh, kw, image[3], channels)),
-        "bias": Buffer(dtype, (channels,)),
-        "y": Buffer(dtype, (n, oh, ow, channels), written=True),
-    }
-    return contraction((b, p, q, o), (Store("y", (b, p, q, o), value),), buffers)
+@dataclass(frozen=True)
+class Conv:
+    """A convolution of NHWC images with HWIO weights, or HWI if it is depthwise."""
 
+    image: Image
+    window: tuple[int, int]
+    channels: int
+    stride: int = 1
+    dilation: int = 1
+    before: int = 0  # zeros around the image
+    after: int = 0
+    depthwise: bool = False
+    dtype: DType = float32
 
-def weight_gradient(
-    image: Image, window: tuple[int, int], channels: int, stride: int = 1, dilation: int = 1,
-    dtype: DType = float32,
-) -> Contraction:  # fmt: skip
-    """dw[y, x, c, o] = sum of x[n, p + y, q + x, c] * dy[n, p, q, o]."""
-    n, (kh, kw), (oh, ow) = image[0], window, output_size(image, window, stride, dilation)
-    b, p, q, o = Index("n", n), Index("p", oh), Index("q", ow), Index("o", channels)
-    y, x, c = Index("y", kh), Index("x", kw), Index("c", image[3])
-    at = (b, p * stride + y * dilation, q * stride + x * dilation, c)
-    total = Reduce((b, p, q), "add", Load("x", at, dtype) * Load("dy", (b, p, q, o), dtype))
-    buffers = {
-        "x": Buffer(dtype, image),
-        "dy": Buffer(dtype, (n, oh, ow, channels)),
-        "dw": Buffer(dtype, (kh, kw, image[3], channels), written=True),
-    }
-    return contraction((y, x, c, o), (Store("dw", (y, x, c, o), total),), buffers)
+    @property
+    def positions(self) -> list[int]:
+        """Along height and width of the result."""
+        return [
+            (n + self.before + self.after - (k - 1) * self.dilation - 1) // self.stride + 1
+            for n, k in zip(self.image[1:3], self.window, strict=True)
+        ]
 
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        outputs = () if self.depthwise else (self.channels,)
+        return {
+            "x": self.image,
+            "w": (*self.window, self.image[3], *outputs),
+            "bias": (self.channels,),
+            "y": (self.image[0], *self.positions, self.channels),
+        }
 
-def output_size(image: Image, window: tuple[int, int], stride: int, dilation: int) -> tuple[int, int]:
-    """Height and width of the result of a convolution without padding."""
-    height, width = (
-        (size - (k - 1) * dilation - 1) // stride + 1 for size, k in zip(image[1:3], window, strict=True)
-    )
-    return height, width
+    def load(self, name: str, at: tuple[Any, ...]) -> Expr:
+        """An element, zero outside of the array."""
+        return padded_load(lambda place: Load(name, place, self.dtype), at, self.shapes[name])
 
+    def contraction(self, target: str) -> Contraction:
+        """`target` y: the convolution plus a bias; w: the gradient of the
+        weights from x and y; x: that of the images from w and y, for stride 1.
+        """
+        n, y, x = (Index(name, size) for name, size in zip("nyx", self.image, strict=False))
+        p, q = (Index(name, size) for name, size in zip("pq", self.positions, strict=True))
+        u, v = (Index(name, size) for name, size in zip("uv", self.window, strict=True))
+        o, c = Index("o", self.channels), Index("c", self.image[3])
+        c = o if self.depthwise else c
+        weight = (u, v, o) if self.depthwise else (u, v, c, o)
+        step, gap = self.stride, self.dilation
+        seen = (n, p * step + u * gap - self.before, q * step + v * gap - self.before, c)
+        if target == "y":
+            axes = (u, v) if self.depthwise else (u, v, c)
+            total = Reduce(axes, "add", self.load("x", seen) * self.load("w", weight))
+            value = total + self.load("bias", (o,))
+            domain: tuple[Index, ...] = (n, p, q, o)
+        elif target == "w":
+            value = Reduce((n, p, q), "add", self.load("x", seen) * self.load("y", (n, p, q, o)))
+            domain = weight
+        else:
+            turned = (self.window[0] - 1 - u, self.window[1] - 1 - v)
+            back = (y + self.before - gap * turned[0], x + self.before - gap * turned[1])
+            axes = (u, v) if self.depthwise else (u, v, o)
+            product = self.load("y", (n, *back, o)) * self.load("w", (*turned, *weight[2:]))
+            value, domain = Reduce(axes, "add", product), (n, y, x, c)
+        used = {e.buffer for e in _loads(value)} | {target}
+        buffers = {
+            name: Buffer(self.dtype, shape, written=name == target)
+            for name, shape in self.shapes.items() if name in used
+        }  # fmt: skip
+        return contraction(domain, (Store(target, domain, value),), buffers)
 
-def windows(x: np.ndarray, window: tuple[int, int], stride: int, dilation: int) -> np.ndarray:
-    """x[n, p * stride + y * dilation, q * stride + x * dilation, c] as an array [n, p, q, y, x, c]."""
-    reach = [(k - 1) * dilation + 1 for k in window]
-    view = np.lib.stride_tricks.sliding_window_view(x, reach, (1, 2))
-    view = view[:, ::stride, ::stride, :, ::dilation, ::dilation]
-    return np.moveaxis(view, 3, 5)
+    def windows(self, x: np.ndarray) -> np.ndarray:
+        """What the windows see, as an array [n, p, q, u, v, c]."""
+        edges = (self.before, self.after)
+        x = np.pad(x, ((0, 0), edges, edges, (0, 0)))
+        reach = [(k - 1) * self.dilation + 1 for k in self.window]
+        view = np.lib.stride_tricks.sliding_window_view(x, reach, (1, 2))
+        view = view[:, :: self.stride, :: self.stride, :, :: self.dilation, :: self.dilation]
+        return np.moveaxis(view, 3, 5)
 
 
 def inputs(c: Contraction, rng: np.random.Generator) -> Arrays:
@@ -145,11 +171,14 @@ def run(c: Contraction, arrays: Arrays, vector_bytes: int | None = None) -> Arra
     target = cpu_jit.host()
     target = replace(target, vector_bytes=min(vector_bytes or 64, target.vector_bytes))
     edge = np.full(_GUARD, 0xA5, np.uint8)
-    memory = [np.concatenate([edge, arrays[name].reshape(-1).view(np.uint8), edge]) for name in c.buffers]
+    memory = [
+        np.concatenate([edge, stored(b.dtype, arrays[name]).reshape(-1).view(np.uint8), edge])
+        for name, b in c.buffers.items()
+    ]
     launch(emit(c, target), [m.ctypes.data + _GUARD for m in memory])
     assert all((m[:_GUARD] == 0xA5).all() and (m[-_GUARD:] == 0xA5).all() for m in memory)
     return {
-        name: m[_GUARD:-_GUARD].view(b.dtype.numpy).reshape(b.shape).copy()
+        name: loaded(b.dtype, m[_GUARD:-_GUARD].view(stored(b.dtype, arrays[name]).dtype)).reshape(b.shape)
         for m, (name, b) in zip(memory, c.buffers.items(), strict=True)
         if b.written
     }

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from staticgraph.compiler.codegen.contraction import emit
-from staticgraph.compiler.graph.dtypes import bool_, float32, float64
+from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
@@ -99,6 +99,26 @@ def test_float32_elements_summed_in_float64(rng):
     assert_close(run(c, arrays)["c"], arrays["a"].astype("d") @ arrays["b"].T.astype("d"), 300.0)
 
 
+@pytest.mark.parametrize("dtype", [float16, bfloat16], ids=str)
+@pytest.mark.parametrize("turn", [False, True])
+@pytest.mark.parametrize("size", [(11, 23, 90), (70, 150, 120)], ids=lambda s: "x".join(map(str, s)))
+def test_narrow_elements_summed_in_float32(size, turn, dtype, rng):
+    m, n, k = size
+    i, j, l = Index("i", m), Index("j", n), Index("k", k)  # noqa: E741
+    at = {"a": (l, i) if turn else (i, l), "b": (j, l) if turn else (l, j), "c": (i, j)}
+    buffers = {
+        name: Buffer(dtype, tuple(x.extent for x in place), name == "c") for name, place in at.items()
+    }  # fmt: skip
+    a, b = (scalar.cast(Load(x, at[x], dtype), float32) for x in "ab")
+    total = scalar.cast(Reduce((l,), "add", a * b), dtype)
+    c = contraction((i, j), (Store("c", (i, j), total),), buffers)
+    arrays = inputs(c, rng)
+    a, b = (arrays[x].astype("d").T if turn else arrays[x].astype("d") for x in "ab")
+    found = run(c, arrays)["c"].astype("d")
+    step = 2.0**-10 if dtype is float16 else 2.0**-7
+    assert (np.abs(found - a @ b) <= step * np.abs(a @ b) + 1e-6 * k).all()
+
+
 DEPTHS = pytest.mark.parametrize("depth", [20, 1300], ids=["whole sum", "blocks"])
 
 
@@ -165,6 +185,51 @@ def test_result_with_a_step_between_the_lanes(rng):
     found = run(c, arrays)["c"]
     assert_close(found[:, 1::3], arrays["a"].astype("d") @ arrays["b"].astype("d"), 30.0)
     assert (found[:, ::3] == arrays["c"][:, ::3]).all()
+
+
+@pytest.mark.parametrize(
+    "size", [(12, 20, 20000), (1, 30, 90000), (40, 7, 12288)], ids=lambda s: "x".join(map(str, s))
+)
+@pytest.mark.parametrize("turn", [False, True])
+def test_a_long_sum_of_few_results_is_cut_into_slices(size, turn, rng):
+    def scaled(x, at):
+        return scalar.maximum(x * 0.5 + Load("bias", (at[1],), float32), 0.0)
+
+    c = matmul(*size, turn_a=not turn, turn_b=turn, c=scaled)
+    *_, multiply, add = emit(c, cpu_jit.host()).phases
+    assert multiply.chunks >= 8
+    assert add.chunks >= 1
+    arrays = inputs(c, rng)
+    a, b = (arrays["a"], arrays["b"].T) if turn else (arrays["a"].T, arrays["b"])
+    exact = 0.5 * (a.astype("d") @ b.astype("d")) + arrays["bias"]
+    assert_close(run(c, arrays)["c"], np.maximum(exact, 0), np.abs(a) @ np.abs(b))
+
+
+@pytest.mark.parametrize(
+    ("size", "turn_a", "turn_b", "phases"),
+    [
+        ((300, 700, 300), True, True, 3),  # both operands are packed for all chunks
+        ((300, 700, 300), False, False, 3),
+        ((40, 3000, 200), False, True, 1),  # every chunk packs its own columns
+        ((2000, 24, 200), False, False, 1),
+    ],
+)
+def test_operands_are_packed_where_chunks_read_them(size, turn_a, turn_b, phases, rng):
+    code = emit(matmul(*size, turn_a, turn_b), cpu_jit.host())
+    assert len(code.phases) == phases
+    assert 8 <= code.phases[-1].chunks <= 256
+    check(*size, turn_a, turn_b, float32, None, rng)
+
+
+def test_the_work_of_a_small_product_is_one_chunk():
+    code = emit(matmul(32, 32, 32), cpu_jit.host())
+    assert [phase.chunks for phase in code.phases] == [1]
+    assert 0 < code.cost < 10_000
+
+
+def test_blocks_of_a_sum_with_uneven_rounds(rng):
+    """Nine rows leave room for three steps in a round, and the blocks of the sum have no fixed length."""
+    check(9, 16, 1303, False, False, float32, None, rng)
 
 
 def test_equal_contractions_have_equal_code():

@@ -1,44 +1,98 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.codegen.contraction_cases import assert_close, convolution, inputs, run, weight_gradient, windows
+from tests.codegen.contraction_cases import Conv, assert_close, inputs, run
 
 CASES = [
-    ((4, 28, 28, 1), (5, 5), 10, 1, 1),
-    ((3, 12, 12, 10), (5, 5), 20, 1, 1),
-    ((2, 18, 17, 32), (3, 3), 64, 1, 1),
-    ((2, 31, 30, 3), (7, 7), 33, 2, 1),
-    ((2, 20, 21, 3), (3, 2), 5, 2, 2),
-    ((2, 9, 9, 24), (1, 1), 40, 1, 1),
-    ((9, 5, 5, 6), (3, 3), 7, 1, 1),
-    ((1, 16, 16, 4), (3, 3), 1, 3, 1),
+    Conv((4, 28, 28, 1), (5, 5), 10),
+    Conv((3, 12, 12, 10), (5, 5), 20),
+    Conv((2, 18, 17, 32), (3, 3), 64),
+    Conv((2, 31, 30, 3), (7, 7), 33, stride=2),
+    Conv((2, 20, 21, 3), (3, 2), 5, stride=2, dilation=2),
+    Conv((2, 9, 9, 24), (1, 1), 40),
+    Conv((9, 5, 5, 6), (3, 3), 7),
+    Conv((1, 16, 16, 4), (3, 3), 1, stride=3),
+    Conv((2, 16, 16, 32), (3, 3), 48, before=1, after=1),
+    Conv((20, 4, 4, 40), (3, 3), 64, before=1, after=1),
+    Conv((2, 15, 17, 8), (3, 3), 16, stride=2, before=0, after=1),
+    Conv((2, 11, 9, 9), (5, 4), 12, dilation=2, before=4, after=3),
+    Conv((1, 3, 3, 8), (5, 5), 8, before=6, after=6),
+    Conv((2, 14, 13, 40), (3, 3), 40, depthwise=True),
+    Conv((2, 14, 13, 5), (3, 3), 5, stride=2, depthwise=True),
+    Conv((2, 14, 13, 16), (3, 3), 16, before=1, after=1, depthwise=True),
 ]
-each_case = pytest.mark.parametrize(("image", "window", "channels", "stride", "dilation"), CASES)
+each_case = pytest.mark.parametrize("conv", CASES, ids=lambda c: "x".join(map(str, (*c.image, c.channels))))
+
+
+def check_convolution(conv, rng, vector_bytes=None):
+    c = conv.contraction("y")
+    arrays = inputs(c, rng)
+    seen = conv.windows(arrays["x"].astype("d"))
+    letters = "npquvc,uvc->npqc" if conv.depthwise else "npquvc,uvco->npqo"
+    exact = np.einsum(letters, seen, arrays["w"], optimize=True) + arrays["bias"]
+    assert_close(run(c, arrays, vector_bytes)["y"], exact, seen[0, 0, 0].size)
+
+
+def check_weights(conv, rng, vector_bytes=None):
+    c = conv.contraction("w")
+    arrays = inputs(c, rng)
+    seen = conv.windows(arrays["x"].astype("d"))
+    letters = "npquvc,npqc->uvc" if conv.depthwise else "npquvc,npqo->uvco"
+    exact = np.einsum(letters, seen, arrays["y"], optimize=True)
+    assert_close(run(c, arrays, vector_bytes)["w"], exact, arrays["y"][..., 0].size)
+
+
+def check_images(conv, rng, vector_bytes=None):
+    c = conv.contraction("x")
+    arrays = inputs(c, rng)
+    letters = "npqc,uvc->npquvc" if conv.depthwise else "npqo,uvco->npquvc"
+    parts = np.einsum(letters, arrays["y"].astype("d"), arrays["w"], optimize=True)
+    n, height, width, _ = conv.image
+    room = conv.before + conv.after
+    exact = np.zeros((n, height + room, width + room, conv.image[3]))
+    (p, q), gap = conv.positions, conv.dilation
+    for u in range(conv.window[0]):
+        for v in range(conv.window[1]):
+            exact[:, u * gap : u * gap + p, v * gap : v * gap + q] += parts[:, :, :, u, v]
+    exact = exact[:, conv.before :, conv.before :][:, :height, :width]
+    assert_close(run(c, arrays, vector_bytes)["x"], exact, arrays["w"][..., 0].size)
 
 
 @each_case
-def test_convolution(image, window, channels, stride, dilation, rng):
-    c = convolution(image, window, channels, stride, dilation)
-    arrays = inputs(c, rng)
-    seen = windows(arrays["x"].astype("d"), window, stride, dilation)
-    exact = np.einsum("npqyxc,yxco->npqo", seen, arrays["w"], optimize=True) + arrays["bias"]
-    assert_close(run(c, arrays)["y"], exact, seen[0, 0, 0].size)
+def test_convolution(conv, rng):
+    check_convolution(conv, rng)
 
 
 @each_case
-def test_gradient_of_the_weights(image, window, channels, stride, dilation, rng):
-    c = weight_gradient(image, window, channels, stride, dilation)
-    arrays = inputs(c, rng)
-    seen = windows(arrays["x"].astype("d"), window, stride, dilation)
-    exact = np.einsum("npqyxc,npqo->yxco", seen, arrays["dy"], optimize=True)
-    assert_close(run(c, arrays)["dw"], exact, arrays["dy"][..., 0].size)
+def test_gradient_of_the_weights(conv, rng):
+    check_weights(conv, rng)
 
 
-@pytest.mark.parametrize("channels", [5, 16, 40])
-@pytest.mark.parametrize("stride", [1, 2])
-def test_depthwise_convolution(channels, stride, rng):
-    c = convolution((2, 14, 13, channels), (3, 3), channels, stride, depthwise=True)
-    arrays = inputs(c, rng)
-    seen = windows(arrays["x"].astype("d"), (3, 3), stride, 1)
-    exact = np.einsum("npqyxc,yxc->npqc", seen, arrays["w"]) + arrays["bias"]
-    assert_close(run(c, arrays)["y"], exact, 9.0)
+@each_case
+def test_gradient_of_the_images(conv, rng):
+    if conv.stride == 1 and conv.image[3] > 1:
+        check_images(conv, rng)
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(1, 3), st.integers(3, 20), st.integers(3, 20), st.integers(2, 20), st.integers(2, 20),
+    st.integers(2, 4), st.integers(1, 2), st.integers(1, 2), st.integers(0, 3), st.booleans(),
+    st.sampled_from([16, 32, 64]), st.sampled_from([check_convolution, check_weights, check_images]),
+    st.integers(0, 100),
+)  # fmt: skip
+def test_any_small_convolution(
+    n, height, width, ci, co, window, stride, dilation, edge, depthwise, vector_bytes, check, seed
+):
+    if check is check_images:
+        stride = 1
+    before, after = edge, edge
+    if min(height, width) + 2 * edge < (window - 1) * dilation + 1:
+        before = after = (window - 1) * dilation
+    conv = Conv(
+        (n, height, width, co if depthwise else ci), (window, window), co, stride, dilation, before, after,
+        depthwise,
+    )  # fmt: skip
+    check(conv, np.random.default_rng(seed), vector_bytes)

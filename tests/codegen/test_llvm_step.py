@@ -1,10 +1,10 @@
-"""A step calls its kernels in order, on the blocks that its table names."""
+"""A step calls its kernels on the blocks that its table names, each after those that it needs."""
 
 import ctypes
 
 import numpy as np
 
-from staticgraph.compiler.codegen.abi import BufferRef, Copy, HostCall, KernelCode, Launch
+from staticgraph.compiler.codegen.abi import BufferRef, Call, Copy, HostCall, KernelCode, Part, Region, Work
 from staticgraph.compiler.codegen.llvm import emit
 from staticgraph.compiler.codegen.llvm_step import step
 from staticgraph.compiler.codegen.llvm_text import Code
@@ -14,7 +14,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Sto
 from staticgraph.runtime.devices import cpu_jit
 
 N = 24
-SCRATCH = BufferRef(0), BufferRef(0)  # the kernels here need none
+POOL, SCRATCH = BufferRef(0), BufferRef(0)  # the steps here need none
 
 
 def kernel(change) -> Kernel:
@@ -26,6 +26,16 @@ def kernel(change) -> Kernel:
 
 def functions(*kernels: KernelCode) -> list[Code]:
     return [phase.code for k in kernels for phase in k.phases]
+
+
+def serial(*work: Work) -> Region:
+    """A region that one thread does."""
+    return Region(((Part(work),),), 0.0)
+
+
+def call(code: KernelCode, *args: BufferRef) -> Call:
+    (phase,) = code.phases
+    return Call(phase, args, SCRATCH)
 
 
 def table(*addresses: int) -> ctypes.Array:
@@ -44,13 +54,15 @@ def test_launches_copies_and_host_calls():
 
     part = 4 * N
     code = step([
-        Launch(double, (BufferRef(0), BufferRef(1))),
+        serial(call(double, BufferRef(0), BufferRef(1))),
         HostCall(2, 7),
-        Launch(increment, (BufferRef(1), BufferRef(1, part))),
-        Copy(BufferRef(1, 2 * part), BufferRef(1, part), part),
-        Launch(increment, (BufferRef(1, 2 * part), BufferRef(1))),
+        serial(
+            call(increment, BufferRef(1), BufferRef(1, part)),
+            Copy(BufferRef(1, 2 * part), BufferRef(1, part), part),
+            call(increment, BufferRef(1, 2 * part), BufferRef(1)),
+        ),
         HostCall(2, 8),
-    ], *SCRATCH)  # fmt: skip
+    ], POOL, SCRATCH)  # fmt: skip
     library = cpu_jit.load([*functions(double, increment), code], verify=True)
     address = ctypes.cast(host, ctypes.c_void_p).value
     blocks = table(feeds.ctypes.data, arena.ctypes.data, address)
@@ -64,7 +76,7 @@ def test_kernels_loaded_before():
     negate = emit(kernel(lambda x: -x), target)
     name = negate.phases[0].code.name
     first = cpu_jit.load(functions(negate))
-    code = step([Launch(negate, (BufferRef(0), BufferRef(0, 4 * N)))], *SCRATCH)
+    code = step([serial(call(negate, BufferRef(0), BufferRef(0, 4 * N)))], POOL, SCRATCH)
     second = cpu_jit.load([*functions(negate), code])
     assert first[name] == second[name]
     memory = np.concatenate([np.arange(N), np.zeros(N)]).astype(np.float32)
@@ -73,6 +85,18 @@ def test_kernels_loaded_before():
 
 
 def test_empty_step():
-    code = step([], *SCRATCH)
+    code = step([], POOL, SCRATCH)
     library = cpu_jit.load([code], verify=True)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(None)
+
+
+def test_long_lists_of_calls_are_divided():
+    increment = emit(kernel(lambda x: x + 1.0), cpu_jit.host())
+    here, there = BufferRef(0), BufferRef(0, 4 * N)
+    work = [call(increment, here, there), Copy(here, there, 4 * N)] * 300
+    code = step([serial(*work)], POOL, SCRATCH)
+    library = cpu_jit.load([*functions(increment), code], verify=True)
+    memory = np.zeros(2 * N, np.float32)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(ctypes.addressof(table(memory.ctypes.data)))
+    np.testing.assert_array_equal(memory, 300)
+    assert code.text.count("call") < 10

@@ -62,7 +62,7 @@ def run(kernel: Kernel, arrays: Arrays, backwards: bool = False) -> Arrays:
     """The written arrays after `kernel` ran on copies of `arrays`."""
     arrays = {name: a.copy() for name, a in arrays.items()}
     interpret(kernel, arrays, backwards)
-    return {name: arrays[name] for name, b in kernel.buffers.items() if b.written}
+    return {name: arrays[name] for name, b in kernel.arguments.items() if b.written}
 
 
 def loads(name: str, dtype: DType = float32) -> Callable[..., Expr]:

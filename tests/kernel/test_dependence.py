@@ -53,6 +53,14 @@ def test_windows_meet_unless_the_step_is_as_long(step: int, expected: bool):
     assert independent(i, Loop(j, (store,))) is expected
 
 
+def test_neighbouring_rows_do_not_meet():
+    """As where a kernel stores the rows of a window one by one; but a shifted row is another's."""
+    rows = tuple(Store("flat", (j + 5 * row,), Const(1, float32)) for row in range(3))
+    assert independent(j, *rows)
+    assert not independent(j, *rows, Store("flat", (j + 6,), Const(1, float32)))
+    assert not independent(j, *rows, Store("flat", (j + 4,), Const(1, float32)))
+
+
 def test_a_place_that_was_loaded_before_the_loop_moves_all_accesses_alike():
     start = Load("n", (i,), int64)
     assert independent(j, Store("flat", (start + j,), Load("flat", (start + j,), float32)))

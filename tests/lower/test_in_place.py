@@ -184,6 +184,79 @@ def test_a_variable_that_only_seems_to_be_read():
         np.testing.assert_array_equal(sess.run(a), [5, 6])
 
 
+# Rows
+
+UPDATES = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+SCATTERED = np.array([[6, 8], [7, 10]], np.float32)
+
+
+def rows() -> sg.Tensor:
+    return sg.constant([1, 1, 0])
+
+
+def copied_bytes(step: list) -> int:
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        return sum(i.size for i in sess.executable(step).compiled.program.instructions if isinstance(i, Copy))
+
+
+def test_rows_change_where_they_lie(variables):
+    a, _ = variables
+    step = [sg.scatter_add(a, rows(), UPDATES).op]
+    _, after, in_place = steps(step, runs=1)
+    np.testing.assert_array_equal(after["a"], SCATTERED)
+    assert in_place == {"a"}
+    assert copied_bytes(step) == 0
+
+
+def test_arithmetic_and_rows_in_one_kernel(variables):
+    a, _ = variables
+    first = a.assign(a * 2.0)
+    with sg.control_dependencies([first]):
+        second = sg.scatter_sub(a, rows(), UPDATES)
+    _, after, in_place = steps([second.op], runs=1)
+    np.testing.assert_array_equal(after["a"], 2 * VALUES["a"] - (SCATTERED - VALUES["a"]))
+    assert in_place == {"a"}
+
+
+def test_rows_change_twice(variables):
+    """Both scatters work in the buffer of the variable."""
+    a, _ = variables
+    first = sg.scatter_add(a, rows(), UPDATES)
+    with sg.control_dependencies([first]):
+        second = sg.scatter_mul(a, rows(), UPDATES)
+    _, after, in_place = steps([second.op], runs=1)
+    np.testing.assert_array_equal(after["a"], SCATTERED * [[5, 6], [3, 8]])
+    assert in_place == {"a"}
+
+
+def test_rows_before_and_after(variables):
+    """What is fetched of a variable on the way is not overwritten later in the run."""
+    a, _ = variables
+    first = sg.scatter_add(a, rows(), UPDATES)
+    with sg.control_dependencies([first]):
+        second = sg.scatter_mul(a, rows(), UPDATES)
+    (one, two), after, _ = steps([first, second], runs=1)
+    np.testing.assert_array_equal(one, SCATTERED)
+    np.testing.assert_array_equal(two, SCATTERED * [[5, 6], [3, 8]])
+    np.testing.assert_array_equal(after["a"], two)
+
+
+def test_rows_that_follow_from_the_old_ones(variables):
+    """Each update reads the value before the run, though the row that it changes is listed before it."""
+    a, _ = variables
+    updates = sg.gather(a, [0, 1, 1]) * 10.0
+    _, after, in_place = steps([sg.scatter_add(a, rows(), updates).op], runs=1)
+    np.testing.assert_array_equal(after["a"], VALUES["a"] + [[30, 40], [40, 60]])
+    assert in_place == {"a"}
+
+
+def test_a_variable_that_is_added_to_itself(variables):
+    a, _ = variables
+    _, after, _ = steps([sg.scatter_add(a, [1, 0], a.value()).op], runs=1)
+    np.testing.assert_array_equal(after["a"], VALUES["a"] + VALUES["a"][::-1])
+
+
 # Where results lie
 
 
@@ -214,3 +287,21 @@ def test_intermediate_values_share_memory():
         np.testing.assert_array_equal(sess.run(y, {x: np.eye(16)}), np.eye(16))
     assert program.arena == 2 * 16 * 16 * 4
     assert all(r.offset % 64 == 0 for i in program.instructions for r in i.args if r.slot == ARENA)
+
+
+def test_gradients_of_weights_do_not_wait_for_the_end():
+    """Weights are updated as soon as that is safe: gradients of activations die one after the other."""
+    arenas = []
+    for count in (4, 8):
+        sg.reset_default_graph()
+        h = x = sg.placeholder(sg.float32, [64, 128])
+        for _ in range(count):
+            h = sg.layers.dense(h, 128, activation=sg.nn.relu)
+        step = sg.train.GradientDescentOptimizer(0.1).minimize(sg.reduce_mean(sg.square(h)))
+        with sg.Session() as sess:
+            sess.run(sg.global_variables_initializer())
+            program = sess.executable(step, {x: np.ones((64, 128))}).compiled.program
+        assert len(program.in_place) == 2 * count
+        arenas.append(program.arena)
+    one = 64 * 128 * 4
+    assert arenas[1] - arenas[0] <= 4 * one  # the four activations, and none of their gradients

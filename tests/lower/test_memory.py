@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from staticgraph.compiler.lower.memory import plan_arena
+from staticgraph.compiler.lower.memory import fullest, plan_arena
 from staticgraph.compiler.lower.program import ALIGNMENT, padded
 
 lifetimes = st.lists(
@@ -54,3 +54,18 @@ def test_gaps_join():
 def test_order_of_the_table_does_not_matter():
     buffers = {"a": (64, 0, 2), "b": (128, 1, 3), "c": (64, 3, 4)}
     assert plan_arena(buffers)[1] == plan_arena(dict(reversed(buffers.items())))[1]
+
+
+def test_small_buffers_do_not_get_in_the_way_of_large_ones():
+    """In order of birth the small one takes the place that the large one could have had."""
+    buffers = {"a": (256, 0, 1), "b": (64, 1, 9), "c": (320, 2, 3), "d": (64, 3, 4), "e": (256, 4, 5)}
+    assert plan_arena(buffers)[1] == fullest(buffers)[1]
+
+
+@settings(max_examples=200)
+@given(lifetimes)
+def test_the_fullest_moment_bounds_the_arena_from_below(buffers: dict[int, tuple[int, int, int]]):
+    at, most = fullest(buffers)
+    assert most <= plan_arena(buffers)[1]
+    live = [padded(max(size, 1)) for size, born, last in buffers.values() if born <= at <= last]
+    assert most == sum(live)

@@ -49,7 +49,9 @@ def test_convolutions_are_affine_contractions(x, w):
         return View(shape, float32, lambda at: Load(name, at, float32))
 
     at = tuple(Index(f"i{d}", 2) for d in range(len(x)))
-    element = ops.conv_valid.element(at, view("x", x), view("w", w), strides=(2, 1), dilations=(1, 2))
+    element = ops.conv_windows.element(
+        at, view("x", x), view("w", w), counts=(4, 4), strides=(2, 1), dilations=(1, 2), before=(0, 0)
+    )
     assert isinstance(element, Reduce)
     assert element.combine == "add"
     assert isinstance(element.value, Scalar)
@@ -88,3 +90,29 @@ def test_static_shapes_with_unknown_sizes():
     x = sg.placeholder(sg.float32, [None, None, 28, 3])
     assert sg.nn.conv2d(x, sg.zeros([3, 3, 3, 8]), 2, "SAME").shape.as_list() == [None, None, 14, 8]
     assert sg.nn.max_pool(x, 3, 2, "VALID").shape.as_list() == [None, None, 13, 3]
+
+
+@pytest.mark.parametrize(
+    ("size", "taps", "stride", "padding"),
+    [
+        (8, 2, 2, "VALID"), (9, 2, 3, "VALID"), (9, 1, 2, "SAME"), (7, 2, 3, "SAME"),  # windows side by side
+        (10, 3, 2, "SAME"), (11, 5, 4, "VALID"),  # overlapping ones
+        (13, 7, 5, "SAME"),  # too many remainders for a convolution each
+    ],
+)  # fmt: skip
+def test_gradient_by_the_input_of_a_convolution_with_strides(size, taps, stride, padding, rng):
+    x = rng.normal(size=(2, size, size + 1, 2)).astype(np.float32)
+    w = rng.normal(size=(taps, taps, 2, 3)).astype(np.float32)
+    attrs = {"strides": (1, stride, stride, 1), "padding": padding}
+    (found,) = gradients(lambda x, w: ops.conv2d(x, w, **attrs), x, w)
+    y = meaning(lambda x, w: ops.conv2d(x, w, **attrs), x, w)
+    counts = y.shape[1:3]
+    after = [max(0, (n - 1) * stride + taps - s) for n, s in zip(counts, x.shape[1:3], strict=True)]
+    exact = np.zeros((2, *(s + a for s, a in zip(x.shape[1:3], after, strict=True)), 2))
+    rows, columns = (slice(0, (n - 1) * stride + 1, stride) for n in counts)
+    for u in range(taps):
+        for v in range(taps):
+            exact[:, u:, v:][:, rows, columns] += w[u, v].sum(-1)
+    start = [a // 2 if padding == "SAME" else 0 for a in after]
+    exact = exact[:, start[0] :, start[1] :][:, : x.shape[1], : x.shape[2]]
+    np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-5)

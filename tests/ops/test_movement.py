@@ -186,6 +186,28 @@ def test_indices_out_of_range_read_zeros_and_write_nothing():
 TIES = np.array([[2, 5, 5, -1, 2, 5, np.nan, -np.inf], [0, 0, 0, 0, 0, 0, 0, 0]], np.float32)
 
 
+@pytest.mark.parametrize("columns", [1, 100, 128, 384])
+def test_wide_slices_are_added_in_order(columns, rng):
+    """Whether a kernel goes through them whole or in blocks of columns, and rows may be named repeatedly."""
+    rows = rng.integers(0, 6, size=20)
+    updates = rng.normal(size=(20, columns)).astype(np.float32)
+    wanted = np.zeros((5, columns), np.float32)
+    for row, update in zip(rows, updates, strict=True):
+        if row < 5:
+            wanted[row] += update
+    made = compiled(
+        lambda r, u: (
+            ops.scatter_nd(ops.expand_dims(r, axis=1), u, shape=(5, columns)),
+            ops.unsorted_segment_sum(u, r, num_segments=5),
+            ops.gather_grad(u, r, shape=(5, columns), axis=0),
+        ),
+        rows,
+        updates,
+    )
+    for result in made:
+        np.testing.assert_array_equal(result, wanted)
+
+
 def test_equal_elements_keep_their_order_and_nan_is_lowest():
     values, places = compiled(lambda x: ops.top_k(x, k=8), TIES)
     np.testing.assert_array_equal(places, [[1, 2, 5, 0, 4, 3, 6, 7], range(8)])

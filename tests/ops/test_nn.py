@@ -69,3 +69,25 @@ def test_embedding_lookup_deals_rows_out_in_turn():
     table = rows.op.inputs[0].op.inputs[0]
     order = table.op.inputs[1].op.get_attr("value").array
     assert order.tolist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize("size, stride", [(2, 2), (3, 2), (2, 3), (5, 2)])
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_the_first_of_the_largest_gets_the_gradient(size, stride, padding, rng):
+    """For windows that tile the image, overlap, leave gaps, and for large ones."""
+    image = rng.integers(0, 3, size=(2, 8, 8, 3)).astype(np.float32)
+    x = sg.placeholder(sg.float32, image.shape)
+    y = sg.nn.max_pool(x, size, stride, padding)
+    with sg.Session() as sess:
+        pooled, found = sess.run([y, sg.gradients(y, x)[0]], {x: image})
+    missing = (pooled.shape[1] - 1) * stride + size - 8
+    before = missing // 2 if padding == "SAME" and missing > 0 else 0
+    wanted = np.zeros_like(image)
+    for n, row, column, channel in np.ndindex(pooled.shape):
+        rows, columns = (
+            slice(max(i * stride - before, 0), i * stride - before + size) for i in (row, column)
+        )
+        seen = image[n, rows, columns, channel]
+        first = np.unravel_index(seen.argmax(), seen.shape)
+        wanted[n, rows.start + first[0], columns.start + first[1], channel] += 1
+    np.testing.assert_array_equal(found, wanted)

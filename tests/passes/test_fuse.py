@@ -34,6 +34,10 @@ def params(*shapes: tuple[int, ...]) -> list[Value]:
     return [build.parameter(f"p{i}", "float32", shape) for i, shape in enumerate(shapes)]
 
 
+def positions(n: int) -> Value:
+    return Builder().parameter("positions", "int32", (n, 1))
+
+
 def elementwise_chain() -> str:
     (x,) = params((64, 64))
     return kernels(ops.tanh(ops.exp(x) * 2 + 1))
@@ -91,7 +95,7 @@ def full_reduction_used_everywhere() -> str:
 
 
 def costly_value_of_two_readers() -> str:
-    """It is computed once, and stored."""
+    """It is computed once, and stored; the column sums are taken on the way."""
     (x,) = params((64, 64))
     y = ops.exp(x)
     return kernels(ops.reduce_sum(y, axis=0), ops.transpose(y, perm=(1, 0)))
@@ -129,6 +133,42 @@ def result_that_is_read_too() -> str:
     return kernels(first, first * y + 1)
 
 
+def updates_of_rows() -> str:
+    """A scatter computes each of its updates where it adds it."""
+    x, rows = params((1000, 64), (128, 64))
+    return kernels(ops.tensor_scatter_add(x, positions(128), ops.tanh(rows) * 2))
+
+
+def updates_of_rows_in_another_shape() -> str:
+    """A division per row finds the row."""
+    x, rows = params((1000, 64), (8, 16, 64))
+    return kernels(ops.tensor_scatter_add(x, positions(128), ops.reshape(rows * 2, shape=(128, 64))))
+
+
+def updates_as_many_as_rows() -> str:
+    """They might be taken for the rows that change."""
+    x, rows = params((128, 64), (8, 16, 64))
+    return kernels(ops.tensor_scatter_add(x, positions(128), ops.reshape(rows * 2, shape=(128, 64))))
+
+
+def updates_from_the_rows_themselves() -> str:
+    """They are taken before the first row changes, so that the scatter may work in place."""
+    x, rows = params((1000, 64), (128, 64))
+    old = ops.gather_nd(x, positions(128))
+    return kernels(ops.tensor_scatter_update(x, positions(128), old * rows))
+
+
+def updates_that_are_sums() -> str:
+    """A routine has no loops for reductions."""
+    x, rows = params((1000, 64), (128, 64, 4))
+    return kernels(ops.tensor_scatter_add(x, positions(128), ops.reduce_sum(rows, axis=2)))
+
+
+def operand_that_a_routine_reads_again() -> str:
+    (x,) = params((64, 64))
+    return kernels(ops.top_k(ops.exp(x), k=8)[0])
+
+
 CASES = [
     (elementwise_chain, "tanh: exp multiply add tanh"),
     (epilogue_of_a_product, "relu: matmul add relu"),
@@ -140,11 +180,20 @@ CASES = [
     (row_statistic_used_in_its_row, "subtract: reduce_sum multiply subtract"),
     (column_statistic_used_in_its_column, "reduce_sum: reduce_sum\nsubtract: subtract"),
     (full_reduction_used_everywhere, "realdiv: reduce_sum realdiv"),
-    (costly_value_of_two_readers, "exp: exp\nreduce_sum: reduce_sum\ntranspose: transpose"),
+    (costly_value_of_two_readers, "exp, reduce_sum: exp reduce_sum\ntranspose: transpose"),
     (cheap_value_of_two_readers, "reduce_sum: multiply reduce_sum\ntranspose: multiply transpose"),
     (costly_value_repeated, "exp: sin exp\nmultiply: multiply"),
     (reshaped_buffer, "matmul: matmul\nreshape: reshape\nreduce_sum: reduce_sum"),
     (joined_pieces, "concat: tanh multiply concat"),
+    (updates_of_rows, "tensor_scatter_add: tanh multiply tensor_scatter_add"),
+    (updates_of_rows_in_another_shape, "tensor_scatter_add: multiply reshape tensor_scatter_add"),
+    (updates_as_many_as_rows, "tensor_scatter_add: multiply reshape tensor_scatter_add"),
+    (
+        updates_from_the_rows_themselves,
+        "gather_nd: gather_nd\ntensor_scatter_update: multiply tensor_scatter_update",
+    ),
+    (updates_that_are_sums, "reduce_sum: reduce_sum\ntensor_scatter_add: tensor_scatter_add"),
+    (operand_that_a_routine_reads_again, "exp: exp\ntop_k: top_k"),
     (result_that_is_read_too, "add, tanh: tanh multiply add"),
 ]
 

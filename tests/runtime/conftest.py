@@ -1,9 +1,12 @@
-"""A session, and a record of what is compiled."""
+"""A session, a record of what is compiled, and the ways that runs may take."""
 
 import pytest
 
 import staticgraph as sg
+from staticgraph.runtime import binding, caller, dispatch
 from staticgraph.runtime import plan as plan_module
+
+native_only = pytest.mark.skipif(not dispatch._supported(), reason="objects are laid out in another way here")
 
 
 @pytest.fixture
@@ -24,3 +27,18 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list:
 
     monkeypatch.setattr(plan_module, "compile", record)
     return steps
+
+
+@pytest.fixture(
+    params=[pytest.param("native", marks=native_only), pytest.param("long", marks=native_only), "python"]
+)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How runs go after the first ones, which always go through Python.
+
+    `native`: machine code that Python calls. `long`: the same for long runs, without Python's lock.
+    """
+    if request.param == "python":
+        monkeypatch.setattr(caller, "native", lambda: None)
+    else:
+        monkeypatch.setattr(binding, "SHORT", -1 if request.param == "long" else 10**9)
+    return request.param

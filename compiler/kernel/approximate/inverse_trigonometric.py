@@ -1,0 +1,103 @@
+"""asin, acos, atan and atan2."""
+
+from __future__ import annotations
+
+import math
+
+from staticgraph.compiler.graph.dtypes import float32, float64
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.approximate.width import Table, Width, is_nan, polynomial, two_sum
+from staticgraph.compiler.kernel.expr import Expr
+
+# What the nearest number to pi leaves of it.
+_PI_LOW = {float32: -8.742277657347586e-08, float64: 1.2246467991473532e-16}
+_ASIN: Table = {  # (asin(s) - s) / s**3 in s**2, up to 1/2; of asin within 2**-27.6 and 2**-59.8
+    float32: (
+        0.16666752099990845, 0.0749531090259552, 0.04546888917684555, 0.024186305701732635,
+        0.04215536266565323,
+    ),
+    float64: (
+        0.1666666666666676, 0.07499999999970867, 0.0446428571745627, 0.030381942709662574,
+        0.02237221494352229, 0.01735161270169273, 0.013980813142828384, 0.011398968055615128,
+        0.010779958622710284, 0.0037074692256447894, 0.02170495542707388, -0.02099562657007902,
+        0.03262651526892083,
+    ),
+}  # fmt: skip
+_ATAN: Table = {  # (atan(t) - t) / t**3 in t**2, up to 1; of atan within 2**-28.5 and 2**-56.2
+    float32: (
+        -0.33333298563957214, 0.1999852955341339, -0.1426401436328888, 0.10950860381126404,
+        -0.08399201184511185, 0.057878635823726654, -0.031093141064047813, 0.010865957476198673,
+        -0.0017820482607930899,
+    ),
+    float64: (
+        -0.33333333333333287, 0.19999999999990617, -0.14285714285045004, 0.1111111108667231,
+        -0.09090908551042123, 0.07692299755113159, -0.06666584078070562, 0.058817183163292694,
+        -0.05259443807439073, 0.0474496208116809, -0.04286492125590869, 0.0382123123984767,
+        -0.03278938320991325, 0.026157164477263864, -0.018620201985481397, 0.011322733748290436,
+        -0.0056156550102754365, 0.002153128196146968, -0.0005933949388616706, 0.00010397277150189683,
+        -8.663637225068625e-06,
+    ),
+}  # fmt: skip
+
+
+def _from_pi(w: Width, part: float, angle: Expr) -> Expr:
+    """pi*part - angle."""
+    return w.const(math.pi * part) - (angle - _PI_LOW[w.dtype] * part)
+
+
+def _from_pi_less(w: Width, part: float, angle: Expr, tail: Expr) -> Expr:
+    """pi*part - angle - tail, for a tail that is the smaller."""
+    rest, lost = two_sum(w.const(math.pi * part), -angle)
+    return rest + (lost - (tail - _PI_LOW[w.dtype] * part))
+
+
+def _arc_sine(w: Width, x: Expr) -> tuple[Expr, Expr, Expr]:
+    """Whether |x| > 1/2; asin(s), where s is |x| or else sqrt((1 - |x|)/2); and the part of s**3 on in it."""
+    size = scalar.abs(x)
+    large = size > 0.5
+    z = scalar.select(large, scalar.fma(size, w.const(-0.5), w.const(0.5)), size * size)
+    s = scalar.select(large, scalar.sqrt(z), size)
+    return large, s, polynomial(z, _ASIN) * z * s
+
+
+def asin(w: Width, x: Expr) -> Expr:
+    """asin(x) = pi/2 - 2*asin(sqrt((1 - x)/2)) for x > 1/2."""
+    large, s, tail = _arc_sine(w, x)
+    far = _from_pi_less(w, 0.5, s + s, tail + tail)
+    return scalar.copysign(scalar.select(large, far, s + tail), x)
+
+
+def acos(w: Width, x: Expr) -> Expr:
+    """acos(x) = 2*asin(sqrt((1 - x)/2)) for x > 1/2."""
+    large, s, tail = _arc_sine(w, x)
+    angle = s + tail
+    twice = angle + angle
+    far = scalar.select(x > 0.0, twice, _from_pi(w, 1.0, twice))
+    near = _from_pi_less(w, 0.5, scalar.copysign(s, x), scalar.copysign(tail, x))
+    return scalar.select(large, far, near)
+
+
+def _angle(t: Expr) -> Expr:
+    """atan(t) for |t| <= 1."""
+    squared = t * t
+    return scalar.fma(polynomial(squared, _ATAN) * squared, t, t)
+
+
+def atan(w: Width, x: Expr) -> Expr:
+    """atan(x) = pi/2 - atan(1/x) for x > 1."""
+    size = scalar.abs(x)
+    large = size > 1.0
+    angle = _angle(scalar.select(large, 1.0 / size, size))
+    return scalar.copysign(scalar.select(large, _from_pi(w, 0.5, angle), angle), x)
+
+
+def atan2(w: Width, y: Expr, x: Expr) -> Expr:
+    """The angle of the point (x, y): from -pi to pi, signed zeros and infinities as in C99."""
+    height, width = scalar.abs(y), scalar.abs(x)
+    steep = height > width
+    above, below = scalar.select(steep, width, height), scalar.select(steep, height, width)
+    quotient = scalar.select(scalar.eq(below, 0.0), above, above / below)
+    angle = _angle(scalar.select(scalar.eq(above, math.inf), w.const(1.0), quotient))
+    angle = scalar.select(steep, _from_pi(w, 0.5, angle), angle)
+    angle = scalar.copysign(scalar.select(w.is_negative(x), _from_pi(w, 1.0, angle), angle), y)
+    return scalar.select(is_nan(x) | is_nan(y), x + y, angle)

@@ -1,0 +1,71 @@
+"""What the statements of a kernel cost: relative costs of operations, and an estimate of the time.
+
+The estimates choose between ways to run a kernel; the result is the same whichever is chosen.
+"""
+
+from __future__ import annotations
+
+from staticgraph.compiler.kernel.expr import Expr, Load, Scalar
+from staticgraph.compiler.kernel.stmt import Buffer, If, Loop, LoopKind, Stmt, Store, While, statements
+
+_CHEAP = frozenset(
+    {"add", "sub", "mul", "fma", "neg", "abs", "copysign", "minimum", "maximum", "floor", "ceil", "rint"}
+    | {"and", "or", "xor", "invert", "shl", "shr", "eq", "ne", "lt", "le", "gt", "ge", "select"}
+    | {"cast", "bitcast"}
+)
+_DIVISIONS = frozenset({"div", "sqrt", "floordiv", "floormod", "truncdiv", "truncmod"})
+_INSTRUCTION = 0.3  # ns for an arithmetic vector instruction
+_BYTE = 0.03  # ns to bring one from memory or to it
+_ROUNDS = 8  # of a loop whose number of rounds is not known
+
+
+def operation_cost(op: str) -> float:
+    """The cost of a scalar operation, in units of one arithmetic vector instruction."""
+    return 1.0 if op in _CHEAP else 4.0 if op in _DIVISIONS else 12.0
+
+
+def values(stmt: Stmt) -> list[Load | Scalar]:
+    """The loads and operations of a statement, without index arithmetic."""
+    found: dict[Expr, None] = {}
+    stack = [stmt.value] if hasattr(stmt, "value") else []
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found[node] = None
+            stack += () if isinstance(node, Load) else node.children
+    return [e for e in found if isinstance(e, Load | Scalar)]
+
+
+def nanoseconds(body: tuple[Stmt, ...], buffers: dict[str, Buffer], vector_bytes: int) -> float:
+    """About how long a processor with vectors of so many bytes takes to run `body` once.
+
+    >>> from staticgraph.compiler.graph.dtypes import float32
+    >>> from staticgraph.compiler.kernel.expr import Index
+    >>> i, buffers = Index("i", 16_000), {"x": Buffer(float32, (16_000,)), "y": Buffer(float32, (16_000,))}
+    >>> loop = Loop(i, (Store("y", (i,), Load("x", (i,), float32) * 2.0),), LoopKind.SIMD)
+    >>> round(nanoseconds((loop,), buffers, 64))
+    4740
+    """
+    return sum(_nanoseconds(stmt, buffers, vector_bytes, 1) for stmt in body)
+
+
+def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lanes: int) -> float:
+    match stmt:
+        case Loop(index, body, kind):
+            if kind is LoopKind.SIMD:
+                sizes = [e.dtype.size for s in statements(body) for e in values(s)]
+                lanes = vector_bytes // max(sizes, default=vector_bytes)
+            rounds = -(-index.extent // lanes) if kind is LoopKind.SIMD else index.extent
+            return rounds * sum(_nanoseconds(s, buffers, vector_bytes, lanes) for s in body)
+        case While(_, body):
+            return _ROUNDS * sum(_nanoseconds(s, buffers, vector_bytes, lanes) for s in body)
+        case If(_, body):
+            return sum(_nanoseconds(s, buffers, vector_bytes, lanes) for s in body)
+    instructions, moved = 0.0, 0
+    for node in values(stmt):
+        instructions += 1.0 if isinstance(node, Load) else operation_cost(node.op)
+        moved += node.dtype.size if isinstance(node, Load) else 0
+    if isinstance(stmt, Store):
+        instructions += 1.0
+        moved += buffers[stmt.buffer].dtype.size
+    return instructions * _INSTRUCTION + moved * lanes * _BYTE

@@ -1,0 +1,64 @@
+"""Which results may be written over what they are made from.
+
+A loop may overwrite an operand of which each element is read only where the same element is stored. A routine
+may overwrite an operand that only its first loops read, and in that way: a scatter begins with a copy of its
+first operand, and has nothing to copy where it works in that operand's buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+
+from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.kernel.expr import Expr, Load, walk
+from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.stmt import Kernel, expressions, statements
+from staticgraph.compiler.lower.kernels import build_kernel, first_store
+from staticgraph.compiler.lower.program import Loops
+from staticgraph.compiler.passes.group import Group
+
+
+def may_overwrite(group: Group, new: Value, old: Value, base: Callable[[Value], Value]) -> bool:
+    """Whether the kernel of `group` may store `new` in the buffer of `old`.
+
+    `base` gives the value whose buffer holds another one, such as a reshape of `old`.
+    """
+    if old.type != new.type or not (group.is_loops or group.root.op.statements is not None):
+        return False
+    made = build_kernel(group)
+    names = {name: v for name, v in zip(_buffers(made.work), made.values, strict=True) if base(v) is old}
+    if isinstance(made.work, Loops):
+        written = next(n for n, v in zip(_buffers(made.work), made.values, strict=True) if v is new)
+        last = any(s.buffer == written for nest in made.work.sums for s in nest.stores)
+        after = made.work.sums if last else (*made.work.nests, *made.work.sums)  # sums come after all rows
+        return all(_leaves(nest, written, names) for nest in after)
+    return all(v is old for v in names.values()) and _is_begun_with(made.work, names)
+
+
+def _buffers(work: Loops | Kernel) -> list[str]:
+    buffers = work.buffers if isinstance(work, Loops) else work.buffers.items()
+    return [name for name, buffer in buffers if not buffer.local]
+
+
+def _leaves(nest: Nest, written: str, names: Container[str]) -> bool:
+    """Whether `nest` leaves these buffers alone, or reads in them just what it stores in `written`."""
+    at = next((s.at for s in nest.stores if s.buffer == written), None)
+    values = [s.value for s in nest.stores]
+    if at is None:
+        return not any(isinstance(e, Load) and e.buffer in names for e in walk(*values))
+    return _reads_its_own(values, at, names)
+
+
+def _reads_its_own(values: list[Expr], at: tuple[Expr, ...], names: Container[str]) -> bool:
+    return all(e.at == at for e in walk(*values) if isinstance(e, Load) and e.buffer in names)
+
+
+def _is_begun_with(kernel: Kernel, names: Container[str]) -> bool:
+    """Whether the first loops of `kernel` store all of its result, and only they read these buffers."""
+    start = first_store(kernel.body)
+    later = (e for stmt in statements(kernel.body[1:]) for e in walk(*expressions(stmt)))
+    return (
+        start is not None
+        and not any(isinstance(e, Load) and e.buffer in names for e in later)
+        and _reads_its_own([start.value], start.at, names)
+    )

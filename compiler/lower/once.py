@@ -1,0 +1,39 @@
+"""Steps that only set variables, computed by the NumPy meaning of their ops.
+
+Initializers run once, as a rule, and take a moment: far less than it takes to compile kernels for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Program, Ref
+from staticgraph.compiler.passes.specialise import Step
+
+LIMIT = 1 << 18  # computed elements: for more, machine code is sooner done, its compilation included
+
+
+def runs_once(step: Step) -> bool:
+    """Whether `step` does nothing but set variables, independent of feeds and variables, and is small."""
+    if step.feeds or step.reads or step.fetches or not step.writes:
+        return False
+    computed = [n for n in step.function.nodes if n.op.name not in ("constant", "parameter")]
+    small = sum(v.size for node in computed for v in node.outputs) <= LIMIT
+    return small and all(node.op.reference is not None for node in computed)
+
+
+def by_meaning(function: Function) -> Program:
+    """The program that computes `function` by one call into NumPy."""
+    params, results = function.params, function.results
+
+    def run(*arguments: Any) -> tuple[Any, ...]:
+        return tuple(interpret(function, dict(zip(params, arguments, strict=True))))
+
+    first_result = ARGUMENTS + len(params)
+    inputs = tuple((Ref(slot), p.type) for slot, p in enumerate(params, ARGUMENTS))
+    outputs = tuple((Ref(slot), r.type) for slot, r in enumerate(results, first_result))
+    call = HostCall(run, {}, inputs, outputs, results[0].node)
+    types = tuple(p.type for p in params), tuple(r.type for r in results)
+    return Program((call,), *types, fetches=0, in_place=frozenset(), arena=0, constants=b"", fullest=())

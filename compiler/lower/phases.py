@@ -1,0 +1,231 @@
+"""What of a step may run at the same time: its instructions in phases of independent chunks.
+
+Two instructions conflict if one writes memory that the other reads or writes. Each instruction goes into the
+first phase after those that it conflicts with, so that for example the products that give the gradients of
+the weights and of the input of a layer run side by side, as do all updates of an optimizer. An instruction
+of several phases has several levels, one after the other.
+
+Going from one phase to the next makes threads meet, which costs about as much as a small kernel. So small
+instructions are done by one chunk, in order, and so are consecutive phases of nothing else.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from staticgraph.compiler.lower.memory import plan_arena
+
+_REGION_COST = 15_000.0  # ns: what takes less in all is not worth the help of a second thread
+_PART_COST = 2_000.0  # ns: of several small instructions in one chunk
+MOST_CHUNKS = 2**15  # of a phase
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The bytes from `start` to `stop` of a slot."""
+
+    slot: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An instruction, as far as its place in time matters.
+
+    `chunks` has the number of chunks of each of its phases; `shared` is the size of the scratch memory that
+    they have in common.
+    """
+
+    chunks: tuple[int, ...]
+    cost: float
+    reads: tuple[Span, ...]
+    writes: tuple[Span, ...]
+    shared: int = 0
+
+    @property
+    def parallel(self) -> bool:
+        """Whether several threads can work on it."""
+        return max(self.chunks) > 1
+
+
+Unit = tuple[int, int]  # the number of a task, and which of its phases
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Units that one chunk does in order, or one unit that is `chunks` chunks."""
+
+    units: tuple[Unit, ...]
+    chunks: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The phases of a step, and where the scratch memory of each task lies in the `shared` bytes of all."""
+
+    phases: tuple[tuple[Part, ...], ...]
+    offsets: dict[int, int]
+    shared: int
+    cost: float
+
+
+def schedule(tasks: Sequence[Task]) -> Schedule:
+    """The phases in which `tasks`, given in an order in which they may run, can run together.
+
+    >>> x, y, z = Span(0, 0, 64), Span(0, 64, 128), Span(0, 128, 192)
+    >>> tasks = [Task((4,), 3e4, (x,), (y,)), Task((2,), 2e4, (x,), (z,)), Task((1,), 9.0, (y, z), (x,))]
+    >>> for phase in schedule(tasks).phases:
+    ...     print(phase)
+    (Part(units=((0, 0),), chunks=4), Part(units=((1, 0),), chunks=2))
+    (Part(units=((2, 0),), chunks=1),)
+    """
+    cost = sum(task.cost for task in tasks)
+    every = [(n, phase) for n, task in enumerate(tasks) for phase in range(len(task.chunks))]
+    phases: list[tuple[Part, ...]] = [(Part(tuple(every)),)] if every else []
+    if cost >= _REGION_COST:
+        phases = _merged(tasks, _levels(tasks))
+    offsets, shared = _place_shared(tasks, phases)
+    return Schedule(tuple(phases), offsets, shared, cost)
+
+
+def _levels(tasks: Sequence[Task]) -> list[list[Unit]]:
+    """Every unit on the first level where it may run."""
+    levels: list[list[Unit]] = []
+    slots: defaultdict[int, _Accesses] = defaultdict(_Accesses)
+    for number, task in enumerate(tasks):
+        first = 0
+        for span in task.reads:
+            for range_ in slots[span.slot].of(span):
+                first = max(first, 1 + range_.written)
+        for span in task.writes:
+            for range_ in slots[span.slot].of(span):
+                first = max(first, 1 + range_.used)
+        # The phases of a task that one thread does follow each other at once.
+        last = first + len(task.chunks) - 1 if task.parallel else first
+        for phase in range(len(task.chunks)):
+            level = min(first + phase, last)
+            while len(levels) <= level:
+                levels.append([])
+            levels[level].append((number, phase))
+        for span in task.reads:
+            slots[span.slot].read(span, last)
+        for span in task.writes:
+            slots[span.slot].write(span, last)
+    return levels
+
+
+@dataclass(slots=True)
+class _Range:
+    """Bytes up to `stop`, and the last levels on which all of them were written, and read or written."""
+
+    stop: float
+    written: int = -1
+    used: int = -1
+
+
+@dataclass(slots=True)
+class _Accesses:
+    """The history of a slot in ranges, by where they start, that cover it without gaps."""
+
+    starts: list[int] = field(default_factory=lambda: [0])  # in ascending order
+    ranges: dict[int, _Range] = field(default_factory=lambda: {0: _Range(math.inf)})
+
+    def of(self, span: Span) -> list[_Range]:
+        """The ranges that make up `span`."""
+        whole = self.ranges.get(span.start)
+        if whole is not None and whole.stop == span.stop:
+            return [whole]
+        first, last = self._cut(span.start), self._cut(span.stop)
+        return [self.ranges[start] for start in self.starts[first:last]]
+
+    def read(self, span: Span, level: int) -> None:
+        for range_ in self.of(span):
+            range_.used = max(level, range_.used)
+
+    def write(self, span: Span, level: int) -> None:
+        if len(self.of(span)) > 1:
+            first, last = self._cut(span.start), self._cut(span.stop)
+            for start in self.starts[first + 1 : last]:
+                del self.ranges[start]
+            del self.starts[first + 1 : last]
+        self.ranges[span.start] = _Range(span.stop, level, level)
+
+    def _cut(self, at: int) -> int:
+        """The number of the range that starts `at` a byte, made so if need be."""
+        n = bisect.bisect_left(self.starts, at)
+        if n == len(self.starts) or self.starts[n] != at:
+            before = self.ranges[self.starts[n - 1]]
+            self.starts.insert(n, at)
+            self.ranges[at] = replace(before)
+            before.stop = at
+        return n
+
+
+def _merged(tasks: Sequence[Task], levels: list[list[Unit]]) -> list[tuple[Part, ...]]:
+    """The phases that levels become: those without work for several threads are done by one."""
+    phases: list[tuple[Part, ...]] = []
+    serial: list[Unit] = []
+
+    def flush() -> None:
+        if serial:
+            phases.append((Part(tuple(sorted(serial))),))
+            serial.clear()
+
+    for level in levels:
+        spread = [Part((unit,), chunks) for unit in level if (chunks := tasks[unit[0]].chunks[unit[1]]) > 1]
+        small = _parts(tasks, [(n, phase) for n, phase in level if tasks[n].chunks[phase] == 1])
+        if not spread and len(small) < 2:
+            serial += level
+            continue
+        flush()
+        phases += _limited([*spread, *small])
+    flush()
+    return phases
+
+
+def _parts(tasks: Sequence[Task], units: list[Unit]) -> list[Part]:
+    """Units that are one chunk each, in parts that are worth a thread."""
+    parts: list[Part] = []
+    gathered: list[Unit] = []
+    cost = 0.0
+    for number, phase in units:
+        gathered.append((number, phase))
+        task = tasks[number]
+        if not task.parallel and phase == len(task.chunks) - 1:  # all phases of a task go into one part
+            cost += task.cost
+        if cost >= _PART_COST:
+            parts.append(Part(tuple(gathered)))
+            gathered, cost = [], 0.0
+    return [*parts, Part(tuple(gathered))] if gathered else parts
+
+
+def _limited(parts: list[Part]) -> list[tuple[Part, ...]]:
+    """`parts` in as few phases as their number of chunks allows."""
+    phases: list[list[Part]] = [[]]
+    chunks = 0
+    for part in parts:
+        chunks += part.chunks
+        if chunks > MOST_CHUNKS and phases[-1]:
+            phases.append([])
+            chunks = part.chunks
+        phases[-1].append(part)
+    return [tuple(phase) for phase in phases]
+
+
+def _place_shared(tasks: Sequence[Task], phases: list[tuple[Part, ...]]) -> tuple[dict[int, int], int]:
+    """Tasks that run at the same time have scratch memory of their own."""
+    times: dict[int, list[int]] = {}
+    now = 0
+    for parts in phases:
+        for part in parts:
+            for number, _ in part.units:
+                times.setdefault(number, []).append(now)
+                now += len(parts) == 1
+        now += 1
+    needing = {n: (tasks[n].shared, min(t), max(t)) for n, t in times.items() if tasks[n].shared}
+    return plan_arena(needing)

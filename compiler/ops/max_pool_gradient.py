@@ -1,0 +1,248 @@
+"""Where the largest element of each window of max pooling is, and the gradient, which goes there.
+
+The first of equal elements wins. Small windows find it and pass the gradient on in one go; large ones in two:
+`max_pool_first` finds its tap, and in `max_unpool` each element of the input asks the windows that cover it.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import REAL, bool_, int32, int64
+from staticgraph.compiler.graph.opdef import ops
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Local
+from staticgraph.compiler.kernel.stmt import Let, Stmt, Store
+from staticgraph.compiler.ops.kinds import Out, View, routine, windowed
+from staticgraph.compiler.ops.movement import raveled
+from staticgraph.compiler.ops.pooling_windows import (
+    TRUE,
+    Ints,
+    add_at_tap,
+    at_tap,
+    both,
+    combined,
+    look_back,
+    look_in,
+    numpy_max,
+    numpy_taps,
+    pool_windows,
+    tap_number,
+    tap_place,
+    when,
+)
+from staticgraph.compiler.ops.samples import Draw, Sample, distinct, real
+from staticgraph.compiler.ops.scatter import counters, nested
+from staticgraph.compiler.ops.windows import Window
+
+UNROLLED = 16  # taps of a window that are written out one by one
+
+
+def _numpy_first(x: np.ndarray, y: np.ndarray, ksize: Ints, strides: Ints, padding: str) -> np.ndarray:
+    first = np.full(y.shape, math.prod(ksize), np.int32)
+    for number, places in reversed(list(numpy_taps(x.shape, ksize, strides, padding))):
+        first[at_tap(x, places, np.nan) == y] = number
+    return first
+
+
+def _numpy_unpool(
+    first: np.ndarray, g: np.ndarray, shape: Ints, ksize: Ints, strides: Ints, padding: str
+) -> np.ndarray:
+    out = np.zeros(shape)
+    for number, places in numpy_taps(shape, ksize, strides, padding):
+        add_at_tap(out, places, np.where(first == number, g, 0))
+    return out.astype(g.dtype)
+
+
+def _numpy_pick(first: np.ndarray, x: np.ndarray, ksize: Ints, strides: Ints, padding: str) -> np.ndarray:
+    out = np.zeros(first.shape, x.dtype)
+    for number, places in numpy_taps(x.shape, ksize, strides, padding):
+        out += np.where(first == number, at_tap(x, places, 0), 0).astype(x.dtype)
+    return out
+
+
+def numpy_number(
+    x: np.ndarray, y: np.ndarray, ksize: Ints, strides: Ints, padding: str, include_batch: bool
+) -> np.ndarray:
+    """The meaning of `max_pool_number`."""
+    first = _numpy_first(x, y, ksize, strides, padding)
+    numbers = np.arange(math.prod(x.shape), dtype=np.int64).reshape(x.shape)
+    picked = _numpy_pick(first, numbers, ksize, strides, padding)
+    return picked if include_batch else picked % max(math.prod(x.shape[1:]), 1)
+
+
+def _first_sample(shape: Ints, ksize: Ints, strides: Ints, padding: str) -> tuple[Draw, dict[str, Any]]:
+    counts = tuple(w.count for w in pool_windows(shape, ksize, strides, padding))
+    first = Draw(counts, 0, math.prod(ksize) - 1, dtype="int32")
+    return first, {"ksize": ksize, "strides": strides, "padding": padding}
+
+
+def _few(*shape: int) -> Draw:
+    """Numbers of which many are equal."""
+    return Draw(shape, 0, 3, dtype="int32")
+
+
+_first_valid, _valid = _first_sample((1, 4, 6, 2), (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+_first_over, _over = _first_sample((2, 5, 6, 1), (1, 3, 2, 1), (1, 2, 1, 1), "VALID")
+_first_whole, _whole = _first_sample((3, 2, 3, 1), (1, 2, 3, 1), (1, 1, 1, 1), "VALID")
+
+
+@windowed(
+    type=lambda x, y, **_: TensorType(int32, y.shape), numpy=_numpy_first, dtypes=REAL, differentiable=False,
+    samples=[
+        Sample(_few(1, 4, 6, 2), _few(1, 2, 3, 2), **_valid),
+        Sample(_few(1, 5, 4, 1), _few(1, 3, 2, 1), ksize=(1, 3, 2, 1), strides=(1, 2, 2, 1), padding="SAME"),
+        Sample(_few(3, 2, 3, 1), _few(3, 1, 1, 1), **_whole),
+    ],
+)  # fmt: skip
+def max_pool_first(
+    at: tuple[Expr, ...], x: View, y: View, *, ksize: Ints, strides: Ints, padding: str
+) -> Expr:
+    """The tap of each window that sees its largest element `y`, the first if several do; none for NaN."""
+    windows = pool_windows(x.shape, ksize, strides, padding)
+    taps, places, inside = look_in(at, windows)
+    by_axis = iter(taps)
+    number = tap_number([next(by_axis) if w.size > 1 else 0 for w in windows], windows)
+    found = both(inside, scalar.eq(x[tuple(places)], y[at]))
+    first = scalar.select(found, scalar.cast(number, int32), Const(math.prod(ksize), int32))
+    return combined(taps, "minimum", first)
+
+
+@windowed(
+    type=lambda first, g, shape, **_: TensorType(g.dtype, shape), numpy=_numpy_unpool, dtypes=REAL,
+    vars={"first": "int32"}, differentiable=(1,),
+    grad=lambda h, y, first, g, shape, **attrs: (None, ops.max_pool_pick(first, h, **attrs)),
+    samples=[
+        Sample(_first_valid, real(1, 2, 3, 2), shape=(1, 4, 6, 2), **_valid),
+        Sample(_first_over, real(2, 2, 5, 1), shape=(2, 5, 6, 1), **_over),
+        Sample(_first_whole, real(3, 1, 1, 1), shape=(3, 2, 3, 1), **_whole),
+    ],
+)  # fmt: skip
+def max_unpool(
+    at: tuple[Expr, ...], first: View, g: View, *, shape: Ints, ksize: Ints, strides: Ints, padding: str
+) -> Expr:
+    """Gradient of max pooling: each element of `g` goes back to the tap `first` of its window."""
+    windows = pool_windows(shape, ksize, strides, padding)
+    steps, places, taps, covers = look_back(at, windows)
+    chosen = scalar.eq(first[tuple(places)], scalar.cast(tap_number(taps, windows), int32))
+    return combined(steps, "add", when(both(covers, chosen), g[tuple(places)], 0))
+
+
+@windowed(
+    type=lambda first, x, **_: TensorType(x.dtype, first.shape), numpy=_numpy_pick, dtypes=REAL,
+    vars={"first": "int32"}, differentiable=(1,),
+    grad=lambda g, y, first, x, **attrs: (None, max_unpool(first, g, shape=x.shape, **attrs)),
+    samples=[
+        Sample(_first_valid, real(1, 4, 6, 2), **_valid),
+        Sample(_first_over, real(2, 5, 6, 1), **_over),
+        Sample(_first_whole, real(3, 2, 3, 1), **_whole),
+    ],
+)  # fmt: skip
+def max_pool_pick(
+    at: tuple[Expr, ...], first: View, x: View, *, ksize: Ints, strides: Ints, padding: str
+) -> Expr:
+    """The element of each window of `x` that tap `first` sees."""
+    windows = pool_windows(x.shape, ksize, strides, padding)
+    taps, places, inside = look_in(at, windows)
+    by_axis = iter(taps)
+    number = tap_number([next(by_axis) if w.size > 1 else 0 for w in windows], windows)
+    chosen = both(inside, scalar.eq(first[at], scalar.cast(number, int32)))
+    return combined(taps, "add", when(chosen, x[tuple(places)], 0))
+
+
+@windowed(
+    type=lambda x, y, **_: TensorType(int64, y.shape), numpy=numpy_number, dtypes=REAL, differentiable=False,
+    samples=[
+        Sample(_few(1, 4, 6, 2), _few(1, 2, 3, 2), include_batch=False, **_valid),
+        Sample(_few(2, 5, 6, 1), _few(2, 2, 5, 1), include_batch=True, **_over),
+        Sample(_few(3, 2, 3, 1), _few(3, 1, 1, 1), include_batch=True, **_whole),
+    ],
+)  # fmt: skip
+def max_pool_number(
+    at: tuple[Expr, ...], x: View, y: View, *, ksize: Ints, strides: Ints, padding: str, include_batch: bool
+) -> Expr:
+    """The number, in row-major order, of the first element of each window that is `y`; 0 if there is none.
+
+    Elements are counted within their image, or with `include_batch` within the batch.
+    """
+    windows = pool_windows(x.shape, ksize, strides, padding)
+    taps, places, inside = look_in(at, windows)
+    counted = places if include_batch else [Const(0, int64), *places[1:]]
+    size = math.prod(x.shape)
+    # Narrow where they fit: as many lanes as the elements have.
+    dtype = int32 if size <= int32.max else int64
+    none = Const(size, dtype)
+    found = both(inside, scalar.eq(x[tuple(places)], y[at]))
+    first = combined(
+        taps, "minimum", scalar.select(found, scalar.cast(raveled(counted, x.shape), dtype), none)
+    )
+    return scalar.cast(scalar.select(scalar.eq(first, none), Const(0, dtype), first), int64)
+
+
+def _numpy_max_grad(x: np.ndarray, g: np.ndarray, ksize: Ints, strides: Ints, padding: str) -> np.ndarray:
+    first = _numpy_first(x, numpy_max(x, ksize, strides, padding, ""), ksize, strides, padding)
+    return _numpy_unpool(first, g, x.shape, ksize, strides, padding)
+
+
+def _max_grad_grad(h: Any, y: Any, x: Any, g: Any, **attrs: Any) -> tuple[None, Any]:
+    first = max_pool_first(x, ops.max_pool(x, data_format="?" * x.rank, **attrs), **attrs)
+    return None, max_pool_pick(first, h, **attrs)
+
+
+def _tile(windows: list[Window]) -> bool:
+    """Whether each element of the input is in exactly one window."""
+    return all(w.size == w.stride and w.count * w.size == w.length and not w.before for w in windows)
+
+
+@routine(
+    type=lambda x, g, **_: TensorType(g.dtype, x.shape), numpy=_numpy_max_grad, dtypes=REAL,
+    differentiable=(1,), grad=_max_grad_grad,
+    samples=[
+        Sample(distinct(1, 4, 6, 2), real(1, 2, 3, 2), **_valid),
+        Sample(distinct(2, 5, 6, 1), real(2, 2, 5, 1), **_over),
+        Sample(
+            distinct(1, 5, 4, 1), real(1, 3, 2, 1), ksize=(1, 3, 2, 1), strides=(1, 2, 2, 1), padding="SAME"
+        ),
+        Sample(distinct(3, 2, 3, 1), real(3, 1, 1, 1), **_whole),
+    ],
+)  # fmt: skip
+def max_pool_grad(
+    outs: tuple[Out, ...], x: View, g: View, *, ksize: Ints, strides: Ints, padding: str
+) -> tuple[Stmt, ...]:
+    """Gradient of max pooling: each element of `g` goes to the first of the largest of its window."""
+    (out,), windows = outs, pool_windows(x.shape, ksize, strides, padding)
+    tiles = _tile(windows)
+    at = counters(g.shape, "w")
+    zero, share, best = Const(0, g.dtype), Local("share", g.dtype), Local("best", x.dtype)
+    lets: list[Stmt] = [Let(share, g[at])]
+    stores: list[Stmt] = []
+    largest, free = None, TRUE
+    for number, taps in enumerate(product(*(range(w.size) for w in windows))):
+        place, inside = tap_place(at, taps, windows)
+        element, hit = Local(f"x{number}", x.dtype), Local(f"hit{number}", bool_)
+        lets.append(Let(element, x[place]))
+        largest = element if largest is None else scalar.maximum(largest, element)
+        stores.append(Let(hit, both(inside, scalar.eq(element, best))))
+        value = scalar.select(both(free, hit), share, zero)
+        stores.append(Store(out.buffer, place, value if tiles else out[place] + value))
+        free = both(free, ~hit)
+    assert largest is not None
+    # Images are independent of each other, and one at a time stays in the cache.
+    lead = next((d for d, w in enumerate(windows) if w.size > 1 or w.stride > 1), len(windows))
+    body = nested(at[lead:], (*lets, Let(best, largest), *stores))
+    if not tiles:
+        rest = counters(x.shape[lead:], "z")
+        body = nested(rest, (Store(out.buffer, at[:lead] + rest, zero),)) + body
+    return nested(at[:lead], body)
+
+
+def max_pool_gradient(g: Any, y: Any, x: Any, data_format: str, **attrs: Any) -> tuple[Any]:
+    """Gradient rule of max pooling."""
+    if math.prod(attrs["ksize"]) <= UNROLLED:
+        return (max_pool_grad(x, g, **attrs),)
+    return (max_unpool(max_pool_first(x, y, **attrs), g, shape=x.shape, **attrs),)

@@ -1,0 +1,107 @@
+"""Threads that compile functions while the program goes on to write the text of the next ones.
+
+LLVM works without Python's lock. A caller that needs a function at last helps with what is still to be done.
+
+    ahead = CompileAhead(compile)
+    ahead.begin(a);  ahead.begin(b)     at once
+    ahead.finish([a, b])                returns when both are compiled
+
+A process may be forked at any time: the threads are made to pause for it, since a child that inherits a lock
+which a thread of its parent held would wait for ever. The child starts threads of its own when it needs them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+
+from staticgraph.compiler.codegen.llvm_text import Code
+
+THREADS = max(1, min(4, os.cpu_count() or 1) - 1)  # the caller is busy with the next text meanwhile
+
+
+class _Job:
+    """A function that is to be compiled."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.done = threading.Event()
+
+
+class CompileAhead:
+    """Calls `work(code)` in threads of its own. What it raises is dropped: the caller does the work again."""
+
+    def __init__(self, work: Callable[[Code], object]) -> None:
+        self._work = work
+        self._forget()
+        _ALL.add(self)
+
+    def _forget(self) -> None:
+        """Act like new, as in a forked process, which has no threads."""
+        self._pending: dict[str, _Job] = {}
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._working: list[threading.Lock] = []  # one per thread, held while it works
+
+    def begin(self, code: Code) -> None:
+        """Start to compile a function."""
+        if code.name not in self._pending:
+            job = self._pending[code.name] = _Job(code)
+            self._jobs.put(job)
+            if len(self._working) < min(THREADS, len(self._pending)):
+                self._start_thread()
+
+    def finish(self, codes: Iterable[Code]) -> None:
+        """Wait until what was begun of `codes` is done."""
+        waiting = [job for code in codes if (job := self._pending.get(code.name)) is not None]
+        if waiting:
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    self._do(self._jobs.get_nowait())
+        for job in waiting:
+            job.done.wait()
+
+    def _start_thread(self) -> None:
+        working = threading.Lock()
+        self._working.append(working)
+        arguments = (self._jobs, working)
+        threading.Thread(target=self._run, args=arguments, name="staticgraph compiler", daemon=True).start()
+
+    def _run(self, jobs: queue.SimpleQueue[_Job], working: threading.Lock) -> None:
+        while True:
+            job = jobs.get()
+            with working:
+                self._do(job)
+
+    def _do(self, job: _Job) -> None:
+        with contextlib.suppress(Exception):
+            self._work(job.code)
+        self._pending.pop(job.code.name, None)
+        job.done.set()
+
+
+_ALL: weakref.WeakSet[CompileAhead] = weakref.WeakSet()
+
+
+def _pause() -> None:
+    for ahead in _ALL:
+        for working in ahead._working:
+            working.acquire()
+
+
+def _resume() -> None:
+    for ahead in _ALL:
+        for working in ahead._working:
+            working.release()
+
+
+def _forget() -> None:
+    for ahead in _ALL:
+        ahead._forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_pause, after_in_parent=_resume, after_in_child=_forget)

@@ -1,0 +1,149 @@
+"""The threads that help with a step. How they share the work is in compiler/codegen/llvm_pool.py.
+
+There is one pool in a process. Its workers are Python threads that spend their life in one native call, so
+that the interpreter knows them and they hold up neither it nor its end. They are started when the first step
+comes that several threads can work on; a forked process has none of them and starts its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+import warnings
+
+import numpy as np
+
+from staticgraph.compiler.codegen.llvm_pool import (
+    LIMIT,
+    MOST_WORKERS,
+    POOL_BYTES,
+    PRIVATE,
+    RUN,
+    THREADS,
+    PoolCode,
+    pool_code,
+)
+from staticgraph.runtime.devices.cpu_jit import Library, host, load
+from staticgraph.runtime.memory import aligned_bytes
+from staticgraph.runtime.threads import follow, get_num_threads
+
+_POOL_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_WORKER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+
+
+class Pool:
+    """Memory that native code knows as the pool, and the threads that work there."""
+
+    def __init__(self) -> None:
+        self._size = 0  # 0: what was chosen for the process
+        self._code: PoolCode | None = None
+        self._library: Library | None = None
+        self._words = np.empty(0, np.int64)
+        self._private = 0  # bytes of scratch memory of a worker
+        self._closed = False
+        self._forget()
+
+    @property
+    def size(self) -> int:
+        """The number of threads: the workers and the one that runs a step."""
+        return self._size or get_num_threads()
+
+    def open(self, private: int) -> int:
+        """The address of the pool, for steps whose kernels need so many bytes of private scratch memory."""
+        with self._lock:
+            if self._code is None:
+                self._code = pool_code(host())
+                self._library = load(self._code.codes)
+                self._words = aligned_bytes(POOL_BYTES).view(np.int64)
+                self._prepare()
+            if private > self._private:
+                self._private = private
+                for number in range(len(self._workers)):
+                    self._give_scratch(number)
+            return self._words.ctypes.data
+
+    def ensure(self) -> None:
+        """Start the workers that are missing."""
+        if len(self._workers) == self.size - 1 or self._closed:
+            return
+        with self._lock:
+            try:
+                while len(self._workers) < self.size - 1:
+                    self._start_worker(len(self._workers))
+            except RuntimeError as error:  # the system allows no more threads, or the interpreter ends
+                self._size = len(self._workers) + 1
+                self._words[LIMIT] = len(self._workers)
+                warnings.warn(f"{self._size} threads work on a step: {error}", RuntimeWarning, stacklevel=2)
+
+    def resize(self, size: int) -> None:
+        """Let `size` threads work on steps."""
+        with self._lock:
+            self._size = size
+            if self._code is not None:
+                self._leave(size - 1)
+                self.ensure()
+
+    def close(self) -> None:
+        """Send all workers away, and start none any more."""
+        with self._lock:
+            self._closed = True
+            if self._code is not None:
+                self._leave(0)
+
+    def after_fork(self) -> None:
+        """Begin anew in a forked process, which has the memory but not the workers."""
+        self._forget()
+        if self._code is not None:
+            self._prepare()
+
+    def _forget(self) -> None:
+        self._workers: list[threading.Thread] = []
+        self._scratch: list[np.ndarray] = []  # all that was ever given to workers, as one may still be in it
+        self._lock = threading.RLock()
+
+    def _prepare(self) -> None:
+        """Make the memory a pool without workers."""
+        assert self._code is not None and self._library is not None
+        self._words[:] = 0
+        self._words[RUN] = self._library[self._code.run.name]
+        _POOL_FUNCTION(self._library[self._code.start.name])(self._words.ctypes.data)
+
+    def _start_worker(self, number: int) -> None:
+        assert self._code is not None and self._library is not None
+        work = _WORKER(self._library[self._code.worker.name])
+        self._give_scratch(number)
+        self._words[LIMIT] = number + 1
+        thread = threading.Thread(
+            target=work,
+            args=(self._words.ctypes.data, number),
+            name=f"staticgraph worker {number}",
+            daemon=True,
+        )
+        thread.start()
+        self._workers.append(thread)
+        self._words[THREADS + number] = thread.native_id or 0
+
+    def _give_scratch(self, number: int) -> None:
+        self._scratch.append(aligned_bytes(self._private))
+        self._words[PRIVATE + number] = self._scratch[-1].ctypes.data
+
+    def _leave(self, remaining: int) -> None:
+        """Send all workers but the first `remaining` away, and wait until they are gone."""
+        assert self._code is not None and self._library is not None
+        leaving = self._workers[remaining:]
+        if leaving:
+            self._words[THREADS + remaining : THREADS + MOST_WORKERS] = 0
+            self._words[LIMIT] = remaining
+            _POOL_FUNCTION(self._library[self._code.wake.name])(self._words.ctypes.data)
+            for thread in leaving:
+                thread.join()
+            del self._workers[remaining:]
+
+
+POOL = Pool()
+follow(POOL.resize)
+atexit.register(POOL.close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=POOL.after_fork)

@@ -1,0 +1,60 @@
+"""Initializers are computed by the meaning of their ops: nothing is compiled for what runs once."""
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.lower.once import LIMIT
+from staticgraph.runtime.executable import Executable
+
+
+def program(sess: sg.Session, fetches: object, feeds: dict[sg.Tensor, object] | None = None) -> Executable:
+    return sess.executable(fetches, feeds)
+
+
+def test_initializers_have_no_kernels():
+    sg.layers.dense(sg.placeholder(sg.float32, [None, 9]), 7)
+    with sg.Session() as sess:
+        init = sg.global_variables_initializer()
+        assert not program(sess, init).compiled.kernels
+        sess.run(init)
+        kernel, bias = sess.run(sg.global_variables())
+    assert kernel.std() > 0.1 and not bias.any()
+
+
+def test_what_is_large_or_depends_on_something_is_compiled():
+    x = sg.placeholder(sg.float32, [3])
+    v = sg.Variable(np.zeros(3, np.float32))
+    large = sg.get_variable("large", [LIMIT + 1], initializer=sg.random_uniform_initializer(seed=1))
+    with sg.Session() as sess:
+        for fetches, feeds in ((large.initializer, {}), (sg.assign(v, x + 1.0), {x: np.ones(3)})):
+            assert program(sess, fetches, feeds).compiled.kernels
+        sess.run(v.initializer)
+        assert program(sess, sg.assign_add(v, [1.0, 2.0, 3.0])).compiled.kernels
+
+
+@pytest.mark.parametrize("initializer", [
+    sg.random_uniform_initializer(-1, 1, seed=3), sg.random_normal_initializer(seed=3),
+    sg.truncated_normal_initializer(seed=3), sg.glorot_uniform_initializer(seed=3),
+])  # fmt: skip
+def test_the_numbers_are_those_of_compiled_code(initializer):
+    v = sg.get_variable("v", [40, 30], initializer=initializer, dtype=sg.float32)
+    with sg.Session() as sess:
+        sess.run(v.initializer)
+        np.testing.assert_allclose(sess.run(v), first_value(v), rtol=1e-6, atol=1e-7)
+
+
+def first_value(v: sg.Variable) -> np.ndarray:
+    """What a session of its own fetches as the initial value, by compiled code."""
+    with sg.Session() as sess:
+        return sess.run(v.initial_value)
+
+
+def test_every_run_draws_anew():
+    v = sg.get_variable("v", [50], initializer=sg.random_normal_initializer(seed=5))
+    with sg.Session() as sess:
+        values = []
+        for _ in range(3):
+            sess.run(v.initializer)
+            values.append(sess.run(v))
+    assert not np.array_equal(values[0], values[1]) and not np.array_equal(values[1], values[2])

@@ -1,0 +1,111 @@
+"""The phases of a step keep the order of what conflicts, and let the rest run together."""
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from staticgraph.compiler.lower.phases import MOST_CHUNKS, Span, Task, schedule
+
+
+def task(*chunks: int, cost: float = 1e5, reads=(), writes=(), shared: int = 0) -> Task:
+    def spans(blocks):
+        return tuple(Span(0, 64 * b, 64 * b + 64) for b in blocks)
+
+    return Task(chunks or (1,), cost, spans(reads), spans(writes), shared)
+
+
+def chunks(*tasks: Task) -> list[list[int]]:
+    """The chunks of the parts of each phase."""
+    return [[part.chunks for part in phase] for phase in schedule(tasks).phases]
+
+
+def test_independent_work_shares_a_phase():
+    assert chunks(task(4, writes=[0]), task(8, writes=[1]), task(2, reads=[0, 1], writes=[2])) == [
+        [4, 8],
+        [2],
+    ]
+
+
+def test_work_waits_for_what_it_reads_and_for_readers_of_what_it_overwrites():
+    first, reader = task(4, writes=[0]), task(4, reads=[0], writes=[1])
+    assert chunks(first, reader, task(4, writes=[0])) == [[4], [4], [4]]
+    assert chunks(first, reader, task(4, reads=[0], writes=[2])) == [[4], [4, 4]]
+
+
+def test_part_of_a_block_conflicts_with_the_whole():
+    whole = Task((4,), 1e5, (), (Span(0, 0, 4096),))
+    half = Task((4,), 1e5, (Span(0, 2048, 4096),), (Span(1, 0, 64),))
+    elsewhere = Task((4,), 1e5, (Span(0, 4096, 8192),), (Span(1, 64, 128),))
+    assert chunks(whole, half, elsewhere) == [[4, 4], [4]]
+
+
+def test_phases_of_one_task_follow_each_other_beside_other_tasks():
+    assert chunks(task(4, 1, writes=[0]), task(8, 3, 2, writes=[1])) == [[4, 8], [3, 1], [2]]
+
+
+def test_small_tasks_are_done_in_order_by_one_chunk():
+    small = [task(cost=50.0, reads=[n], writes=[n + 1]) for n in range(9)]
+    assert chunks(*small, task(4, reads=[9], writes=[10])) == [[1], [4]]
+    assert chunks(*small) == [[1]]
+    beside = [task(cost=50.0, writes=[n]) for n in range(1, 9)]
+    assert chunks(task(4, writes=[0]), *beside) == [[4, 1]]
+
+
+def test_tasks_of_one_chunk_that_are_long_run_together():
+    assert chunks(task(writes=[0]), task(writes=[1])) == [[1, 1]]
+
+
+def test_cheap_steps_are_not_shared_out():
+    (phase,) = schedule([task(4, cost=5e3, writes=[0]), task(4, 1, cost=5e3, writes=[1])]).phases
+    (part,) = phase
+    assert part.units == ((0, 0), (1, 0), (1, 1)) and part.chunks == 1
+
+
+def test_chunks_of_a_phase_are_limited():
+    sums = [sum(parts) for parts in chunks(*(task(MOST_CHUNKS // 3, writes=[n]) for n in range(7)))]
+    assert max(sums) <= MOST_CHUNKS and sum(sums) == MOST_CHUNKS // 3 * 7
+
+
+def test_scratch_of_tasks_that_run_together_does_not_overlap():
+    made = schedule(
+        [
+            task(4, writes=[0], shared=100),
+            task(4, writes=[1], shared=100),
+            task(4, reads=[0], writes=[2], shared=100),
+        ]
+    )
+    first, second, third = (made.offsets[n] for n in range(3))
+    assert abs(first - second) >= 100
+    assert third in (first, second) and made.shared == 256
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_conflicting_units_keep_their_order(data: st.DataObject):
+    blocks = st.lists(st.integers(0, 5), max_size=3, unique=True)
+    counts = st.lists(st.sampled_from([1, 1, 3]), min_size=1, max_size=3)
+    tasks = [
+        task(*c, cost=cost, reads=r, writes=w, shared=64)
+        for c, cost, r, w in data.draw(
+            st.lists(st.tuples(counts, st.sampled_from([10.0, 3e3, 3e4]), blocks, blocks), max_size=12)
+        )
+    ]
+    made = schedule(tasks)
+    when = {}
+    for number, phase in enumerate(made.phases):
+        for n, part in enumerate(phase):
+            for position, unit in enumerate(part.units):
+                assert part.chunks in (1, tasks[unit[0]].chunks[unit[1]])
+                when[unit] = (number, n, position)
+    assert len(when) == sum(len(t.chunks) for t in tasks)
+    for (a, first), (b, second) in itertools.combinations(enumerate(tasks), 2):
+        touched = {s for t in (first, second) for s in t.writes}
+        if touched & {*first.reads, *first.writes} & {*second.reads, *second.writes}:
+            for p, q in itertools.product(range(len(first.chunks)), range(len(second.chunks))):
+                ahead, behind = when[a, p], when[b, q]
+                assert ahead < behind and (ahead[0] < behind[0] or ahead[1] == behind[1])
+    for n, t in enumerate(tasks):
+        order = [when[n, p] for p in range(len(t.chunks))]
+        assert order == sorted(order)
+        assert all(x[0] < y[0] or x[1] == y[1] for x, y in itertools.pairwise(order))

@@ -1,0 +1,159 @@
+"""The benchmark measures the right work, our row agrees with NumPy, and the report tells what was found."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from benchmarks import chart, contest, floors, numpy_row, peers, report, staticgraph_row
+from benchmarks.compare import TOLERANCE, difference, summary
+from benchmarks.workloads import WORKLOADS, Cost
+
+ROOT = Path(__file__).resolve().parent.parent
+OURS, NUMPY = peers.Row(peers.OURS, sys.executable), peers.Row("NumPy", sys.executable)
+BOTH = [name for name in WORKLOADS if OURS.does(name) and NUMPY.does(name)]
+TRAINED = ["lenet", "transformer", "resnet18"]  # whose gradient NumPy's row does not have
+
+
+def results(module, name, steps=4):
+    """Summaries of the first steps at the size for tests."""
+    work = WORKLOADS[name]
+    data = work.data(small=True)
+    with sg.Graph().as_default():
+        step = getattr(module, work.make.__name__)(data)
+        return [summary(step()) for _ in range(steps)]
+
+
+@pytest.mark.parametrize("name", [name for name in BOTH if name not in ("dag_10000", "dag_100000")])
+def test_ours_agrees_with_numpy(name):
+    assert difference(results(staticgraph_row, name), results(numpy_row, name)) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_training_lowers_the_loss_of_a_batch(name):
+    steps = results(staticgraph_row, name, 12)
+    losses = [step[0][0] for step in steps]
+    assert all(map(math.isfinite, losses))
+    assert np.mean(losses[8:]) < np.mean(losses[:4])  # the same four batches, in turns
+
+
+def test_every_row_has_a_function_for_what_it_does():
+    for row, module in ((OURS, staticgraph_row), (NUMPY, numpy_row)):
+        for name, work in WORKLOADS.items():
+            assert row.does(name) == (
+                hasattr(module, work.make.__name__) and name not in peers.PEERS[row.name].lacks
+            )
+
+
+def test_costs_are_those_of_the_full_size():
+    assert WORKLOADS["mlp"].data().cost.flops == pytest.approx(2.47e9, rel=0.01)
+    assert WORKLOADS["resnet50"].data(small=True).cost.flops < 1e9
+
+
+def test_results_that_differ_are_seen():
+    right = [summary((1.0, np.linspace(0, 1, 7)))]
+    assert difference(right, right) == 0
+    assert difference([summary((1.01, np.linspace(0, 1, 7)))], right) == pytest.approx(0.01)
+    assert difference([summary((1.0, np.linspace(0, 1.1, 7)))], right) > 0.05
+    assert difference([summary((1.0, np.full(7, np.nan)))], right) == math.inf
+    assert difference([summary(1.0)], right) == math.inf
+    assert difference([], right) == math.inf
+
+
+def test_floor_is_the_larger_limit():
+    machine = floors.Machine(1e9, 1e6, 1e7, 1e9, 0.1, 0.01)
+    assert machine.floor(Cost(1e9, memory=1e5, cache=1e6)) == (1.0, "arithmetic")
+    assert machine.floor(Cost(1e6, memory=2e6, cache=1e6)) == (2.0, "memory")
+
+
+def fabricated(**change):
+    """Results of a run that never was, two peers at two workloads."""
+    rows = {
+        peers.OURS: {"median": 2e-3, "min": 1e-3, "difference": 1e-7, "agrees": True},
+        "JAX": {"median": 5e-3, "min": 4e-3, "difference": 0.0, "agrees": True},
+        "PyTorch": {"median": 1e-3, "min": 1e-3, "difference": 0.5, "agrees": False},
+    }
+    return {
+        "date": "2026-01-02",
+        "machine": {"cpu": "C", "cores": 2, "memory": "8 GiB", "system": "Linux", "python": "3.11"},
+        "threads": 2,
+        "quick": False,
+        "rounds": 7,
+        "seconds": 0.4,
+        "limits": {},
+        "floors": {"lenet": [1e-3, "arithmetic"], "mlp": [1e-3, "memory"]},
+        "versions": {peers.OURS: "staticgraph 1", "JAX": "jax 2", "PyTorch": "torch 3"},
+        "work": {"lenet": rows, "mlp": {peers.OURS: rows["JAX"], "JAX": rows[peers.OURS]}},
+    } | change
+
+
+def line(text, start):
+    return next([cell.strip() for cell in row.split("|")] for row in text.splitlines() if start in row)
+
+
+def test_the_table_compares_with_the_fastest_peer_that_is_right():
+    text = report.markdown(fabricated())
+    assert line(text, "LeNet")[2:] == ["1 ms", "**2 ms**", "5 ms", "1 ms ≠", "JAX", "0.4", "2", ""]
+    assert "LeNet training, batch 64, PyTorch: results differ by 5.0e-01" in text
+
+
+def test_a_loss_is_shown_as_such():
+    assert line(report.markdown(fabricated()), "784-1024")[-3] == "**2.5, slower**"
+
+
+def test_a_failure_is_told():
+    rows = {peers.OURS: {"failure": "not ready after 3 s"}, "JAX": fabricated()["work"]["lenet"]["JAX"]}
+    text = report.markdown(fabricated(work={"lenet": rows}))
+    assert line(text, "LeNet")[3] == "**failed**"
+    assert "staticgraph: not ready after 3 s" in text
+
+
+def test_the_chart_has_a_bar_for_every_time():
+    picture = ElementTree.fromstring(report.chart(fabricated()))
+    bars = [
+        r
+        for r in picture.iter("{http://www.w3.org/2000/svg}rect")
+        if r.get("fill") in (chart.OURS, chart.THEIRS)
+    ]
+    assert len(bars) == 4  # not the one that computes something else
+    widths = {float(bar.get("width")) for bar in bars if bar.get("fill") == chart.OURS}
+    assert len(widths) == 2
+
+
+def test_a_contest_times_both_and_says_who_fails():
+    kept = np.ones(400 << 17)  # 400 MiB of the parent's, which are not its workers'
+    nobody = peers.Row("ONNX Runtime", sys.executable)  # lacks the workload
+    found = contest.contest([NUMPY, OURS, nobody], "scalar_callable", 1, 2, 0.001, 60, lambda text: None)
+    assert found[peers.OURS]["median"] >= found[peers.OURS]["min"] > 0
+    assert found[peers.OURS]["peak"] < 400
+    assert "Error" in found["NumPy"]["failure"]
+    assert "Error" in found["ONNX Runtime"]["failure"]
+    assert kept.all()
+
+
+def test_the_command_writes_its_files(tmp_path):
+    command = [sys.executable, ROOT / "tools/benchmark.py", "--quick", "--no-first", "--work", "scalar"]
+    command += [
+        "--rows",
+        "staticgraph,NumPy",
+        "--threads",
+        "1",
+        "--seconds",
+        "0.001",
+        "--save",
+        tmp_path / "out",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    assert "scalar graph" in done.stdout
+    raw = json.loads((tmp_path / "out.json").read_text())
+    assert raw["work"]["scalar"][peers.OURS]["agrees"]
+    assert (tmp_path / "out.md").read_text().startswith("# staticgraph and its peers, 1 thread\n")
+    ElementTree.fromstring((tmp_path / "out.svg").read_text())

@@ -1,0 +1,155 @@
+"""Times this project against its peers: the same work, the same machine, in turns.
+
+    python tools/benchmark.py --list                        the rows and workloads that can be run here
+    python tools/benchmark.py --quick                       all of them, for a first impression
+    python tools/benchmark.py --rows staticgraph,JAX --work lenet,mlp
+    python tools/benchmark.py --peers DIR --save docs/benchmark
+
+Peers are those importable here and those with a virtual environment in the folder
+given by --peers (DIR/torch, DIR/jax, DIR/tensorflow, DIR/numpy, DIR/pytensor, DIR/onnx;
+they need nothing of ours). Run it on a machine that does nothing else. --save writes the raw
+results, the report and a bar chart as .json, .md and .svg; a second run with other rows or work adds to them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks import floors, report
+from benchmarks.contest import contest
+from benchmarks.first import first_steps
+from benchmarks.peers import Row, installed
+from benchmarks.progress import Progress
+from benchmarks.workloads import WORKLOADS
+
+
+def machine() -> dict[str, Any]:
+    """What may be said about this machine: no names, no paths."""
+    cpu = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), cpu)
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "memory": f"{pages / 2**30:.0f} GiB",
+        "system": platform.system(),
+        "python": platform.python_version(),
+    }
+
+
+def chosen(text: str | None, known: list[str], what: str) -> list[str]:
+    """The names in a comma-separated list; all where there is none."""
+    names = text.split(",") if text else known
+    if unknown := sorted(set(names) - set(known)):
+        raise SystemExit(f"no such {what}: {', '.join(unknown)}; there are {', '.join(known)}")
+    return [name for name in known if name in names]
+
+
+def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> dict[str, Any]:
+    """Everything that a run finds out."""
+    bar = Progress(len(work) + 1 + bool(options.first))
+    bar.show("limits of the machine")
+    limits = floors.measure(options.threads)
+    results: dict[str, Any] = {
+        "date": datetime.date.today().isoformat(),
+        "machine": machine(),
+        "threads": options.threads,
+        "quick": options.quick,
+        "rounds": options.rounds,
+        "seconds": options.seconds,
+        "limits": asdict(limits),
+        "floors": {name: limits.floor(WORKLOADS[name].data().cost) for name in work},
+        "versions": {},
+        "work": {},
+    }
+    bar.advance()
+    for name in work:
+        takes_part = [row for row in rows if row.does(name)]
+        found = contest(
+            takes_part, name, options.threads, options.rounds, options.seconds, options.patience, bar.show
+        )
+        for row, facts in found.items():
+            results["versions"].setdefault(row, facts.pop("version", row))
+        results["work"][name] = found
+        bar.advance()
+    if options.first:
+        results["first"] = first_steps(
+            rows, options.threads, 1 if options.quick else 3, options.patience, bar.show
+        )
+        bar.advance()
+    bar.end()
+    return results
+
+
+def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The results of two runs; the newer wins, and tells when, where and how."""
+    work = {name: {**old["work"].get(name, {}), **new["work"].get(name, {})} for name in WORKLOADS}
+    return {
+        **old,
+        **new,
+        "work": {name: rows for name, rows in work.items() if rows},
+        **{part: {**old[part], **new[part]} for part in ("versions", "floors")},
+    }
+
+
+def save(results: dict[str, Any], prefix: Path) -> dict[str, Any]:
+    """Write the three files, with what an earlier run left in the first; all results."""
+    raw = prefix.with_suffix(".json")
+    if raw.exists():
+        results = joined(json.loads(raw.read_text()), results)
+    raw.write_text(json.dumps(results, indent=1) + "\n")
+    picture = prefix.with_suffix(".svg")
+    picture.write_text(report.chart(results))
+    prefix.with_suffix(".md").write_text(report.markdown(results, picture.name))
+    return results
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", help="names of rows, separated by commas (default: all that are installed)")
+    parser.add_argument("--work", help="names of workloads, separated by commas (default: all)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: as many as CPUs")
+    parser.add_argument("--peers", type=Path, help="folder with a virtual environment per peer")
+    parser.add_argument("--quick", action="store_true", help="few rounds: an impression, not a result")
+    parser.add_argument("--rounds", type=int, help="visits of each row (default 7, quick 2)")
+    parser.add_argument("--seconds", type=float, help="timed seconds per visit (default 0.4, quick 0.1)")
+    parser.add_argument("--patience", type=float, default=120, help="seconds a row may take to be ready")
+    parser.add_argument("--no-first", dest="first", action="store_false", help="leave out fresh processes")
+    parser.add_argument("--save", type=Path, metavar="PREFIX", help="write PREFIX.json, .md and .svg")
+    parser.add_argument("--list", action="store_true", help="show rows and workloads, run nothing")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (2 if options.quick else 7)
+    options.seconds = options.seconds or (0.1 if options.quick else 0.4)
+    available = installed(options.peers)
+    names = chosen(options.rows, [row.name for row in available], "row")
+    rows = [row for row in available if row.name in names]
+    work = [
+        name for name in chosen(options.work, list(WORKLOADS), "workload") if any(r.does(name) for r in rows)
+    ]
+    if options.list:
+        for row in rows:
+            print(f"{row.name:16} {', '.join(name for name in work if row.does(name))}")
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # which ends the workers
+    results = measured(rows, work, options)
+    if options.save:
+        results = save(results, options.save)
+    print(report.markdown(results))
+
+
+if __name__ == "__main__":
+    main()

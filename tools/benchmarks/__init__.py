@@ -1,0 +1,1 @@
+"""The project's benchmark against its peers: workloads, one file per peer, and the report."""

@@ -1,0 +1,170 @@
+"""The results of a run as Markdown: a table of times, a table of first steps, and what did not go well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.chart import Group, draw
+from benchmarks.peers import OURS
+from benchmarks.text import duration, ratio
+from benchmarks.workloads import WORKLOADS
+
+Facts = dict[str, Any]
+Results = dict[str, Any]  # what `tools/benchmark.py` writes as JSON
+
+NO_FLOOR = ("scalar", "dag")  # here the time goes into calls, not into arithmetic or memory
+
+
+def floor_of(results: Results, workload: str) -> float | None:
+    """The least time for a step on this machine, where that says anything."""
+    if workload.startswith(NO_FLOOR) or workload not in results["floors"]:
+        return None
+    return float(results["floors"][workload][0])
+
+
+def times(rows: dict[str, Facts]) -> dict[str, float]:
+    """Median seconds of the rows that ran and computed the right thing."""
+    return {name: facts["median"] for name, facts in rows.items() if "median" in facts and facts["agrees"]}
+
+
+def fastest_peer(rows: dict[str, Facts]) -> str | None:
+    """The peer with the shortest median."""
+    peers = {name: time for name, time in times(rows).items() if name != OURS}
+    return min(peers, key=lambda name: peers[name], default=None)
+
+
+def markdown(results: Results, picture: str | None = None) -> str:
+    """The whole report. `picture` is the name of the chart."""
+    names = [name for name in results["versions"] if any(name in rows for rows in results["work"].values())]
+    parts = [f"# {title(results)}", header(results)]
+    if picture:
+        parts.append(f"![Bar chart of all times]({picture})")
+    parts += [
+        table(results, names),
+        legend(results),
+        first_steps(results),
+        limits(results),
+        failures(results),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def title(results: Results) -> str:
+    """What was compared."""
+    threads = results["threads"]
+    return f"staticgraph and its peers, {threads} thread{'s' if threads > 1 else ''}"
+
+
+def header(results: Results) -> str:
+    """When and where, and which versions."""
+    machine = results["machine"]
+    versions = ", ".join(dict.fromkeys(results["versions"].values()))
+    return (
+        f"{results['date']}, {machine['cpu']}, {machine['cores']} cores, {machine['memory']}, "
+        f"{machine['system']}, Python {machine['python']}. {versions}.\n\n"
+        f"Made by `python tools/benchmark.py`{' --quick' if results['quick'] else ''}."
+    )
+
+
+def table(results: Results, names: Sequence[str]) -> str:
+    """Workloads down, rows across."""
+    peers = [name for name in names if name != OURS]
+    head = ["work", "floor", f"**{OURS}**", *peers, "fastest peer", "ours / fastest peer", "ours / floor"]
+    lines = [head, ["---", *["---:"] * (len(head) - 4), "---", "---:", "---:"]]
+    for workload, rows in results["work"].items():
+        floor, best, mine = floor_of(results, workload), fastest_peer(rows), times(rows).get(OURS)
+        lines.append(
+            [
+                WORKLOADS[workload].title,
+                duration(floor) if floor else "",
+                f"**{cell(rows.get(OURS))}**" if OURS in rows else "",
+                *(cell(rows.get(name)) for name in peers),
+                best or "",
+                verdict(mine / rows[best]["median"]) if mine and best else "",
+                ratio(mine / floor) if mine and floor else "",
+            ]
+        )
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def cell(facts: Facts | None) -> str:
+    """One row at one workload."""
+    if facts is None:
+        return ""
+    if "median" not in facts:
+        return "failed"
+    return duration(facts["median"]) + ("" if facts["agrees"] else " ≠")
+
+
+def verdict(value: float) -> str:
+    """Ours over theirs; what is lost is in bold."""
+    return ratio(value) if value <= 1 else f"**{ratio(value)}, slower**"
+
+
+def legend(results: Results) -> str:
+    """What the figures are."""
+    rounds, seconds = results["rounds"], results["seconds"]
+    return (
+        f"Median time of a step, over {rounds} rounds of about {seconds:g} s in which the rows take turns. "
+        "A step takes NumPy arrays and gives back NumPy values; weights stay with the framework. *Floor*: "
+        "the larger of arithmetic over the peak of multiply-adds and bytes over bandwidth, both measured in "
+        "this run. Results of the first steps agree to a thousandth unless marked ≠."
+    )
+
+
+def first_steps(results: Results) -> str:
+    """From the start of the import to the end of the first step, in fresh processes, and their memory."""
+    if not results.get("first"):
+        return ""
+    lines = ["## From import to first step", ""]
+    lines.append("| work | row | kernel cache | import | build | first step | in all | peak memory |")
+    lines.append("|---|---|---|---:|---:|---:|---:|---:|")
+    for workload, entries in results["first"].items():
+        for entry in entries:
+            shown = [duration(entry[part]) for part in ("imported", "built", "first")]
+            whole = duration(sum(entry[part] for part in ("imported", "built", "first")))
+            memory = f"{entry['peak']:.0f} MB"
+            cells = (WORKLOADS[workload].title, entry["row"], entry["cache"], *shown, whole, memory)
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def limits(results: Results) -> str:
+    """The machine in figures."""
+    found = results["limits"]
+    if not found:
+        return ""
+    return (
+        "## The machine\n\n"
+        f"Multiply-adds in registers {found['flops'] / 1e9:.0f} GFLOP/s, triad from memory "
+        f"{found['memory'] / 1e9:.1f} GB/s and from the last cache {found['cache'] / 1e9:.0f} GB/s, NumPy's "
+        f"product of two 1024x1024 matrices {found['sgemm'] / 1e9:.0f} GFLOP/s; filling 32 MiB of fresh "
+        f"pages takes {duration(found['fill_fresh'])}, of used ones {duration(found['fill_reused'])}."
+    )
+
+
+def failures(results: Results) -> str:
+    """What did not run, and what disagrees."""
+    lines = []
+    for workload, rows in results["work"].items():
+        for name, facts in rows.items():
+            if "failure" in facts:
+                lines.append(f"* {WORKLOADS[workload].title}, {name}: {facts['failure']}")
+            elif not facts["agrees"]:
+                off = f"{facts['difference']:.1e}"
+                lines.append(f"* {WORKLOADS[workload].title}, {name}: results differ by {off}, relatively")
+    return "\n".join(["## What went wrong", "", *lines]) if lines else ""
+
+
+def chart(results: Results) -> str:
+    """The bar chart, as SVG."""
+    groups = [
+        Group(WORKLOADS[name].title.replace("`", ""), times(rows), floor_of(results, name))
+        for name, rows in results["work"].items()
+    ]
+    machine = results["machine"]
+    caption = (
+        f"Time of a step (shorter is better), {machine['cpu']}, {results['threads']} threads. Dashed: floor."
+    )
+    return draw(groups, OURS, caption)
