@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from staticgraph.compiler.arrange import arrange
 from staticgraph.compiler.codegen import abi, contraction, llvm
@@ -16,6 +17,7 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.kernel.chunk import chunked
 from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.cpu import schedule
+from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.place_rows import place_rows
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.lower import lower
@@ -70,6 +72,13 @@ class Compiled:
         return any(isinstance(s, abi.Region) and s.parallel for s in self.segments)
 
 
+class Kept(Protocol):
+    """Code that was generated before, perhaps by another process, by the digest of what it was made from."""
+
+    def read(self, digest: str) -> abi.KernelCode | None: ...
+    def write(self, digest: str, code: abi.KernelCode) -> None: ...
+
+
 def optimize(function: Function, observers: Sequence[Observer] = ()) -> Fusion:
     """The Function after all passes, partitioned into kernels."""
     return fuse(PIPELINE(function, observers))
@@ -81,32 +90,38 @@ def compile(
     observers: Sequence[Observer] = (),
     written: Callable[[Code], None] = lambda code: None,
     memory_limit: int | None = None,
+    kept: Kept | None = None,
 ) -> Compiled:
     """The program and code of `step` for a processor. `written` gets each function at once.
 
-    Where the step would need more than `memory_limit` bytes, values are computed again rather than kept.
-    ResourceExhaustedError if that is not enough.
+    What is in `kept` is not generated again. Where the step would need more than `memory_limit` bytes, values
+    are computed again rather than stored. ResourceExhaustedError if that is not enough.
     """
     with collector_paused():
         if runs_once(step):
-            return _coded(step, Fusion(step.function, ()), by_meaning(step.function), target, written)
+            return _coded(step, Fusion(step.function, ()), by_meaning(step.function), target, written, kept)
         fusion = optimize(step.function, observers)
-        made = _coded(step, fusion, lower(fusion, step.fetches, step.updates), target, written)
+        made = _coded(step, fusion, lower(fusion, step.fetches, step.updates), target, written, kept)
         if memory_limit is not None and (over := made.memory.peak - memory_limit) > 0:
             program = lower(fusion, step.fetches, step.updates, max(made.program.arena - over, 0))
-            made = _coded(step, fusion, program, target, written)
+            made = _coded(step, fusion, program, target, written, kept)
             if made.memory.peak > memory_limit:
                 raise does_not_fit(made.memory, memory_limit)
         return made
 
 
 def _coded(
-    step: Step, fusion: Fusion, program: Program, target: CpuTarget, written: Callable[[Code], None]
+    step: Step,
+    fusion: Fusion,
+    program: Program,
+    target: CpuTarget,
+    written: Callable[[Code], None],
+    kept: Kept | None,
 ) -> Compiled:
     kernels = []
     for instruction in program.instructions:
         if isinstance(instruction, Launch):
-            kernels.append(emit(instruction.work, target))
+            kernels.append(emit(instruction.work, target, kept))
             for phase in kernels[-1].phases:
                 written(phase.code)
     step = replace(step, function=fusion.function)
@@ -120,14 +135,23 @@ _emitted: OrderedDict[tuple[object, ...], abi.KernelCode] = OrderedDict()
 EMITTED_LIMIT = 4096
 
 
-def emit(work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
+def emit(work: Loops | Kernel, target: CpuTarget, kept: Kept | None = None) -> abi.KernelCode:
     """The code of one kernel: a product where it is one, loops otherwise."""
     key = (target, *_structure(work))
     found = _emitted.get(key)
     if found is None:
-        found = _emitted[key] = _generate(work, target)
+        found = _emitted[key] = _from(kept, work, target) if kept is not None else _generate(work, target)
         if len(_emitted) > EMITTED_LIMIT:
             _emitted.popitem(last=False)
+    return found
+
+
+def _from(kept: Kept, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
+    name = digest(repr(target), _structure(work))
+    found = kept.read(name)
+    if found is None:
+        found = _generate(work, target)
+        kept.write(name, found)
     return found
 
 

@@ -105,11 +105,12 @@ def _check_dtype(tensor: Tensor, array: np.ndarray) -> None:
             )  # fmt: skip
     elif (kind == "c" and not dtype.is_complex) or kind in "USMm" or (kind != "b" and dtype.is_bool):
         raise _refuse(tensor, array, f"is {array.dtype}", "convert it first")
+    # As numbers of Python, since the bounds would be rounded to the dtype of an array of floats.
     if (
         dtype.is_integer
         and kind in "iuf"
         and array.size
-        and (array.min() < dtype.min or array.max() > dtype.max)
+        and (array.min().item() < dtype.min or array.max().item() > dtype.max)
     ):
         raise _refuse(tensor, array, f"has values outside of what {dtype} can hold")
 

@@ -22,6 +22,7 @@ from staticgraph.compiler.passes.specialise import (
     uninitialized,
 )
 from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.devices.generated import KEPT
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.memory import empty, from_storage, to_storage
@@ -79,7 +80,7 @@ class Plan:
             except VariableTypeNeeded as needed:
                 self.variables = (*self.variables, *needed.variables)
             else:
-                made = compile(step, cpu_jit.host(), written=cpu_jit.begin, memory_limit=self.memory_limit)
+                made = compile(step, cpu_jit.host(), (), cpu_jit.begin, self.memory_limit, KEPT)
                 self.programs[signature] = Executable(made)
                 if len(self.programs) > PROGRAM_LIMIT:
                     del self.programs[next(iter(self.programs))]

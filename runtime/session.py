@@ -193,8 +193,15 @@ class InteractiveSession(Session):
     until it is closed: for notebooks and shells.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        super().__init__(target, graph, config)
+    def __init__(
+        self,
+        target: str = "",
+        graph: Graph | None = None,
+        config: Any = None,
+        *,
+        memory_limit: int | None = None,
+    ) -> None:
+        super().__init__(target, graph, config, memory_limit=memory_limit)
         session_stack().append(self)
         if graph is not None:
             recorders().append(graph)

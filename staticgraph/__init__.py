@@ -46,6 +46,7 @@ from staticgraph.variable_lists import *
 from staticgraph.variable_scope import *
 from staticgraph.variable_store import *
 from staticgraph.state_ops import *
+from staticgraph.template import *
 from staticgraph import initializers
 from staticgraph.initializers import Constant as constant_initializer
 from staticgraph.initializers import GlorotNormal as glorot_normal_initializer
@@ -60,7 +61,7 @@ from staticgraph.initializers import VarianceScaling as variance_scaling_initial
 from staticgraph.initializers import Zeros as zeros_initializer
 
 # Operations
-from staticgraph import bitwise, linalg, math, nn
+from staticgraph import bitwise, linalg, math, nn, random
 from staticgraph.nn.activation import log_sigmoid, sigmoid, tanh
 from staticgraph.array_ops import *
 from staticgraph.casts import *
@@ -91,6 +92,7 @@ from staticgraph.reductions import *
 from staticgraph.segments import *
 from staticgraph.sorting import *
 from staticgraph.space import *
+from staticgraph.sparse_segments import *
 
 from staticgraph import methods
 
@@ -107,7 +109,7 @@ from staticgraph.runtime.threads import get_num_threads, set_num_threads
 
 # Training, and saving. Imported when they are first used: a program that serves a saved graph trains nothing.
 if TYPE_CHECKING:
-    from staticgraph import layers, losses, train
+    from staticgraph import layers, losses, metrics, train
     from staticgraph.saving import LoadedGraph, load, save
 
 # Drawing
@@ -116,7 +118,7 @@ from staticgraph.visualize import visualize
 __version__ = "0.1.0"
 
 
-_MODULES, _FILES = ("layers", "losses", "train"), ("LoadedGraph", "load", "save")
+_MODULES, _FILES = ("layers", "losses", "metrics", "train"), ("LoadedGraph", "load", "save")
 
 
 def __getattr__(name: str) -> Any:
@@ -127,6 +129,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         import staticgraph.layers
         import staticgraph.losses
+        import staticgraph.metrics
         import staticgraph.train
 
         return globals()[name]

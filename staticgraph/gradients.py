@@ -7,7 +7,7 @@ here is which derivatives exist, and which of them only touch some rows.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Sequence, ValuesView
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -86,7 +86,7 @@ def gradients(
 
 
 def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
+    return list(value) if isinstance(value, list | tuple | ValuesView) else [value]
 
 
 def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:

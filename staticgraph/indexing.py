@@ -36,6 +36,9 @@ __all__ = [
     "slice",
     "strided_slice",
     "tensor_scatter_add",
+    "tensor_scatter_nd_add",
+    "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update",
     "tensor_scatter_sub",
     "tensor_scatter_update",
     "unique",
@@ -183,6 +186,11 @@ def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None
 def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """`tensor` with `updates` subtracted at the coordinates in `indices`."""
     return ops.tensor_scatter_sub(tensor, indices, updates, name=name)
+
+
+tensor_scatter_nd_update = tensor_scatter_update
+tensor_scatter_nd_add = tensor_scatter_add
+tensor_scatter_nd_sub = tensor_scatter_sub
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import infer_dtype
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, require
+from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, RuleError, require
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS
 from staticgraph.compiler.graph.recording import check_representable
@@ -84,15 +84,13 @@ def constant(
     <sg.Tensor 'Const:0' shape=(2, 3) dtype=int32>
     """
     with checked("constant"):
-        require(
-            not isinstance(value, Tensor) and not hasattr(value, "to_tensor"),
-            f"{value!r} is a tensor, not a value",
-            hint="use the tensor itself, or identity() for a new name",
-            kind=DtypeError,
-        )
+        if isinstance(value, Tensor) or hasattr(value, "to_tensor"):
+            hint = "use the tensor itself, or identity() for a new name"
+            raise RuleError(f"{value!r} is a tensor, not a value", hint, DtypeError)
         require(value is not None, "None is no value", kind=MissingValueError)
         array = np.asarray(value)
-        require(array.dtype != object, f"{value!r} cannot be made into an array", kind=DtypeError)
+        if array.dtype == object:
+            raise RuleError(f"{value!r} cannot be made into an array", kind=DtypeError)
         wanted = as_dtype(dtype) if dtype is not None else infer_dtype(value)
         if not isinstance(value, np.ndarray | np.generic):  # as in TF1, arrays are cast to anything
             check_representable(value, array, wanted)

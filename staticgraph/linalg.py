@@ -20,6 +20,7 @@ from staticgraph.creation import matrix_diag_part as diag_part
 from staticgraph.creation import matrix_set_diag as set_diag
 from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import convert_to_tensor
+from staticgraph.matrix_functions import matrix_rank, pinv, tridiagonal_matmul
 from staticgraph.reductions import reduce_max, reduce_sum
 from staticgraph.renamed import renamed
 
@@ -42,9 +43,12 @@ __all__ = [
     "logdet",
     "lstsq",
     "matmul",
+    "matrix_rank",
     "matrix_transpose",
     "matvec",
     "norm",
+    "normalize",
+    "pinv",
     "qr",
     "set_diag",
     "slogdet",
@@ -56,6 +60,7 @@ __all__ = [
     "trace",
     "transpose",
     "triangular_solve",
+    "tridiagonal_matmul",
 ]
 
 
@@ -296,6 +301,23 @@ def norm(
 def _kept(found: Tensor, axis: Any, keepdims: bool) -> Tensor:
     """A norm with the reduced axes, or without them."""
     return found if keepdims else squeeze(found, axis)
+
+
+def normalize(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """`(tensor / norm, norm)`, the norm being that of `norm` with axes of size one kept.
+
+    >>> import staticgraph as sg
+    >>> unit, length = sg.linalg.normalize([[3.0, 4.0]], axis=1)
+    >>> with sg.Session() as sess:
+    ...     print(sess.run(length))
+    [[5.]]
+    """
+    with name_scope(name, "normalize", [tensor]):
+        tensor = convert_to_tensor(tensor)
+        size = norm(tensor, ord, axis, keepdims=True)
+        return tensor / size, size
 
 
 def l2_normalize(

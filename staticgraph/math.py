@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from staticgraph.indexing import invert_permutation
+from staticgraph.linalg import l2_normalize
 from staticgraph.math_ops import *  # noqa: F403
 from staticgraph.math_ops import __all__ as _elementwise
 from staticgraph.nn.activation import log_sigmoid, sigmoid, softplus, softsign, tanh
+from staticgraph.nn.bias import zero_fraction
+from staticgraph.nn.loss import log_softmax, softmax
 from staticgraph.reductions import *  # noqa: F403
 from staticgraph.reductions import __all__ as _reductions
 from staticgraph.segments import *  # noqa: F403
@@ -14,6 +17,7 @@ from staticgraph.sorting import argmax, argmin, cumprod, cumsum, cumulative_logs
 
 __all__ = [
     "argmax", "argmin", "cumprod", "cumsum", "cumulative_logsumexp", "in_top_k", "invert_permutation",
-    "log_sigmoid", "sigmoid", "softplus", "softsign", "tanh", "top_k",
+    "l2_normalize", "log_sigmoid", "log_softmax", "sigmoid", "softmax", "softplus", "softsign", "tanh",
+    "top_k", "zero_fraction",
     *_elementwise, *_reductions, *_segments,
 ]  # fmt: skip

@@ -15,6 +15,8 @@ from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import convert_to_tensor
 
 __all__ = [
+    "arg_max",
+    "arg_min",
     "argmax",
     "argmin",
     "argsort",
@@ -140,6 +142,16 @@ def argmin(
     """The position of the smallest element along `axis` (0); of equal ones the first."""
     axis = one_of("axis", axis, "dimension", dimension)
     return ops.argmin(input, axis=0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
+
+
+def arg_max(input: Any, dimension: Any, output_type: Any = int64, name: str | None = None) -> Tensor:
+    """`argmax` under its first name."""
+    return argmax(input, dimension, name, output_type=output_type)
+
+
+def arg_min(input: Any, dimension: Any, output_type: Any = int64, name: str | None = None) -> Tensor:
+    """`argmin` under its first name."""
+    return argmin(input, dimension, name, output_type=output_type)
 
 
 def cumsum(

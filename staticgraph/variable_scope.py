@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.framework import GraphKeys, get_default_graph, graph_of, name_scope
 from staticgraph.variable_store import AUTO_REUSE, find_or_make
-from staticgraph.variables import Variable
+from staticgraph.variables import Variable, VariableAggregation, VariableSynchronization
 
 __all__ = [
     "VariableScope",
@@ -37,6 +37,7 @@ class _Store:
         self.variables: dict[str, Variable] = {}
         self.scope = VariableScope(False)
         self.opened: dict[str, int] = {}  # how often a scope of that name was opened, to number default names
+        self.inside: dict[str, set[str]] = {}  # the names of those directly inside a scope
 
     def unique(self, name: str) -> str:
         """`name`, with a number where the open scope has a scope of that name already."""
@@ -47,13 +48,31 @@ class _Store:
             candidate = f"{name}_{number}"
         return candidate
 
+    def open(self, name: str) -> None:
+        """Count that the scope `name` is entered."""
+        self.opened[name] = self.opened.get(name, 0) + 1
+        while outer := name.rpartition("/")[0]:
+            self.inside.setdefault(outer, set()).add(name)
+            name = outer
+
     def close(self, name: str) -> None:
         """Let default names inside the scope `name` begin
         anew, so that entering it again finds the same names.
         """
-        for key in self.opened:
-            if key.startswith(f"{name}/"):
-                self.opened[key] = 0
+        names = [name]
+        for outer in names:  # which grows
+            names += self.inside.pop(outer, ())
+        for inner in names[1:]:
+            self.opened.pop(inner, None)
+
+    def memory(self) -> Callable[[], None]:
+        """A function that brings the present counts back."""
+        opened, inside = dict(self.opened), {name: set(names) for name, names in self.inside.items()}
+
+        def restore() -> None:
+            self.opened, self.inside = opened, inside
+
+        return restore
 
 
 _stores: WeakKeyDictionary[Graph, _Store] = WeakKeyDictionary()
@@ -198,8 +217,8 @@ def get_variable(
     use_resource: bool | None = None,
     custom_getter: Callable[..., Any] | None = None,
     constraint: Any = None,
-    synchronization: Any = None,
-    aggregation: Any = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Variable:
     """The variable `name` of the open variable scope, made where it does not exist.
 
@@ -228,7 +247,9 @@ def get_local_variable(
     name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
     trainable: bool = False, collections: Any = None, caching_device: Any = None, partitioner: Any = None,
     validate_shape: bool = True, use_resource: bool | None = None, custom_getter: Any = None,
-    constraint: Any = None, synchronization: Any = None, aggregation: Any = None,
+    constraint: Any = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Variable:  # fmt: skip
     """`get_variable` for a variable that is neither trained nor saved."""
     return get_variable(
@@ -330,15 +351,14 @@ class variable_scope:
         return base.copy(name=name, reuse=reuse, name_scope=prefix, **changes)
 
     def _switch(self, store: _Store, scope: VariableScope, entered: ExitStack) -> None:
-        before, opened = store.scope, dict(store.opened)
-        store.opened[scope.name] = store.opened.get(scope.name, 0) + 1
+        before = store.scope
+        again = isinstance(self._target, VariableScope)
+        forget = store.memory() if again else functools.partial(store.close, scope.name)
+        store.open(scope.name)
 
         def restore() -> None:
             store.scope = before
-            if isinstance(self._target, VariableScope):
-                store.opened = opened
-            else:
-                store.close(scope.name)
+            forget()
 
         entered.callback(restore)
         store.scope = scope
@@ -357,7 +377,13 @@ def _nested(inner: Callable[..., Any], outer: Callable[..., Any]) -> Callable[..
 
 
 def variable_op_scope(
-    values: Any, name_or_scope: Any, default_name: str | None = None, **options: Any
-) -> variable_scope:
+    values: Any, name_or_scope: Any, default_name: str | None = None, initializer: Any = None,
+    regularizer: Any = None, caching_device: Any = None, partitioner: Any = None,
+    custom_getter: Callable[..., Any] | None = None, reuse: Any = None, dtype: Any = None,
+    use_resource: bool | None = None, constraint: Any = None,
+) -> variable_scope:  # fmt: skip
     """`variable_scope` with the arguments of the first TensorFlow releases."""
-    return variable_scope(name_or_scope, default_name, values, **options)
+    return variable_scope(
+        name_or_scope, default_name, values, initializer, regularizer, caching_device, partitioner,
+        custom_getter, reuse, dtype, use_resource, constraint,
+    )  # fmt: skip

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.shapes import TensorShape, as_shape
 from staticgraph.framework import GraphKeys, name_scope
 from staticgraph.initializers import GlorotUniform, Zeros
 from staticgraph.inputs import convert_to_tensor
-from staticgraph.variables import Variable
+from staticgraph.variables import Variable, VariableAggregation, VariableSynchronization
 
 __all__ = ["AUTO_REUSE", "no_regularizer"]
 
@@ -50,8 +50,8 @@ def find_or_make(
     validate_shape: bool = True,
     use_resource: bool | None = None,
     constraint: Any = None,
-    synchronization: Any = None,
-    aggregation: Any = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Variable:
     """The variable of that full name in `known`, or a new one that is added to it, as `reuse` allows."""
     wanted = TensorShape(as_shape(shape))
@@ -85,6 +85,8 @@ def find_or_make(
         name,
         dtype=made_dtype,
         constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
     )
     known[name] = variable
     if regularizer is not None and regularizer is not no_regularizer:

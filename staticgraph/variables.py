@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from enum import Enum
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -17,7 +18,28 @@ from staticgraph.framework import GraphKeys, checked, graph_of, name_scope
 from staticgraph.indexed_slices import IndexedSlices
 from staticgraph.inputs import convert_to_tensor
 
-__all__ = ["Variable"]
+__all__ = ["Variable", "VariableAggregation", "VariableSynchronization"]
+
+
+class VariableSynchronization(Enum):
+    """When the copies of a variable on several devices are made equal. There is one copy here: only
+    ON_READ means something, a variable that is not trained.
+    """
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(Enum):
+    """How the copies on several devices are combined. There is one copy here: all mean the same."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+    ONLY_FIRST_TOWER = ONLY_FIRST_REPLICA
 
 
 class Variable(Operators):
@@ -50,8 +72,8 @@ class Variable(Operators):
         import_scope: str | None = None,
         constraint: Callable[[Any], Any] | None = None,
         use_resource: bool | None = None,
-        synchronization: Any = None,
-        aggregation: Any = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
         shape: Any = None,
     ) -> None:
         if initial_value is None:
@@ -60,7 +82,11 @@ class Variable(Operators):
             raise ValueError(layout(f"constraint={constraint!r} is not a function", user_frame()))
         self.where: Provenance | None = user_frame()
         self._constraint = constraint
-        self._trainable = trainable is not False
+        on_read = synchronization is VariableSynchronization.ON_READ
+        if trainable and on_read:
+            text = "a variable with synchronization ON_READ is not trained: trainable=True must not be given"
+            raise ValueError(layout(text, user_frame()))
+        self._trainable = trainable is not False and not on_read
         self._validate_shape = validate_shape
         wanted = as_dtype(dtype) if dtype is not None else None
         graph = graph_of([] if callable(initial_value) else [initial_value])

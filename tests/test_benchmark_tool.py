@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from benchmarks import chart, contest, floors, numpy_row, peers, report, staticgraph_row
+from benchmarks import chart, contest, floors, numpy_row, peers, readme, report, staticgraph_row
 from benchmarks.compare import TOLERANCE, difference, summary
 from benchmarks.workloads import WORKLOADS, Cost
 
@@ -157,3 +157,54 @@ def test_the_command_writes_its_files(tmp_path):
     assert raw["work"]["scalar"][peers.OURS]["agrees"]
     assert (tmp_path / "out.md").read_text().startswith("# staticgraph and its peers, 1 thread\n")
     ElementTree.fromstring((tmp_path / "out.svg").read_text())
+
+
+def test_what_we_lack_is_shown_with_the_reason():
+    peers_only = {"JAX": fabricated()["work"]["lenet"]["JAX"]}
+    results = fabricated(work={"heat": peers_only})
+    assert line(report.markdown(results), "heat")[3] == peers.NOT_YET["heat"]
+    assert line(readme.section(results), "heat")[2] == peers.NOT_YET["heat"]
+    assert f"{peers.OURS}: {peers.NOT_YET['heat']}" in report.chart(results)
+
+
+def test_the_section_of_the_readme_shows_wins_and_losses():
+    section = readme.section(fabricated())
+    assert line(section, "LeNet")[1:] == [
+        "LeNet training, batch 64",
+        "2 ms",
+        "5 ms",
+        "JAX",
+        "**2.5**",
+        "1 ms",
+        "",
+    ]
+    assert line(section, "784-1024")[2:6] == ["5 ms", "2 ms", "JAX", "0.4, slower"]
+    assert "ahead of the fastest peer in 1 of 2 kinds of work" in section
+
+
+def test_filling_the_readme_changes_nothing_else():
+    text = f"a\n{readme.BEGIN}old\n{readme.END}b\n"
+    assert readme.filled(text, "new\n") == f"a\n{readme.BEGIN}new\n{readme.END}b\n"
+    assert readme.shown(readme.filled(text, "new\n")) == "new\n"
+
+
+def test_the_readme_is_filled_from_a_full_run_only(tmp_path, monkeypatch):
+    page, saved = tmp_path / "README.md", tmp_path / "benchmark.json"
+    page.write_text(readme.BEGIN + readme.END)
+    monkeypatch.setattr(readme, "README", page)
+    monkeypatch.setattr(readme, "SAVED", saved)
+    with pytest.raises(SystemExit, match="no saved results"):
+        readme.update()
+    saved.write_text(json.dumps(fabricated(quick=True)))
+    with pytest.raises(SystemExit, match="quick run"):
+        readme.update()
+    saved.write_text(json.dumps(fabricated()))
+    readme.update()
+    assert readme.shown(page.read_text()) == readme.section(fabricated())
+
+
+def test_the_readme_shows_the_saved_results():
+    results = json.loads(readme.SAVED.read_text()) if readme.SAVED.exists() else None
+    text = readme.README.read_text()
+    assert text.count(readme.BEGIN) == text.count(readme.END) == 1
+    assert readme.shown(text) == (readme.section(results) if results else "")

@@ -1,7 +1,8 @@
-"""What the documentation shows is what happens: the examples in docstrings, and the README as a whole.
+"""What the documentation shows is what happens: the examples in docstrings and docs/, the README as a whole.
 
 Docstring examples find `sg` and `np` imported and an empty default graph. The Python blocks of the README are
-one program: they run in order, in one fresh process, in an empty folder.
+one program: they run in order, in one fresh process, in an empty folder. So are the `pycon` blocks of a page
+in docs/, which also show what they print; `pytest --update-golden` writes that anew.
 """
 
 import ast
@@ -75,6 +76,53 @@ def blocks(text: str, language: str) -> str:
     return "\n".join(kept) + "\n"
 
 
+class Printed(doctest.DocTestRunner):
+    """Runs examples and keeps what they print, by line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: dict[int, str] = {}
+
+    def report_success(self, out: object, test: doctest.DocTest, example: doctest.Example, got: str) -> None:
+        self.lines[example.lineno] = got
+
+    def report_failure(self, out: object, test: doctest.DocTest, example: doctest.Example, got: str) -> None:
+        self.lines[example.lineno] = got
+
+
+def with_printed(text: str) -> str:
+    """A page in which the examples are followed by what they print."""
+    test = doctest.DocTestParser().get_doctest(blocks(text, "pycon"), {}, "page", None, 0)
+    runner, lines = Printed(), text.splitlines(keepends=True)
+    report: list[str] = []
+    runner.run(test, out=report.append, clear_globs=False)
+    assert len(runner.lines) == len(test.examples), "".join(report)
+    for example in reversed(test.examples):
+        start = example.lineno + example.source.count("\n")
+        stop = start + example.want.count("\n")
+        lines[start:stop] = [runner.lines[example.lineno]]
+    return "".join(lines)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+def test_the_pages_show_what_their_examples_print(page: Path, request: pytest.FixtureRequest):
+    text = page.read_text()
+    printed = with_printed(text)
+    if request.config.getoption("--update-golden"):
+        page.write_text(printed)
+    assert printed == page.read_text()
+
+
+def test_a_page_with_other_output_is_noticed():
+    page = "a\n```pycon\n>>> 1 + 1\n3\n>>> x = 1\n```\nb\n"
+    assert with_printed(page) == page.replace("3", "2")
+
+
+def test_an_example_on_a_page_that_fails_is_told():
+    with pytest.raises(AssertionError, match="ZeroDivisionError"):
+        with_printed("```pycon\n>>> 1 / 0\n```\n")
+
+
 def test_the_readme_runs(tmp_path: Path):
     program = blocks((ROOT / "README.md").read_text(), "python")
     assert program.strip(), "the README shows no Python"
@@ -85,9 +133,12 @@ def test_the_readme_runs(tmp_path: Path):
     assert run.returncode == 0, run.stderr
 
 
-def test_what_the_readme_links_to_exists():
-    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", (ROOT / "README.md").read_text())
-    missing = [link for link in links if not (ROOT / link).exists()]
+@pytest.mark.parametrize(
+    "page", sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]), ids=lambda page: page.stem
+)
+def test_what_a_page_links_to_exists(page: Path):
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text())
+    missing = [link for link in links if not (page.parent / link).exists()]
     assert not missing
 
 

@@ -21,22 +21,21 @@ PACKAGES = ("staticgraph", "runtime", "compiler")
 # What each layer may import, besides itself. A name covers everything below it.
 LAYERS = {
     "compiler":          "",                             # its __init__ imports nothing
-    "compiler.options":  "",
     "compiler.graph":    "",
     "compiler.kernel":   "compiler.graph.dtypes",
     "compiler.ops":      "compiler.graph compiler.kernel",
     "compiler.autodiff": "compiler.graph compiler.ops",
     "compiler.rewrite":  "compiler.graph compiler.ops",
     "compiler.rules":    "compiler.graph compiler.ops compiler.rewrite",
-    "compiler.passes":   "compiler.options compiler.graph compiler.kernel compiler.ops compiler.autodiff"
-                         " compiler.rewrite compiler.rules",
-    "compiler.lower":    "compiler.options compiler.graph compiler.kernel compiler.ops compiler.passes",
+    "compiler.passes":   "compiler.graph compiler.kernel compiler.ops compiler.autodiff compiler.rewrite"
+                         " compiler.rules",
+    "compiler.lower":    "compiler.graph compiler.kernel compiler.ops compiler.passes",
     "compiler.codegen":  "compiler.graph.dtypes compiler.kernel",
     "compiler.arrange":  "compiler.kernel compiler.lower compiler.codegen",
     "compiler.compile":  "compiler",
     "runtime":           "compiler",
     "staticgraph":       "runtime compiler",
-}
+}  # fmt: skip
 
 # Third-party packages, and which packages may import them.
 REQUIRED = {
@@ -44,12 +43,12 @@ REQUIRED = {
     "networkx": "staticgraph runtime compiler",
     "graphviz": "staticgraph runtime compiler",
     "llvmlite": "runtime",                               # compiler/ writes LLVM's text, runtime/ compiles it
-}
+}  # fmt: skip
 # Extras: imported inside a function, so that the package works without them.
 OPTIONAL = {
     "pygraphviz": "staticgraph",
     "cupy":       "runtime",
-}
+}  # fmt: skip
 # A file is data: nothing may turn bytes, or a name found in a file, into code.
 REFUSED_MODULES = {"pickle", "marshal", "shelve"}
 REFUSED_CALLS = {"eval", "exec", "__import__", "import_module", "importlib.import_module"}

@@ -110,7 +110,9 @@ def test_every_module_imports(form: Path):
 
 
 def test_no_file_is_loaded_twice(form: Path):
-    run = python(form, """
+    run = python(
+        form,
+        """
 import staticgraph.compiler.graph, staticgraph.runtime
 files = [module.__file__ for name, module in sys.modules.items() if name.startswith("staticgraph")]
 assert len(files) == len(set(files)), files
@@ -120,28 +122,35 @@ for name in ("compiler", "runtime"):
     except ImportError:
         continue
     raise AssertionError(f"{name} could be imported without staticgraph")
-""")
+""",
+    )
     assert run.returncode == 0, run.stderr
 
 
 def test_the_rest_of_a_checkout_is_no_part_of_the_package(form: Path):
-    run = python(form, """
+    run = python(
+        form,
+        """
 import importlib.util, staticgraph
 assert len(staticgraph.__path__) == 1
 for name in ("tests", "staticgraph"):
     assert importlib.util.find_spec("staticgraph." + name) is None, name
-""")
+""",
+    )
     assert run.returncode == 0, run.stderr
 
 
 def test_a_checkout_never_mixes_with_an_installed_copy(checkout: Path, wheel: Path, editable: Path):
     for installed in (wheel, editable):
-        run = python(installed, f"""
+        run = python(
+            installed,
+            f"""
 sys.path.insert(0, {str(checkout)!r})
 import staticgraph.compiler.graph, staticgraph.runtime
 files = [module.__file__ for name, module in sys.modules.items() if name.startswith("staticgraph")]
 assert all(file.startswith({str(checkout)!r}) for file in files), files
-""")
+""",
+        )
         assert run.returncode == 0, run.stderr
 
 

@@ -9,6 +9,8 @@ Peers are those importable here and those with a virtual environment in the fold
 given by --peers (DIR/torch, DIR/jax, DIR/tensorflow, DIR/numpy, DIR/pytensor, DIR/onnx;
 they need nothing of ours). Run it on a machine that does nothing else. --save writes the raw
 results, the report and a bar chart as .json, .md and .svg; a second run with other rows or work adds to them.
+
+    python tools/benchmark.py --readme                      runs nothing: docs/benchmark.json into the README
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import floors, report
+from benchmarks import floors, readme, report
 from benchmarks.contest import contest
 from benchmarks.first import first_steps
 from benchmarks.peers import Row, installed
@@ -130,8 +132,14 @@ def main() -> None:
     parser.add_argument("--patience", type=float, default=120, help="seconds a row may take to be ready")
     parser.add_argument("--no-first", dest="first", action="store_false", help="leave out fresh processes")
     parser.add_argument("--save", type=Path, metavar="PREFIX", help="write PREFIX.json, .md and .svg")
+    parser.add_argument(
+        "--readme", action="store_true", help="show the saved results in README.md, run nothing"
+    )
     parser.add_argument("--list", action="store_true", help="show rows and workloads, run nothing")
     options = parser.parse_args()
+    if options.readme:
+        readme.update()
+        return
     options.rounds = options.rounds or (2 if options.quick else 7)
     options.seconds = options.seconds or (0.1 if options.quick else 0.4)
     available = installed(options.peers)

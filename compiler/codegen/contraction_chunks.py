@@ -96,8 +96,13 @@ class Grid:
 
 
 def split(count: int, wanted: int) -> Part:
-    """About `wanted` equal parts, rather more than less, of `count` things."""
-    return Part(count, max(1, count // wanted))
+    """About `wanted` equal parts, rather more than less, of `count` things.
+
+    >>> split(49, 3)
+    Part(count=49, size=13)
+    """
+    parts = -(-count // max(1, count // wanted))
+    return Part(count, -(-count // parts))
 
 
 def cut(counts: Sequence[int], wanted: int) -> Grid:

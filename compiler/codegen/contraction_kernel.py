@@ -16,8 +16,12 @@ from staticgraph.compiler.codegen.contraction_tiles import Piece
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.codegen.llvm_text import memory_type, vector
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
 _PRODUCTS = 32  # in one round of the innermost loop, about
+# Processors guess which cache lines come next only inside of a page. Lines of b are asked for so many steps
+# ahead where steps are so many bytes apart.
+_AHEAD, _FAR = 8, 1024
 # LLVM prefers to split 512-bit vectors on some processors; it must not where the tiles were chosen for them.
 WIDE = 'noinline nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 
@@ -69,6 +73,11 @@ class Tile:
         counts = (f"i64 {steps(level)}" for level, extent in enumerate(self.extents) if extent is None)
         blocks = ("ptr %sums", "i1 %first", "i1 %last") if self.partial else ()
         return "ptr noalias %a", "ptr noalias %b", *(f"ptr {name}" for name in self.extra), *counts, *blocks
+
+    @property
+    def columns(self) -> int:
+        """Their number."""
+        return self.pieces[-1].start + self.pieces[-1].valid
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -217,10 +226,19 @@ def _step(
 ) -> list[str]:
     """One step of the sum: every row of some with every vector."""
     left, right = _Reader(w, tile, tile.a, a, offset_a), _Reader(w, tile, tile.b, b, offset_b)
+    _ask_ahead(w, tile, b, offset_b)
     return [
         w.fma(left.read(i, j), right.read(i, j), old, tile.dtype, tile.pieces[j].width) if i in rows else old
         for (i, j), old in zip(tile.places, sums, strict=True)
     ]
+
+
+def _ask_ahead(w: Writer, tile: Tile, b: str, offset: int) -> None:
+    """Prefetch the panel row of a later step, where steps are far apart."""
+    stream, step = tile.b, tile.b.k[-1] if tile.b.k else 0
+    if stream.lane == 1 and step * stream.dtype.size >= _FAR:
+        for column in range(0, tile.columns, ALIGNMENT // stream.dtype.size):
+            w.prefetch(w.address(b, offset + _AHEAD * step + column, stream.dtype))
 
 
 class _Reader:

@@ -25,6 +25,7 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
 _BLOCK_BYTES = 2048  # of one column of a block of b
 # Of a block of b, by number of registers: each tile of rows reads it all. Tiles in 32 registers have so many
@@ -32,7 +33,9 @@ _BLOCK_BYTES = 2048  # of one column of a block of b
 _CACHED_BYTES = {32: 2 * 1024 * 1024, 16: 512 * 1024}
 _PACKED_BYTES = 96 * 1024  # a smaller b is read as it lies
 _NEAR = 2  # panels in a row of b that is as good as packed
-_REUSED = 8  # fewer tiles of rows than this do not pay for packing b
+# Fewer tiles of rows than this do not pay for packing b. Panels of whole cache lines, of so many bytes, can
+# be read more often as they lie, because micro-kernels ask for them ahead of time.
+_REUSED, _WIDE_REUSED, _WIDE_PANEL = 8, 48, 128
 # Rows of a that are this far apart fight for the same places in the cache; steps of the sum that are, with
 # neighbouring rows, use a small part of each of many cache lines.
 _FAR_ROWS, _FAR_STEPS = 1024, 256
@@ -88,7 +91,8 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0) -> Plan:
     if along:
         tiling = dot_tiling(c.row_count, c.lanes.extent, registers(target))
     else:
-        tiling = choose(c.row_count, c.lanes.extent, c.depth, lanes, registers(target))
+        times = math.prod(i.extent for i in c.outer)
+        tiling = choose(c.row_count, c.lanes.extent, c.depth, lanes, registers(target), times)
     blocks, split = _depth(c, along)
     inside = c.k[blocks.level :]
     block_depth = blocks.size * math.prod(i.extent for i in inside[1:])
@@ -152,7 +156,8 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool) -> tuple[f
 
     Every part of the columns reads a, and every part of the rows and of the indices that do not move b reads
     b. Chunks with columns of their own can pack these alone; otherwise b is written to shared memory and read
-    again. Chunks that read the same part of b follow each other. Also returns how many elements are read.
+    again. Where parts of the columns meet, both move the cache line of each row. Chunks that read the same
+    part of b follow each other. Also returns how many elements are read.
     """
     wanted = chunks_wanted(nanoseconds(c))
     moving = cut([i.extent for i in c.outer_of_b], wanted)
@@ -160,6 +165,8 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool) -> tuple[f
     others = [i.extent for i in c.outer if not c.b.step(i)]
     a = min(c.row_count * math.prod(others) * c.depth, c.size(c.a)) if c.a.buffer else 0
     b = c.depth * tiling.columns * math.prod(i.extent for i in c.outer_of_b)
+    line = ALIGNMENT // c.dtype.size
+    seam = c.row_count * math.prod(others) * line * (len(c.targets) + len(c.loads))
     most = min(wanted, max(1, tiling.panel_count // (_PANELS if pack_a else 1)))
     best: tuple[float, Grid] | None = None
     for parts in range(1, most + 1):
@@ -167,7 +174,7 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool) -> tuple[f
         rest = cut([*others, tiling.tile_count], -(-wanted // columns.parts))
         packing = 2 if pack_b and rest.chunks > 1 else 0
         missing = wanted / min(columns.parts * rest.chunks, wanted)
-        read = (columns.parts * a + (rest.chunks + packing) * b) * missing
+        read = (columns.parts * a + (columns.parts - 1) * seam + (rest.chunks + packing) * b) * missing
         if best is None or read < best[0]:
             best = read, Grid((*moving.dimensions, columns, *rest.dimensions))
     assert best is not None
@@ -202,7 +209,9 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int) -> bool:
     large = c.lanes.extent * c.depth * c.dtype.size > _PACKED_BYTES
     near = bool(c.k) and abs(c.b.step(c.k[-1])) <= _NEAR * tiling.pitch
     narrow = c.b.dtype.size < c.dtype.size  # packed, elements are converted once
-    return c.b.step(c.lanes) != 1 or (tiles >= _REUSED and (narrow or (large and not near)))
+    wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
+    reused = tiles >= (_WIDE_REUSED if wide else _REUSED)
+    return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
 
 
 def _packs_a(c: Contraction) -> bool:

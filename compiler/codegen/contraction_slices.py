@@ -21,6 +21,7 @@ from staticgraph.compiler.kernel.stmt import Store
 
 _SHALLOW = 256  # products: shorter slices cost more to add than they gain
 _MUCH = 4  # times as many elements read
+_HEAVY = 8  # times as many elements of b as results
 _EVEN = 16  # slices that share out evenly among a few threads
 
 
@@ -37,14 +38,16 @@ def sliced(c: Contraction, plan: Plan) -> Sliced | None:
     """`c` with its sum cut into slices, if that gives enough chunks where the tiles do not.
 
     Or if that reads much less: chunks of the result each read one operand from end to end, those of the sum
-    read their own part of both.
+    read their own part of both. Weights then stay in the cache of the core that updates them, as the rows of
+    their gradient are shared out in the same order.
     """
     wanted = chunks_wanted(nanoseconds(c))
     least = -(-wanted // plan.grid.chunks)
     if least <= 2:
         results = math.prod(i.extent for i in c.outer) * c.row_count * c.lanes.extent
         once = c.size(c.a) + c.size(c.b) + 2 * _EVEN * results
-        least = _EVEN if plan.read > _MUCH * once and c.depth >= _EVEN * _SHALLOW else 1
+        pays = c.depth >= _EVEN * _SHALLOW or c.size(c.b) >= _HEAVY * results
+        least = _EVEN if plan.read > _MUCH * once and pays else 1
     found = _cut(c, least) if least > 1 else None
     if found is None:
         return None

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _FMA_LATENCY = 4  # cycles from one multiply-add to the next into the same accumulator
-_ELEMENT_COST = 0.12  # of loading an element of a, in multiply-adds
+_ELEMENT_COST = 0.2  # of loading an element of a, in multiply-adds
 _VECTOR_COST = 0.3  # of loading a vector of b, which lies further away
 _TILE_CYCLES = 24  # to enter a micro-kernel and to leave it
 _KERNEL_COST = 0.01  # compiling one more micro-kernel must save this part of the cycles
+_SHARED_CYCLES = 40_000  # work that threads share
 _MOST_ROWS = 16
 _MOST_PIECES = 8
 
@@ -138,17 +139,22 @@ def _width(valid: int) -> int:
     return 1 << (valid - 1).bit_length()
 
 
-def choose(rows: int, columns: int, depth: int, lanes: int, registers: int) -> Tiling:
-    """The tiling with the least estimated cycles, for registers of `lanes` elements."""
+def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, times: int = 1) -> Tiling:
+    """The tiling with the least estimated cycles, for registers
+    of `lanes` elements, where there are `times` such results.
+    """
     best: tuple[float, Tiling] | None = None
     for pieces in range(1, _MOST_PIECES + 1):
-        most = (registers - 1 - pieces) // pieces
+        most = min((registers - 1 - pieces) // pieces, _MOST_ROWS)
         if most < 1:
             break
         cut = panels(columns, lanes, pieces)
-        for largest in range(min(most, _MOST_ROWS), max(most // 2, 1) - 1, -1):
+        for largest in range(most, max(most // 2, 1) - 1, -1):
             tiling = Tiling(balanced(rows, largest), cut)
-            cost = _cycles(tiling, depth)
+            cost = times * _cycles(tiling, depth)
+            if cost > _SHARED_CYCLES:
+                tiles = times * tiling.tile_count * tiling.panel_count
+                cost *= (tiles + tiles % 2) / tiles  # one of two threads waits for the odd one
             if best is None or cost < best[0]:
                 best = cost, tiling
         if pieces * lanes >= columns:

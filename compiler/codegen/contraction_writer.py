@@ -101,6 +101,11 @@ class Writer(Emitter):
         """`body(index)` for index in range(count), which may be empty."""
         self.when_less(0, count, lambda: self.each(0, count, 1, body))
 
+    def prefetch(self, pointer: str) -> None:
+        """Ask for a cache line that will be read soon; the address need not exist."""
+        self.need("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
+
     def load(self, pointer: str, dtype: DType, width: int, valid: int) -> str:
         """`width` neighbouring elements, zeros after the first `valid`."""
         return memory.load(Site(self, dtype, width), pointer, _mask(width, valid))

@@ -25,6 +25,7 @@ from staticgraph.compiler.codegen.llvm_text import Code, Emitter, register_type,
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.kernel.approximate import approximate
+from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.stmt import (
     ALIGNMENT,
@@ -42,6 +43,8 @@ from staticgraph.compiler.kernel.stmt import (
 )
 
 _UNROLLED = 4  # serial loops of at most this many iterations are written out
+_STREAMED = 12 << 20  # bytes: the beginning of so large a result has left the caches when its end is written
+_STREAM_WIDTH = 32  # bytes: the narrowest vectors that are stored past the caches
 
 
 def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> KernelCode:
@@ -103,6 +106,9 @@ class _KernelEmitter:
         # Only in a serial kernel may arguments overlap, and then a store to one buffer may change any.
         self._serial = not any(isinstance(s, Loop) and s.kind is not LoopKind.SERIAL for s in stmts)
         self._stored_at: dict[Hashable, int] = {}  # the level of the innermost loop that stores to a buffer
+        loaded = {a.buffer for a in accesses(kernel.body) if isinstance(a, Load)}
+        results = {name: b for name, b in kernel.arguments.items() if b.written and name not in loaded}
+        self._streamed = {name for name, b in results.items() if b.size * b.dtype.size >= _STREAMED}
 
     def code(self) -> Code:
         body = self._body
@@ -112,6 +118,8 @@ class _KernelEmitter:
                 body = inner
         with self._inside(body):
             self._statements(body)
+        if self._streamed:
+            self._emitter.line("fence seq_cst")
         noalias = "" if self._serial else "noalias "
         parameters = [f"ptr {noalias}%b{k}" for k in range(len(self._kernel.arguments))]
         return self._emitter.finish([*parameters, *SCRATCH_PARAMETERS])
@@ -394,7 +402,11 @@ class _KernelEmitter:
         address = self._addresses.address(stmt.buffer, stmt.at, self._lane_index)
         mask = self._mask.text if self._mask else None
         site = Site(self._emitter, dtype, printer.lanes)
-        if printer.lanes == 1 or address.stride == 1:
+        alignment = min(printer.lanes * dtype.size, ALIGNMENT)
+        whole = mask is None and address.stride == 1 and address.unit * dtype.size % alignment == 0
+        if whole and alignment >= _STREAM_WIDTH and stmt.buffer in self._streamed:
+            memory.stream(site, text, address.base.text, alignment)
+        elif printer.lanes == 1 or address.stride == 1:
             memory.store(site, text, address.base.text, mask)
         else:
             memory.scatter(site, text, address.base.text, *_steps(address, printer.lanes), mask)

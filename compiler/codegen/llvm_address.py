@@ -6,6 +6,7 @@ inwards, each sum in the loop where it is known, so that an inner loop only adds
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import groupby
@@ -26,12 +27,15 @@ _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 class Address:
     """The elements at `base + stride * lane + offsets[lane]`;
     without `offsets`, all lanes follow the stride.
+
+    In each first lane the base is a multiple of `unit` elements into its buffer; 0: it is at the beginning.
     """
 
     base: Value
     stride: int
     offsets: Value | None = None
     offset_type: str = ""
+    unit: int = 1
 
     @property
     def level(self) -> int:
@@ -75,7 +79,8 @@ class Addresses:
             first = self._printer.find(("first lane", lane_index))
             assert first is not None
             uniform.append((lane_index, first, stride))
-        return Address(self._pointer(buffer, uniform, form.constant), stride)
+        unit = math.gcd(form.constant, *(f for t, f in form.terms.items() if t is not lane_index))
+        return Address(self._pointer(buffer, uniform, form.constant), stride, unit=unit)
 
     def _scattered(
         self, buffer: str, uniform: list[tuple[Expr, Value, int]], constant: int, offsets: Expr

@@ -31,6 +31,16 @@ def load(site: Site, pointer: str, mask: str | None = None) -> str:
     return widen(site, site.emitter.call(kind, name, *operands))
 
 
+def stream(site: Site, value: str, pointer: str, alignment: int) -> None:
+    """Write the lanes of `value` past the caches, to an address that is so aligned.
+
+    A fence must follow before other threads may read.
+    """
+    kind = memory_type(site.dtype, site.lanes)
+    stored = narrow(site, value)
+    site.emitter.line(f"store {kind} {stored}, ptr {pointer}, align {alignment}, !nontemporal !{{i32 1}}")
+
+
 def store(site: Site, value: str, pointer: str, mask: str | None = None) -> None:
     """Write the lanes of `value` to neighbouring elements."""
     kind, size = memory_type(site.dtype, site.lanes), site.dtype.size

@@ -160,29 +160,31 @@ BOOLEAN = frozenset({bool_})
 ANY = NUMERIC | BOOLEAN
 
 
-def as_dtype(value: Any) -> DType:
-    """The `DType` that `value` names: a DType, a name, a NumPy type or a Python type. TypeError otherwise."""
-    if isinstance(value, DType):
-        return value
-    if isinstance(value, str):
-        name = value.removesuffix("_ref")
+def as_dtype(type_value: Any) -> DType:
+    """The `DType` that `type_value` names: a DType, a name, a NumPy type or a Python
+    type. TypeError otherwise.
+    """
+    if isinstance(type_value, DType):
+        return type_value
+    if isinstance(type_value, str):
+        name = type_value.removesuffix("_ref")
         if found := DTYPES.get(name) or _ALIASES.get(name):
             return found
-    if value is float:
+    if type_value is float:
         return float32
-    if value is int:
+    if type_value is int:
         return int32
-    if value is str or value is bytes:
+    if type_value is str or type_value is bytes:
         return string
     try:
-        dtype = np.dtype(value)
+        dtype = np.dtype(type_value)
     except TypeError:
         dtype = None
     if dtype is not None and dtype.kind in "US":
         return string
     if dtype in _BY_NUMPY:
         return _BY_NUMPY[dtype]
-    raise TypeError(f"{value!r} is not an element type; the types are {', '.join(DTYPES)}")
+    raise TypeError(f"{type_value!r} is not an element type; the types are {', '.join(DTYPES)}")
 
 
 def _limits(dtype: DType) -> tuple[Any, Any]:

@@ -234,12 +234,13 @@ class Graph:
         return tuple(dict.fromkeys(self._scoped.controls))
 
     @contextmanager
-    def device(self, device: str | Callable[..., str] | None) -> Iterator[None]:
+    def device(self, device_name_or_function: str | Callable[..., str] | None) -> Iterator[None]:
         """Context that asks for a device, such as `/gpu:0`, for
         new operations; None forgets that of outer contexts.
         """
         outer = self._scoped.device
-        asked = device(None) if callable(device) else device
+        named = device_name_or_function
+        asked = named(None) if callable(named) else named
         self._scoped.device = canonical_device(asked) or outer if asked is not None else ""
         try:
             yield

@@ -7,6 +7,7 @@ values inside the compiler it makes an interned node, on patterns a pattern.
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -145,9 +146,17 @@ class OpDef:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        from inspect import cleandoc
+        return inspect.cleandoc(self.doc)
 
-        return cleandoc(self.doc)
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """How the op is called, for `help` and editors."""
+        kind, required = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+        defaults = {p.name: required if p.default is REQUIRED else p.default for p in self.params}
+        defaults["name"] = None
+        return inspect.Signature(
+            [inspect.Parameter(name, kind, default=default) for name, default in defaults.items()]
+        )
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -1,8 +1,10 @@
-"""Functions as text, one node per line.
+"""Functions as text, one node per line:
 
-    (v1: float32[2, 3]) -> (v3):
-      v2 = constant(value=2.0: float32[])
-      v3 = multiply(v1, v2): float32[2, 3]
+    (v0: float32[2, 3]) -> (v2):
+      v1 = constant(value=2.0: float32[])
+      v2 = multiply(v0, v1): float32[2, 3]
+
+Long arrays are shown by their first and last elements. The names of values mean nothing beyond the text.
 """
 
 from __future__ import annotations

@@ -265,16 +265,18 @@ def _share(loop: Loop, part: Expr, count: int) -> Share | None:
 
 def _begun_with_stores(loop: Loop) -> set[str]:
     """The buffers that every iteration stores to before it loads from them."""
-    stored: dict[str, bool] = {}
+    stored: set[str] = set()
+    early: set[str] = set()  # those that are loaded where no store is sure to have come before
 
-    def visit(body: tuple[Stmt, ...], surely: bool) -> None:
+    def visit(body: tuple[Stmt, ...], known: set[str]) -> None:
+        """Look at `body`, before which `known` have been stored, and add what it surely stores."""
         for stmt in body:
-            for node in walk(*expressions(stmt)):
-                if isinstance(node, Load):
-                    stored.setdefault(node.buffer, False)
+            loads = {e.buffer for e in walk(*expressions(stmt)) if isinstance(e, Load)}
+            early.update(loads - known)
             if isinstance(stmt, Store):
-                stored.setdefault(stmt.buffer, surely)
-            visit(inner(stmt), surely and isinstance(stmt, Loop))
+                stored.add(stmt.buffer)
+                known.add(stmt.buffer)
+            visit(inner(stmt), known if isinstance(stmt, Loop) else set(known))
 
-    visit(loop.body, True)
-    return {name for name, first in stored.items() if first}
+    visit(loop.body, set())
+    return stored - early

@@ -261,4 +261,3 @@ class _Vectorizer:
                 step = _step(stmt, index, varying) if index else 1
                 total += 1.0 if step == 1 else _SCATTER * lanes
         return total
-

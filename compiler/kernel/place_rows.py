@@ -36,11 +36,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, identity, substitute, walk
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Index,
+    Load,
+    Reduce,
+    free_indices,
+    identity,
+    substitute,
+    walk,
+)
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.place import Nest, Placer
 from staticgraph.compiler.kernel.scalar import read
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, Store, rewrite
+from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Loop, Stmt, Store, rewrite
 
 MOST_BLOCKS = 64
 LEAST_ROWS = 16  # of a block with sums of columns: with fewer, to begin and to end it would take too long
@@ -65,13 +76,16 @@ def place_rows(
         return Kernel(name, buffers, _looped(around, [s for n in nests for s in placer.nest(n, around)]))
     first, *others = around
     columns = max(math.prod(i.extent for i in nest.domain) for nest in sums)
-    number = _blocks(first.extent, math.prod(i.extent for i in rows) // (LEAST_ROWS if columns > 1 else 1))
-    block, row = Index("block", number), Index("row", first.extent // number)
+    long = _block_rows(first.extent, math.prod(i.extent for i in rows) // (LEAST_ROWS if columns > 1 else 1))
+    block, row = Index("block", -(-first.extent // long)), Index("row", long)
     parts = _Parts(rows, block, dict(buffers))
     finals = [parts.of(nest) for nest in sums]
     inside = [s for n in (*nests, *parts.steps) for s in placer.nest(n, (block, *around))]
     place: dict[Expr, Expr] = {first: block * row.extent + row}
-    loops = rewrite(_looped((row, *others), inside), lambda e: simplify_index(substitute(e, place)))
+    at = rewrite(_looped(others, inside), lambda e: simplify_index(substitute(e, place)))
+    if first.extent % long:
+        at = (If(scalar.lt(place[first], first.extent), at),)
+    loops = _looped((row,), at)
     starts = [s for n in parts.starts for s in placer.nest(n, (block,))]
     body = _looped((block,), [*starts, *loops])
     return Kernel(name, parts.buffers, (*body, *(s for nest in finals for s in placer.nest(nest))))
@@ -84,14 +98,17 @@ def _looped(loops: Sequence[Index], body: Sequence[Stmt]) -> tuple[Stmt, ...]:
     return inside
 
 
-def _blocks(extent: int, most: int) -> int:
-    """Into how many equal blocks a loop of `extent` iterations is divided.
+def _block_rows(extent: int, most: int) -> int:
+    """How many iterations of a loop of `extent` make a block, of which there are `most` at most.
 
-    >>> _blocks(4096, 256), _blocks(100, 6), _blocks(32, 2048), _blocks(997, 62)
-    (64, 5, 32, 1)
+    Blocks are equal where that leaves more than half as many of them; otherwise the last one is shorter.
+
+    >>> _block_rows(4096, 256), _block_rows(100, 6), _block_rows(32, 2048), _block_rows(997, 62)
+    (64, 20, 1, 17)
     """
     most = max(1, min(MOST_BLOCKS, extent, most))
-    return next(n for n in range(most, 0, -1) if extent % n == 0)
+    equal = (extent // n for n in range(most, most // 2, -1) if extent % n == 0)
+    return next(equal, -(-extent // most))
 
 
 @dataclass(slots=True)
@@ -119,8 +136,10 @@ class _Parts:
         totals: dict[Expr, Expr] = {e: self.total(e, domain) for s in stores for e in _outermost(s.value)}
         return Nest(domain, tuple(replace(s, value=substitute(s.value, totals)) for s in stores))
 
-    def total(self, reduce: Reduce, columns: tuple[Index, ...]) -> Expr:
+    def total(self, reduce: Reduce, domain: tuple[Index, ...]) -> Expr:
         """The sum of all parts of a reduction."""
+        needed = free_indices(reduce)
+        columns = tuple(c for c in domain if c in needed)  # a sum of all is one, whatever it is used for
         axes = reduce.axes[len(self.rows) :]
         each = substitute(reduce.value, dict(zip(reduce.axes, self.rows, strict=False)))
         key = columns, reduce.combine, each

@@ -13,15 +13,16 @@ from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Program, Ref
 from staticgraph.compiler.passes.specialise import Step
 
 LIMIT = 1 << 18  # computed elements: for more, machine code is sooner done, its compilation included
+GIVEN = ("constant", "parameter", "fill")  # these cost no more than the memory that they fill
 
 
 def runs_once(step: Step) -> bool:
     """Whether `step` does nothing but set variables, independent of feeds and variables, and is small."""
     if step.feeds or step.reads or step.fetches or not step.writes:
         return False
-    computed = [n for n in step.function.nodes if n.op.name not in ("constant", "parameter")]
-    small = sum(v.size for node in computed for v in node.outputs) <= LIMIT
-    return small and all(node.op.reference is not None for node in computed)
+    nodes = [node for node in step.function.nodes if node.op.name != "parameter"]
+    computed = sum(v.size for node in nodes if node.op.name not in GIVEN for v in node.outputs)
+    return computed <= LIMIT and all(node.op.reference is not None for node in nodes)
 
 
 def by_meaning(function: Function) -> Program:

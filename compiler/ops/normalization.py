@@ -21,6 +21,7 @@ _SOFTMAX_SAMPLES = [
     Sample(real(2, 3, 4), axis=1),
     Sample(real(5, low=-100, high=100)),
     Sample(real(2, 1), axis=0),
+    Sample(real(0, 3), axis=0),
 ]
 
 
@@ -33,7 +34,7 @@ def _softmax_type(logits: TensorType, axis: int) -> TensorType:
 
 def _shifted(x: np.ndarray, axis: int) -> np.ndarray:
     wide = x.astype(np.float64)
-    return wide - wide.max(axis=axis, keepdims=True)
+    return wide - wide.max(axis=axis, keepdims=True, initial=-np.inf)
 
 
 def _numpy_softmax(x: np.ndarray, axis: int) -> np.ndarray:

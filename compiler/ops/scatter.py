@@ -27,7 +27,8 @@ from staticgraph.compiler.ops.samples import Sample, indices, real
 Combine = Callable[[Expr, Expr], Expr]
 _ACCUMULATED = NUMERIC
 _TYPES = {"T": ANY, "I": INDEX}
-_BLOCK = 128  # columns: enough to read memory in a stream
+_LEAST_BLOCK, _BLOCK = 32, 128  # columns: worth to look at all slices for; enough to read memory in a stream
+_UNIT = 16  # columns: no two blocks write to one cache line
 
 
 def counters(shape: Sequence[int], prefix: str = "i") -> tuple[Index, ...]:
@@ -66,13 +67,24 @@ def slices(
     lets = tuple(Let(row, place) for row, place in zip(rows, places, strict=True))
     if not columns:
         return nested(outer, (*lets, If(inside, (write(rows, ()),))))
-    if columns[-1] <= _BLOCK or columns[-1] % _BLOCK:
+    width = _block_width(columns[-1])
+    if width == columns[-1]:
         at = counters(columns, "s")
         return nested(outer, (*lets, If(inside, nested(at, (write(rows, at),)))))
-    block = Index("block", columns[-1] // _BLOCK)
-    at = counters((*columns[:-1], _BLOCK), "s")
-    column = (*at[:-1], block * _BLOCK + at[-1])
+    block = Index("block", columns[-1] // width)
+    at = counters((*columns[:-1], width), "s")
+    column = (*at[:-1], block * width + at[-1])
     return nested((block, *outer), (*lets, If(inside, nested(at, (write(rows, column),)))))
+
+
+def _block_width(columns: int) -> int:
+    """The number of columns of a block, of those that slices are cut into; all of them where that is no help.
+
+    >>> _block_width(1024), _block_width(320), _block_width(64), _block_width(60), _block_width(32)
+    (128, 80, 32, 60, 32)
+    """
+    most = min(_BLOCK, columns // 2) // _UNIT * _UNIT
+    return next((n for n in range(most, _LEAST_BLOCK - 1, -_UNIT) if columns % n == 0), columns)
 
 
 def _gather_grad(

@@ -69,10 +69,22 @@ def work(at: Position, domain: tuple[Index, ...]) -> int:
     """How often a kernel computes an expression that reads
     these indices, kept in the outermost loop that it can.
     """
-    free = frozenset().union(*(free_indices(e) for e in at)) if at else frozenset()
-    depth = max((i + 1 for i, index in enumerate(domain) if index in free), default=0)
-    bound = math.prod(index.extent for index in free if index not in domain)
-    return math.prod(index.extent for index in domain[:depth]) * bound
+    bound = math.prod(index.extent for index in _free(at) if index not in domain)
+    return math.prod(index.extent for index in domain[: depth(at, domain)]) * bound
+
+
+def depth(at: Position, domain: tuple[Index, ...]) -> int:
+    """How many of the loops over `domain`, from the outermost on, change what is computed from these indices.
+
+    Those of one iteration that follow change nothing and are counted too.
+    """
+    free = _free(at)
+    found = max((i + 1 for i, index in enumerate(domain) if index in free), default=0)
+    return next((i for i in range(found, len(domain)) if domain[i].extent != 1), len(domain))
+
+
+def _free(at: Position) -> frozenset[Index]:
+    return frozenset().union(*(free_indices(e) for e in at)) if at else frozenset()
 
 
 def shared_rows(domain: tuple[Index, ...], own: Position, positions: Iterable[Position]) -> int:

@@ -20,6 +20,7 @@ from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_ind
 from staticgraph.compiler.passes.cost import (
     cheap_nodes,
     cost,
+    depth,
     goes_down,
     reduces,
     shared_rows,
@@ -199,4 +200,6 @@ def _demand(
 
     value = instantiate(formula, at, group.fresh, note)
     if reduces(formula) and node.op.kind is not Kind.CONTRACTION:
-        group.summed += [e.axes for e in walk(value) if isinstance(e, Reduce)]
+        found = [e.axes for e in walk(value) if isinstance(e, Reduce)]
+        group.summed += found
+        group.depths += [depth(at, group.domain)] * len(found)

@@ -29,6 +29,7 @@ class Group:
     fresh: Fresh = field(default_factory=Fresh)
     contraction: Node | None = None
     summed: list[tuple[Index, ...]] = field(default_factory=list)  # the axes of each reduction
+    depths: list[int] = field(default_factory=list)  # of loops over `domain` that each reduction is inside of
     stored: list[Node] = field(default_factory=list)
     nests: list[Group] = field(default_factory=list)
     sums: list[Group] = field(default_factory=list)
@@ -51,6 +52,11 @@ class Group:
     def reduces(self) -> bool:
         """Whether the kernel has a reduction in it that is not a product."""
         return bool(self.summed)
+
+    @property
+    def most_rows(self) -> int:
+        """How many leading axes may be rows; with more, rows would repeat a reduction that they share."""
+        return min(self.depths, default=len(self.domain))
 
     @property
     def row_axes(self) -> tuple[Index, ...]:

@@ -98,6 +98,7 @@ class _Joining:
         group.stored = [*producer.stored, producer.root, *group.stored]
         group.contraction = group.contraction or producer.contraction
         group.summed += producer.summed
+        group.depths += producer.depths
         self._absorb(producer, group, place)
         return True
 
@@ -118,7 +119,7 @@ class _Joining:
 
     def sums_over_rows(self, group: Group) -> None:
         """Take the sums of `group` row by row: in a kernel that goes through these rows anyway, or alone."""
-        if group.contraction or group.nests or group.sums or not group.summed:
+        if group.contraction or group.nests or group.sums or not group.summed or _sums_in_turn(group):
             return
         shared = dict.fromkeys((*self._producers(group), *self._readers(group)))
         if any(self._sum_in(other, group) for other in shared):
@@ -131,10 +132,11 @@ class _Joining:
     def _sum_in(self, kernel: Group, group: Group) -> bool:
         """Let the sums of `group` be taken by `kernel`, if that goes through the same rows."""
         reads = any(kernel in self.demands.get(v, {}) for v in group.outputs)
+        reads |= any(group in self.demands.get(v, {}) for other in kernel.sums for v in other.outputs)
         if reads or kernel.only_sums or kernel.contraction or not _small(kernel, group):
             return False
         shortest = min(map(len, group.summed))
-        long = (n for n in range(shortest, 0, -1) if _inner(kernel, n) >= LONG_ENOUGH)
+        long = (n for n in range(min(shortest, kernel.most_rows), 0, -1) if _inner(kernel, n) >= LONG_ENOUGH)
         rows = kernel.rows or next(long, 0)
         if not 0 < rows <= shortest or not _same_rows(group, kernel.domain[:rows]):
             return False
@@ -176,7 +178,7 @@ class _Joining:
                     return 0
                 positions.append(demand.at)
         rows = shared_rows(group.domain, group.position, positions)
-        rows = min([rows, *(part.rows for part in (producer, group) if part.rows)])
+        rows = min([rows, *(part.rows or part.most_rows for part in (producer, group))])
         number = math.prod(i.extent for i in group.domain[:rows])
         length = max(_length(producer, rows), _length(group, rows))
         enough = number >= FEW_ROWS or (number > 1 and length <= LONG_ROW)
@@ -235,6 +237,11 @@ def _sums_over(group: Group, values: Iterable[Value]) -> bool:
                 return True
             reached.update(node.outputs)
     return False
+
+
+def _sums_in_turn(group: Group) -> bool:
+    """Whether a reduction in `group` needs another one in it: only after all rows is that known."""
+    return _sums_over(group, (v for n in group.nodes if reduces(template(n)) for v in n.outputs))
 
 
 def _same_rows(group: Group, rows: tuple[Index, ...]) -> bool:

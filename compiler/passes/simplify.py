@@ -1,8 +1,10 @@
-"""All rules, to a fixed point.
+"""All rules, to a fixed point:
 
     exp(x) - 1         ->  expm1(x)
     transpose twice    ->  one transpose, or none
     x * 1 + 0          ->  x
+
+Rules that assume that no NaN and no infinity appears are left out.
 """
 
 from __future__ import annotations

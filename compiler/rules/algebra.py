@@ -56,8 +56,11 @@ algebra = RuleSet(
     # powers
     rule("power of one", ops.pow(x, 1), x),
     rule("power of two", ops.pow(x, 2), ops.square(x)),
+    rule("power of three", ops.pow(x, 3), x * ops.square(x), inexact=ROUNDING),
+    rule("power of four", ops.pow(x, 4), ops.square(ops.square(x)), inexact=ROUNDING),
     rule("power of minus one", ops.pow(x, -1), ops.realdiv(1, x), inexact=ROUNDING, when=floating),
     rule("power of half", ops.pow(x, 0.5), ops.sqrt(x), inexact=IMPROVES, when=floating),
+    rule("power of minus half", ops.pow(x, -0.5), ops.rsqrt(x), inexact=IMPROVES, when=floating),
     rule("self product", x * x, ops.square(x)),
     # exponentials
     rule("log of exp", ops.log(ops.exp(x)), x, inexact=IMPROVES),  # exp(x) may overflow

@@ -1,4 +1,7 @@
-"""Ops that only move elements: two become one, and those that move nothing disappear."""
+"""Ops that only move elements: two become one, and those that move nothing disappear.
+
+Arithmetic broadcasts by itself, and what is repeated had better be repeated late.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from staticgraph.compiler.graph.shapes import normalize_axes
 from staticgraph.compiler.rewrite.pattern import attributes, compute, variables
 from staticgraph.compiler.rewrite.rule import RuleSet, rule
 
-(x,) = variables("x")
+x, y = variables("x y")
 p, q = attributes("p q")
 Axes = tuple[int, ...] | None
 
@@ -54,6 +57,10 @@ movement = RuleSet(
     rule("broadcast twice", ops.broadcast_to(ops.broadcast_to(x, shape=p), shape=q),
          ops.broadcast_to(x, shape=q)),
     rule("broadcast to itself", ops.broadcast_to(x, shape=p), x, when=is_whole),
+    rule("add broadcast", x + ops.broadcast_to(y, shape=p), x + y),
+    rule("subtract broadcast", ops.subtract(x, ops.broadcast_to(y, shape=p)), ops.subtract(x, y)),
+    rule("subtract from broadcast", ops.subtract(ops.broadcast_to(y, shape=p), x), ops.subtract(y, x)),
+    rule("multiply by broadcast", x * ops.broadcast_to(y, shape=p), x * y),
     rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
          ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
     rule("sum over ones, kept", ops.reduce_sum(x, axis=p, keepdims=True), x, when=over_ones),

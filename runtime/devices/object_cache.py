@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import random
 import sys
 import tempfile
 import time
@@ -21,7 +22,8 @@ LIMIT = 256 << 20  # bytes in the folder
 _DIGEST = 16
 _LOOK_EVERY = 16 << 20  # bytes written by this process between two looks at the size of the folder
 _DAY = 86_400.0  # seconds: how exactly the time of the last use is kept
-_to_look = 0  # bytes that may be written until then; none, before the first entry
+# Bytes that may be written until then. Any number at first: processes that write little share the looks.
+_to_look = random.randrange(_LOOK_EVERY)
 
 
 def folder() -> Path | None:
@@ -55,7 +57,7 @@ def read(key: str) -> bytes | None:
     except OSError:
         return None
     checksum, data = entry[:_DIGEST], entry[_DIGEST:]
-    if not data or _checksum(data) != checksum:
+    if not data or _checksum(key, data) != checksum:
         return None
     with contextlib.suppress(OSError):
         if path.stat().st_mtime < time.time() - _DAY:
@@ -73,7 +75,7 @@ def write(key: str, data: bytes) -> None:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=where, prefix=".new-")
         with os.fdopen(handle, "wb") as file:
-            file.write(_checksum(data) + data)
+            file.write(_checksum(key, data) + data)
         os.replace(temporary, where / key)
         _look(where, len(data))
     except OSError:
@@ -111,5 +113,6 @@ def prune(where: Path, limit: int) -> None:
         size -= length
 
 
-def _checksum(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=_DIGEST).digest()
+def _checksum(key: str, data: bytes) -> bytes:
+    """Of an entry under its own name: one that was moved to another is damaged too."""
+    return hashlib.blake2b(f"{key}\n".encode() + data, digest_size=_DIGEST).digest()

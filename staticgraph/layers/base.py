@@ -15,7 +15,7 @@ from staticgraph.framework import GraphKeys, get_collection_ref, name_scope
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.variable_scope import VariableScope, get_variable, variable_scope
 from staticgraph.variable_store import AUTO_REUSE
-from staticgraph.variables import Variable
+from staticgraph.variables import Variable, VariableAggregation, VariableSynchronization
 
 
 def variable_options(initializer: Any, regularizer: Any, constraint: Any) -> dict[str, Any]:
@@ -106,16 +106,22 @@ class Layer:
 
     def add_weight(
         self, name: str, shape: Any, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
-        trainable: bool | None = None, constraint: Any = None, **options: Any,
+        trainable: bool | None = None, constraint: Any = None, use_resource: bool | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE, partitioner: Any = None, **options: Any,
     ) -> Variable:  # fmt: skip
         """A variable of the layer: for use in `build`. `regularizer(variable)` is added to the losses."""
-        trained = self.trainable and trainable is not False
+        if trainable is None:
+            trainable = synchronization is not VariableSynchronization.ON_READ
+        trained = self.trainable and trainable
         wanted = as_dtype(dtype) if dtype is not None else self.dtype
         regularization = get_collection_ref(GraphKeys.REGULARIZATION_LOSSES)
         known = len(regularization)
         variable = get_variable(
-            name, shape, wanted, initializer, regularizer, trained, constraint=constraint, **options
-        )
+            name, shape, wanted, initializer, regularizer, trained, constraint=constraint,
+            use_resource=use_resource, synchronization=synchronization, aggregation=aggregation,
+            partitioner=partitioner, **options,
+        )  # fmt: skip
         self.losses += regularization[known:]
         if variable not in self._weights:
             self._weights.append(variable)

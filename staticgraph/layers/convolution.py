@@ -149,11 +149,16 @@ class Conv2DTranspose(_Convolution):
 
     def __init__(
         self, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-        data_format: str = "channels_last", activation: Any = None, use_bias: bool = True, **options: Any,
+        data_format: str = "channels_last", activation: Any = None, use_bias: bool = True,
+        kernel_initializer: Any = None, bias_initializer: Any = Zeros, kernel_regularizer: Any = None,
+        bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
+        bias_constraint: Any = None, trainable: bool = True, name: str | None = None, **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(
-            filters, kernel_size, strides, padding, data_format, 1, activation, use_bias, **options
-        )
+            filters, kernel_size, strides, padding, data_format, 1, activation, use_bias,
+            kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+            kernel_constraint, bias_constraint, trainable, name, **options,
+        )  # fmt: skip
 
     def kernel_shape(self, channels: int) -> list[int]:
         return [*self.kernel_size, self.filters, channels]
@@ -314,11 +319,9 @@ def conv2d_transpose(
     [None, 14, 14, 32]
     """
     return Conv2DTranspose(
-        filters, kernel_size, strides, padding, data_format, activation, use_bias,
-        kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
-        kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
-        activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
-        bias_constraint=bias_constraint, trainable=trainable, name=name, _scope=name, _reuse=reuse,
+        filters, kernel_size, strides, padding, data_format, activation, use_bias, kernel_initializer,
+        bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
+        bias_constraint, trainable, name, _scope=name, _reuse=reuse,
     )(inputs)  # fmt: skip
 
 

@@ -71,7 +71,9 @@ class Dropout(Layer):
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         if isinstance(training, Tensor):
             dropped = nn.dropout(inputs, noise_shape=self.noise_shape, seed=self.seed, rate=self.rate)
-            return ops.select(training, dropped, inputs)
+            outputs = ops.select(training, dropped, inputs)
+            outputs.set_shape(inputs.shape)  # `training` may be of unknown shape
+            return outputs
         if not training:
             return identity(inputs)
         return nn.dropout(inputs, noise_shape=self.noise_shape, seed=self.seed, rate=self.rate)

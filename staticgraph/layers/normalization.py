@@ -67,7 +67,9 @@ class BatchNormalization(Layer):
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         training = training if isinstance(training, Tensor) else bool(training)
-        return self._fused(inputs, training) if self.fused else self._composed(inputs, training)
+        outputs: Tensor = (self._fused if self.fused else self._composed)(inputs, training)
+        outputs.set_shape(inputs.shape)  # `training` may be of unknown shape
+        return outputs
 
     def _fused(self, inputs: Tensor, training: Any) -> Any:
         size = self.moving_mean.shape.as_list()

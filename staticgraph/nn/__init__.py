@@ -80,10 +80,20 @@ from staticgraph.nn.pooling import (
     max_pool_with_argmax,
     pool,
 )
+from staticgraph.nn.sampled_loss import nce_loss, sampled_softmax_loss
+from staticgraph.nn.sampling import (
+    all_candidate_sampler,
+    compute_accidental_hits,
+    fixed_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
+from staticgraph.nn.scaling import compute_average_loss, scale_regularization_loss
 from staticgraph.sorting import in_top_k, top_k
 from staticgraph.space import depth_to_space, space_to_batch, space_to_depth
 
 __all__ = [
+    "all_candidate_sampler",
     "atrous_conv2d",
     "atrous_conv2d_transpose",
     "avg_pool",
@@ -94,6 +104,8 @@ __all__ = [
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "bias_add",
+    "compute_accidental_hits",
+    "compute_average_loss",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -117,6 +129,7 @@ __all__ = [
     "elu",
     "embedding_lookup",
     "erosion2d",
+    "fixed_unigram_candidate_sampler",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",
@@ -126,6 +139,7 @@ __all__ = [
     "local_response_normalization",
     "log_poisson_loss",
     "log_softmax",
+    "log_uniform_candidate_sampler",
     "lrn",
     "max_pool",
     "max_pool1d",
@@ -134,11 +148,14 @@ __all__ = [
     "max_pool_v2",
     "max_pool_with_argmax",
     "moments",
+    "nce_loss",
     "normalize_moments",
     "pool",
     "relu",
     "relu6",
     "relu_layer",
+    "sampled_softmax_loss",
+    "scale_regularization_loss",
     "selu",
     "separable_conv2d",
     "sigmoid",
@@ -155,6 +172,7 @@ __all__ = [
     "swish",
     "tanh",
     "top_k",
+    "uniform_candidate_sampler",
     "weighted_cross_entropy_with_logits",
     "weighted_moments",
     "xw_plus_b",

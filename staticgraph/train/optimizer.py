@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, ValuesView
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -225,7 +225,7 @@ class Optimizer:
 
 
 def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
+    return list(value) if isinstance(value, list | tuple | ValuesView) else [value]
 
 
 def _converted(grad: Any) -> Gradient:

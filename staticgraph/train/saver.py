@@ -69,7 +69,7 @@ class Saver:
         builder: Any = None,
         defer_build: bool = False,
         allow_empty: bool = False,
-        write_version: Any = None,
+        write_version: int = 2,
         pad_step_number: bool = False,
         save_relative_paths: bool = False,
         filename: str | None = None,

@@ -127,6 +127,17 @@ def test_regularizers_and_activity():
     assert layer.count_params() == 15
 
 
+def test_a_weight_that_is_read_from_one_copy_is_not_trained():
+    class Counter(L.Layer):
+        def build(self, input_shape):
+            self.count = self.add_weight("count", [], synchronization=sg.VariableSynchronization.ON_READ)
+
+    layer = Counter()
+    layer(images())
+    assert layer.weights == [layer.count]
+    assert not layer.trainable_weights
+
+
 def test_a_layer_that_is_not_trained():
     layer = L.Dense(3, trainable=False)
     layer(sg.placeholder(sg.float32, [None, 4]))

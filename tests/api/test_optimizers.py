@@ -230,3 +230,13 @@ class TestStatistics:
         with sg.control_dependencies(chosen):
             step = T.GradientDescentOptimizer(0.1).minimize(loss)
         assert not [op for op in step.control_inputs if op.name.endswith("AssignMovingAvg_1")]
+
+
+def test_variables_may_be_the_values_of_a_dictionary():
+    weights = {"w": sg.Variable(2.0, name="w"), "b": sg.Variable(1.0, name="b")}
+    loss = sg.square(weights["w"]) + weights["b"]
+    pairs = sg.train.GradientDescentOptimizer(0.1).compute_gradients(loss, weights.values())
+    assert [variable for _, variable in pairs] == [*weights.values()]
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        assert sess.run(sg.gradients(loss, weights.values())) == [4.0, 1.0]

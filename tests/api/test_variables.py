@@ -21,6 +21,14 @@ class TestVariable:
         sg.Variable(3.0)
         assert operations() == ["Variable/initial_value", "Variable", "Variable/Assign", "Variable/read"]
 
+    def test_on_read_is_not_trained(self):
+        on_read = sg.VariableSynchronization.ON_READ
+        assert not sg.Variable(1.0, synchronization=on_read).trainable
+        assert not sg.get_variable("w", [1], synchronization=on_read).trainable
+        assert sg.Variable(1.0, aggregation=sg.VariableAggregation.SUM).trainable
+        with pytest.raises(ValueError, match="ON_READ is not trained"):
+            sg.Variable(1.0, trainable=True, synchronization=on_read)
+
     def test_collections(self):
         w = sg.Variable(1.0)
         step = sg.Variable(0, trainable=False)

@@ -1,9 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from staticgraph.compiler.codegen.contraction import emit
+from staticgraph.compiler.codegen.contraction_plan import plan
+from staticgraph.compiler.codegen.contraction_slices import sliced
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
@@ -205,6 +209,15 @@ def test_a_long_sum_of_few_results_is_cut_into_slices(size, turn, rng):
     assert_close(run(c, arrays)["c"], np.maximum(exact, 0), np.abs(a) @ np.abs(b))
 
 
+def test_a_product_with_few_rows_and_many_weights_reads_these_in_slices(rng):
+    """Every chunk has a part of the sum, and so of the weights, to itself."""
+    multiply, add = emit(matmul(64, 100, 1000), replace(cpu_jit.host(), vector_bytes=64)).phases
+    assert multiply.chunks > add.chunks
+    c = matmul(500, 100, 1000)
+    assert sliced(c, plan(c, replace(cpu_jit.host(), vector_bytes=64))) is None
+    check(64, 100, 1000, False, False, float32, None, rng)
+
+
 @pytest.mark.parametrize(
     ("size", "turn_a", "turn_b", "phases"),
     [
@@ -219,6 +232,36 @@ def test_operands_are_packed_where_chunks_read_them(size, turn_a, turn_b, phases
     assert len(code.phases) == phases
     assert 8 <= code.phases[-1].chunks <= 256
     check(*size, turn_a, turn_b, float32, None, rng)
+
+
+@pytest.mark.parametrize(("rows", "packed"), [(200, False), (400, True)])
+def test_wide_panels_are_packed_for_many_rows_only(rows, packed):
+    """As they lie, rows of the second operand that are far apart are asked for ahead of time."""
+    target = replace(cpu_jit.host(), vector_bytes=64)
+    c = matmul(rows, 1024, 300)
+    text = "".join(x for phase in emit(c, target).phases for x in (phase.code.text, *phase.code.needs))
+    assert (plan(c, target).b is not None) == packed
+    assert ("llvm.prefetch" in text) != packed
+
+
+@pytest.mark.parametrize("vector_bytes", [32, 64])
+@pytest.mark.parametrize("size", [(100, 10, 784), (784, 10, 100), (130, 10, 784)])
+def test_two_threads_share_the_tiles_of_a_product_evenly(size, vector_bytes):
+    tiling = plan(matmul(*size), replace(cpu_jit.host(), vector_bytes=vector_bytes)).tiling
+    tiles = tiling.tile_count * tiling.panel_count
+    assert tiles % 2 == 0 or tiles > 50
+
+
+def test_chunks_have_whole_rows_of_a_result_that_is_read_and_written():
+    """Where chunks shared the cache lines in the middle of a row, cores would take turns with them."""
+
+    def step(x, at):
+        return Load("mask", at, float32) - x * 0.1
+
+    c = matmul(1000, 100, 64, turn_a=True, new=step)
+    columns, rows = plan(c, replace(cpu_jit.host(), vector_bytes=64)).grid.dimensions
+    assert columns.parts == 1
+    assert rows.parts >= 8
 
 
 def test_the_work_of_a_small_product_is_one_chunk():

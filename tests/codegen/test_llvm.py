@@ -1,5 +1,7 @@
 """Loops, lanes, masks, gathers and control flow: compiled kernels do what the kernel interpreter does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from staticgraph.compiler.graph.dtypes import (
     int64,
     uint8,
 )
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, identity
 from staticgraph.compiler.kernel.interpret import interpret
@@ -33,7 +36,9 @@ from staticgraph.compiler.kernel.stmt import (
     Update,
     While,
 )
-from tests.codegen.native import Arrays, run
+from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.memory import empty
+from tests.codegen.native import Arrays, launch, run
 
 SERIAL, SIMD, PARALLEL = LoopKind.SERIAL, LoopKind.SIMD, LoopKind.PARALLEL
 WIDTHS = [16, 32, 64]
@@ -367,6 +372,21 @@ def test_invariant_code_leaves_the_loop():
     text = emit(kernel, CpuTarget("", "", "", "", 64)).phases[0].code.text
     inner = text[text.rindex("phi i64") :]
     assert "sqrt" in text and "sqrt" not in inner and "shufflevector" not in inner
+
+
+@pytest.mark.parametrize("vector_bytes", [32, 64])
+@pytest.mark.parametrize("columns", [1600, 1601], ids=["aligned", "unaligned"])
+def test_large_results_are_written_past_the_caches(columns: int, vector_bytes: int):
+    """Where every vector of a row is at an aligned address; the others are written as ever."""
+    i, j, shape = Index("i", 2048), Index("j", columns), (2048, columns)
+    store = Store("y", (i, j), Load("x", (j,), float32) + scalar.cast(i, float32))
+    buffers = {"x": Buffer(float32, (columns,)), "y": Buffer(float32, shape, True)}
+    kernel = Kernel("sum", buffers, (Loop(i, (Loop(j, (store,), SIMD),)),))
+    code = emit(kernel, replace(cpu_jit.host(), vector_bytes=vector_bytes))
+    assert ("!nontemporal" in code.phases[0].code.text) == (columns == 1600)
+    x, y = numbers(float32, columns), empty(TensorType(float32, shape))
+    launch(code, [x.ctypes.data, y.ctypes.data])
+    np.testing.assert_array_equal(y, x + np.arange(2048, dtype=np.float32)[:, None])
 
 
 def test_without_contraction():

@@ -6,6 +6,7 @@ gradients that do not exist. TensorFlow's outcomes are recorded once by `tools/r
     value("square", lambda tf, x: tf.square(x), real(3))            results, gradients of each floating input
     runs("uniform", lambda tf: tf.random_uniform([2], seed=1))      one fetch several times in one session
     trains("sgd", lambda tf: (step, [variable]))                    what is watched, after every step
+    streams("mean", lambda tf, x: tf.metrics.mean(x), real(3))      (value, update_op) over several steps
     answer("names", lambda tf: [tf.zeros([2]).op.name])             a fact known when the graph is built
     shape("static", lambda tf: tf.placeholder(tf.float32, [None]))  static shapes
     error("bad", lambda tf: tf.matmul([1.0], [2.0]))                the class of what is raised
@@ -112,6 +113,30 @@ class Trains(Case):
 
 
 @dataclass(frozen=True)
+class Streams(Case):
+    """A metric: what the update gives and what the value is after it, and the names of its parts."""
+
+    draws: tuple = ()
+    steps: int = 3
+
+    def outcome(self, tf, session):
+        batches = [
+            [draw.array(generator(self.name, 100 * step + i), "float32") for i, draw in enumerate(self.draws)]
+            for step in range(self.steps)
+        ]
+        inputs = [tf.placeholder(getattr(tf, feed.dtype.name), feed.shape) for feed in batches[0]]
+        value, update = self.build(tf, *inputs)
+        outcome = {"names": [part.name for part in (value, update, *tf.local_variables())]}
+        initialize = tf.local_variables_initializer()
+        with session() as sess:
+            sess.run(initialize)
+            for step, feeds in enumerate(batches):
+                outcome["update %d" % step] = np.asarray(sess.run(update, dict(zip(inputs, feeds))))
+                outcome["value %d" % step] = np.asarray(sess.run(value))
+        return outcome
+
+
+@dataclass(frozen=True)
 class Answer(Case):
     def outcome(self, tf, session):
         return {"answer": self.build(tf)}
@@ -158,6 +183,10 @@ def runs(name, build, times=2, exact=False, tolerance=1.0):
 
 def trains(name, build, steps=10, tolerance=1.0):
     return [Trains(name, build, tolerance=tolerance, steps=steps)]
+
+
+def streams(name, build, *draws, tolerance=1.0):
+    return [Streams(name, build, tolerance=tolerance, draws=draws)]
 
 
 def answer(name, build):

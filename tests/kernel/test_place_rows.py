@@ -7,6 +7,7 @@ import pytest
 
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.chunk import chunked
 from staticgraph.compiler.kernel.cpu import schedule
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
 from staticgraph.compiler.kernel.place import Nest
@@ -50,7 +51,7 @@ def test_a_row_buffer_holds_one_row():
     assert "local e: float32[12]" in kernel_text(schedule(kernel, 64))
 
 
-@pytest.mark.parametrize("rows", [2, 20, 64, 97, 100, 200])
+@pytest.mark.parametrize("rows", [2, 20, 33, 64, 97, 100, 200])
 def test_column_sums(rows: int):
     i, j, r, c = Index("i", rows), Index("j", 9), Index("r", rows), Index("c", 9)
     buffers = {"x": array(rows, 9), "y": result(rows, 9), "sums": result(9), "most": result(9)}
@@ -81,6 +82,21 @@ def test_sums_over_several_axes_of_rows_and_what_is_in_them():
         {"y": e, "channels": e.sum((0, 1)), "all": e.sum()},
         arrays,
     )
+
+
+def test_a_prime_number_of_rows_is_shared_out_too():
+    i, j, r, c = Index("i", 997), Index("j", 300), Index("r", 300), Index("c", 300)
+    e = Buffer(float32, (300,), written=True, local=True)
+    buffers = {"x": array(997, 300), "e": e, "y": result(997, 300), "sums": result(300)}
+    total = Reduce((r,), "add", Load("e", (r,), float32))
+    nests = [
+        Nest((i, j), (Store("e", (j,), scalar.exp(x(i, j))),)),
+        Nest((i, j), (Store("y", (i, j), Load("e", (j,), float32) / total),)),
+    ]
+    k = Index("k", 997)
+    sums = [Nest((c,), (Store("sums", (c,), Reduce((k,), "add", y(k, c))),))]
+    kernel = schedule(place_rows("sums", buffers, (i,), nests, sums), 32)
+    assert chunked(kernel, 32).phases[0].chunks > 16
 
 
 def test_equal_sums_are_taken_once():

@@ -58,3 +58,17 @@ def test_every_run_draws_anew():
             sess.run(v.initializer)
             values.append(sess.run(v))
     assert not np.array_equal(values[0], values[1]) and not np.array_equal(values[1], values[2])
+
+
+def test_what_only_fills_memory_may_be_large():
+    value = np.arange(2 * LIMIT, dtype=np.float32)
+    w = sg.Variable(value)
+    step = sg.train.MomentumOptimizer(0.1, 0.9).minimize(sg.reduce_sum(w * w))
+    init = sg.global_variables_initializer()
+    with sg.Session() as sess:
+        compiled = program(sess, init).compiled
+        assert not compiled.kernels and not compiled.program.constants
+        sess.run(init)
+        np.testing.assert_array_equal(sess.run(w), value)
+        sess.run(step)
+        np.testing.assert_allclose(sess.run(w), 0.8 * value, rtol=1e-6)

@@ -127,6 +127,26 @@ def column_sums_beside_sums_of_all() -> Made:
     return [sg.reduce_sum(x, 0), normalized(x, [0, 1])], feeds
 
 
+def softmax_of_what_is_scaled_by_all() -> Made:
+    """The largest of all elements is the same in all rows: it must not be looked for in each."""
+    x, feeds = matrix()
+    return [sg.nn.softmax(x / sg.reduce_max(sg.abs(x)))], feeds
+
+
+def rows_beside_sums_in_turn() -> Made:
+    """The largest of all rows is known after the last of them only, and the sum needs it."""
+    x, feeds = matrix()
+    y = sg.nn.log_softmax(x)
+    return [y, sg.reduce_logsumexp(y)], feeds
+
+
+def rows_beside_sums_of_what_is_centred_by_sums() -> Made:
+    """What is centred is known after all rows too: the second sum has to wait for it."""
+    x, feeds = matrix()
+    centred = x - sg.reduce_mean(x)
+    return [sg.nn.softmax(x), centred, sg.reduce_sum(sg.square(centred))], feeds
+
+
 def rows_of_rows() -> Made:
     """Sums along both inner axes, and over everything inside each batch."""
     x = sg.placeholder(sg.float32, [20, 6, 9])
@@ -156,7 +176,10 @@ KERNELS: list[tuple[Callable[[], Made], int]] = [
     (wide_column_sums, 1),
     (column_sums_of_a_prime_number_of_rows, 1),
     (columns_centred_by_their_sums, 2),
-    (column_sums_beside_sums_of_all, 1),
+    (column_sums_beside_sums_of_all, 2),
+    (softmax_of_what_is_scaled_by_all, 2),
+    (rows_beside_sums_in_turn, 2),
+    (rows_beside_sums_of_what_is_centred_by_sums, 2),
     (rows_of_rows, 1),
     (transposed_within_rows, 1),
 ]

@@ -186,7 +186,7 @@ def test_indices_out_of_range_read_zeros_and_write_nothing():
 TIES = np.array([[2, 5, 5, -1, 2, 5, np.nan, -np.inf], [0, 0, 0, 0, 0, 0, 0, 0]], np.float32)
 
 
-@pytest.mark.parametrize("columns", [1, 100, 128, 384])
+@pytest.mark.parametrize("columns", [1, 64, 100, 128, 320])
 def test_wide_slices_are_added_in_order(columns, rng):
     """Whether a kernel goes through them whole or in blocks of columns, and rows may be named repeatedly."""
     rows = rng.integers(0, 6, size=20)

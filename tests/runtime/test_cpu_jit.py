@@ -126,6 +126,15 @@ def test_damaged_entry(damage: bytes | None, cache: Path, compiled: list[str]):
     assert entry.read_bytes() == whole
 
 
+def test_entry_of_another_function(cache: Path, compiled: list[str]):
+    mine, other = storing(8), storing(9)
+    cpu_jit.load([mine, other])
+    os.replace(cache / cpu_jit._key(other), cache / cpu_jit._key(mine))
+    forget()
+    assert result(cpu_jit.load([mine]), mine) == 8
+    assert compiled == [mine.name, other.name, mine.name]
+
+
 def test_folder_that_cannot_be_written(cache: Path):
     cache.write_text("a file where the folder should be")
     code = storing(5)

@@ -64,6 +64,8 @@ def test_every_size(size: int, sess):
         ("int32", [np.nan], r"\(int32\[\?\]\) is float64"),
         ("int32", [2**40], "has values outside of what int32 can hold"),
         ("uint8", [-1], "has values outside of what uint8 can hold"),
+        ("int32", np.array([2.0**31], np.float32), "has values outside of what int32 can hold"),
+        ("int64", np.array([2.0**63], np.float32), "has values outside of what int64 can hold"),
         ("float32", [1j], "is complex128"),
         ("bool", [1], "is int64"),
         ("float32", ["a"], "is <U1"),
@@ -144,3 +146,11 @@ def test_strings_do_not_reach_compiled_code(value, sess):
         sess.run(names, {names: value})
     with pytest.raises(sg.errors.InvalidArgumentError, match=r"label \(Const\) is of strings"):
         sess.run(sg.constant("abc", name="label"))
+
+
+def test_whole_numbers_of_any_kind(sess):
+    x = sg.placeholder(sg.int32, [None])
+    for dtype in ("float16", "float32", "float64", "longdouble", "uint8", "int64", ">i2", "bool"):
+        made = sess.run(x + 0, {x: np.array([0, 1], dtype)})
+        assert made.dtype == np.int32
+        assert made.tolist() == [0, 1]

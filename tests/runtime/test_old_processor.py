@@ -1,4 +1,4 @@
-"""A processor with nothing but the 16-byte vectors that all of its family have gives the same results.
+"""A processor with shorter vectors, or without instructions that this one has, gives the same results.
 
 This one has more: it is told to do without, in a process of its own.
 """
@@ -7,8 +7,10 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import staticgraph as sg
+from staticgraph.runtime.devices import cpu_jit
 
 OLD = """
 import sys
@@ -17,7 +19,7 @@ from staticgraph.runtime.devices import cpu_jit
 
 new = cpu_jit.host()
 del cpu_jit._PER_THREAD.writer  # it writes for the new one
-old = replace(new, cpu="", features="", vector_bytes=16)
+old = replace(new, cpu="", features=sys.argv[2], vector_bytes=int(sys.argv[3]))
 cpu_jit.host = lambda: old
 
 import numpy as np
@@ -51,6 +53,14 @@ def results() -> list[np.ndarray]:
             sg.cumsum(x, axis=1),
             sg.where(x > 0.0, x, sg.transpose(x, [0, 2, 1, 3])),
             sg.gather(sg.reshape(x, [-1, 27]), y),
+            sg.nn.softmax(sg.reshape(x, [12, 81])),
+            *sg.gradients(sg.reduce_sum(sg.square(sg.nn.embedding_lookup(w[0, 0], y % 3))), [w]),
+            sg.matmul(sg.reshape(wide, [36, 27]), sg.reshape(wide, [36, 27]), transpose_a=True),
+            sg.nn.avg_pool(x, 2, 2, "SAME"),
+            sg.erf(x) + sg.log1p(sg.square(x)) + sg.sin(x * 30.0) + sg.pow(sg.abs(x), 1.7),
+            sg.reduce_sum(sg.cast(x * 50.0, sg.int8), [1, 2]),
+            sg.reduce_logsumexp(wide, [0, 1, 2]),
+            sg.cast(sg.reduce_max(x, [1, 2]), sg.float16),
         ]
         sess.run(sg.global_variables_initializer())
         feeds = {x: image, y: labels}
@@ -58,10 +68,21 @@ def results() -> list[np.ndarray]:
         return [np.array(losses), *sess.run(others, feeds), *sess.run([w, v])]
 
 
-def test_results_without_wide_vectors(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("features", "vector_bytes"),
+    [("", 16), ("+avx", 32), ("+avx2,+fma,+f16c", 32)],
+)
+def test_results_on_an_older_processor(features: str, vector_bytes: int, tmp_path, monkeypatch):
+    """Nothing but what all of a family have, then vectors of 32 bytes, multiply-adds and conversions."""
+    if not set(features.split(",")) <= {"", *cpu_jit.host().features.split(",")}:
+        pytest.skip("this processor has less")
     monkeypatch.setenv("SG_CACHE_DIR", "")
     path = tmp_path / "results.npz"
-    subprocess.run([sys.executable, "-W", "error", "-c", OLD, str(path)], check=True, timeout=120)
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", OLD, str(path), features, str(vector_bytes)],
+        check=True,
+        timeout=120,
+    )
     with np.load(path) as file:
         old = [file[name] for name in file.files]
     new = results()

@@ -129,7 +129,7 @@ def test_random_graphs_in_many_chunks(case):
     expected = evaluate(function, arguments)
     with (
         mock.patch.multiple(chunk, _WORTH=0.0, chunk_count=lambda cost: 3),
-        mock.patch.multiple(phases, _REGION_COST=0.0, _PART_COST=0.0),
+        mock.patch.multiple(phases, _REGION_COST=0.0, _PART_COST=1.0),
         mock.patch.object(compile_module, "_emitted", OrderedDict()),
     ):
         sg.set_num_threads(3)

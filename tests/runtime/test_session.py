@@ -289,6 +289,15 @@ def test_interactive_session():
     assert sg.get_default_graph() is not graph
 
 
+def test_interactive_session_has_the_options_of_a_session():
+    session = sg.InteractiveSession(memory_limit=1000)
+    try:
+        with pytest.raises(sg.errors.ResourceExhaustedError, match=r"may have 1\.0 KB"):
+            sg.zeros([1000, 1000]).eval()
+    finally:
+        session.close()
+
+
 def test_a_finalized_graph_runs_and_does_not_change(sess):
     x = sg.constant(1.0)
     sess.graph.finalize()

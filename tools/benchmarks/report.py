@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.chart import Group, draw
-from benchmarks.peers import OURS
+from benchmarks.peers import NOT_YET, OURS
 from benchmarks.text import duration, ratio
 from benchmarks.workloads import WORKLOADS
 
@@ -52,8 +52,13 @@ def markdown(results: Results, picture: str | None = None) -> str:
 
 def title(results: Results) -> str:
     """What was compared."""
-    threads = results["threads"]
-    return f"staticgraph and its peers, {threads} thread{'s' if threads > 1 else ''}"
+    return f"{OURS} and its peers, {threads(results)}"
+
+
+def threads(results: Results) -> str:
+    """How many there were: `2 threads`."""
+    number = results["threads"]
+    return f"{number} thread{'s' if number > 1 else ''}"
 
 
 def header(results: Results) -> str:
@@ -78,7 +83,7 @@ def table(results: Results, names: Sequence[str]) -> str:
             [
                 WORKLOADS[workload].title,
                 duration(floor) if floor else "",
-                f"**{cell(rows.get(OURS))}**" if OURS in rows else "",
+                f"**{cell(rows[OURS])}**" if OURS in rows else NOT_YET.get(workload, ""),
                 *(cell(rows.get(name)) for name in peers),
                 best or "",
                 verdict(mine / rows[best]["median"]) if mine and best else "",
@@ -160,11 +165,17 @@ def failures(results: Results) -> str:
 def chart(results: Results) -> str:
     """The bar chart, as SVG."""
     groups = [
-        Group(WORKLOADS[name].title.replace("`", ""), times(rows), floor_of(results, name))
+        Group(
+            WORKLOADS[name].title.replace("`", ""),
+            times(rows),
+            floor_of(results, name),
+            "" if OURS in rows else NOT_YET.get(name, ""),
+        )
         for name, rows in results["work"].items()
     ]
     machine = results["machine"]
     caption = (
-        f"Time of a step (shorter is better), {machine['cpu']}, {results['threads']} threads. Dashed: floor."
+        f"Time of a step on {machine['cpu']}, {threads(results)}; shorter is better. "
+        "The scale is logarithmic; dashed: floor."
     )
     return draw(groups, OURS, caption)

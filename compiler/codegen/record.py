@@ -1,0 +1,32 @@
+"""Kernel code as bytes and back, so that a text which was generated once need not be generated again."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict
+
+from staticgraph.compiler.codegen.abi import KernelCode, Phase
+from staticgraph.compiler.codegen.llvm_text import Code
+
+
+def to_bytes(kernel: KernelCode) -> bytes:
+    """`kernel` as `from_bytes` reads it: about a twentieth of its text."""
+    return zlib.compress(json.dumps(asdict(kernel)).encode(), 1)
+
+
+def from_bytes(data: bytes) -> KernelCode:
+    """The kernel that `to_bytes` was given.
+
+    >>> code = Code("k1", "define void @k1() { ret void }", ("declare void @f()",))
+    >>> kernel = KernelCode((Phase(code, 3),), shared_bytes=64, cost=1.5)
+    >>> from_bytes(to_bytes(kernel)) == kernel
+    True
+    """
+    fields = json.loads(zlib.decompress(data))
+    phases = fields.pop("phases")
+    return KernelCode(tuple(_phase(**phase) for phase in phases), **fields)
+
+
+def _phase(code: dict[str, str], chunks: int) -> Phase:
+    return Phase(Code(code["name"], code["text"], tuple(code["needs"])), chunks)

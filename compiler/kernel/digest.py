@@ -1,0 +1,78 @@
+"""A short name for what a kernel says, the same in every process: the key of what a disk keeps about it."""
+
+from __future__ import annotations
+
+import hashlib
+from enum import Enum
+
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce, Scalar, walk
+from staticgraph.compiler.kernel.stmt import Buffer, Share
+
+
+def digest(*parts: object) -> str:
+    """A hash of nested tuples of expressions, buffers, names and numbers. TypeError for anything else.
+
+    >>> i = Index("i", 8)
+    >>> digest(("store", i + 1)) == digest(("store", i + 1)), digest(i + 1) == digest(i + 2)
+    (True, False)
+    """
+    speller = _Speller()
+    for part in parts:
+        speller.spell(part)
+    return hashlib.blake2b("\n".join(speller.words).encode(), digest_size=16).hexdigest()
+
+
+class _Speller:
+    """Writes parts as words that tell them apart. Each expression is written once, and is a number after."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.numbers: dict[Expr, int] = {}
+
+    def spell(self, part: object) -> None:
+        match part:
+            case Expr():
+                if part not in self.numbers:
+                    self.define(part)
+                self.words.append(f"e{self.numbers[part]}")
+            case tuple() | list():
+                self.words.append(f"({len(part)}")
+                for item in part:
+                    self.spell(item)
+            case Share(expr, count, unit):
+                self.spell(("share", expr, count, unit))
+            case Buffer(dtype, shape, written, local, shared):
+                self.words.append(f"{dtype.name}{shape}{written:d}{local:d}{shared:d}")
+            case Enum():
+                self.words.append(str(part))
+            case type():
+                self.words.append(part.__name__)
+            case str() | int() | float() | None:
+                self.words.append(repr(part))
+            case _:
+                raise TypeError(f"{type(part).__name__} has no digest")
+
+    def define(self, root: Expr) -> None:
+        numbers = self.numbers
+        for expr in walk(root):
+            if expr not in numbers:
+                numbers[expr] = len(numbers)
+                self.words.append(f"{_head(expr)} {expr.dtype.name} {[numbers[c] for c in expr.children]}")
+
+
+def _head(expr: Expr) -> str:
+    """What distinguishes an expression from others of the same dtype with the same children."""
+    match expr:
+        case Const(value=value):
+            return f"const {value!r}"
+        case Index(name, extent):
+            return f"index {name!r} {extent}"
+        case Local(name=name):
+            return f"local {name!r}"
+        case Load(buffer=buffer):
+            return f"load {buffer!r}"
+        case Scalar(op=op):
+            return f"scalar {op}"
+        case Reduce(axes, combine):
+            return f"reduce {combine} {[(axis.name, axis.extent) for axis in axes]}"
+    raise TypeError(f"{type(expr).__name__} has no digest")

@@ -1,0 +1,53 @@
+"""`python -m staticgraph run script.py`: a script of TF1, unmodified."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(commands: Commands) -> None:
+    """Describe the command to the command line's parser."""
+    parser = commands.add_parser(
+        "run",
+        help="run a script that imports tensorflow",
+        description="Run a script of TensorFlow 1, unmodified, with staticgraph in TensorFlow's place.",
+    )
+    parser.add_argument("--check", action="store_true", help="only list the names that are not supported")
+    parser.add_argument("--json", action="store_true", help="with --check: the list as JSON")
+    parser.add_argument("script", help="a Python file")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run or check the script; the status to exit with: 0, or 1 if something failed or is not supported."""
+    # The other commands need neither the table of TF1's names nor the finder.
+    from staticgraph.standin.check import check
+    from staticgraph.standin.runner import run_script
+
+    if not os.path.isfile(options.script):
+        print(f"{options.script}: no such file", file=sys.stderr)
+        return 2
+    if options.json and not options.check:
+        print("--json goes with --check", file=sys.stderr)
+        return 2
+    if not options.check:
+        return run_script(options.script, options.arguments)
+    try:
+        missing = check(options.script)
+    except SyntaxError as error:
+        print(f"{error.filename}:{error.lineno}: not Python 3: {error.msg}", file=sys.stderr)
+        return 1
+    if options.json:
+        print(json.dumps([asdict(one.use) | {"nearest": one.nearest} for one in missing], indent=1))
+    else:
+        print("\n".join(map(str, missing)) or f"{options.script}: every name of TensorFlow is supported")
+    return 1 if missing else 0

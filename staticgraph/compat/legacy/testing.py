@@ -1,0 +1,197 @@
+"""`tf.test`: test cases with assertions about arrays."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import unittest
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import GraphError, OpError
+
+__all__ = [
+    "TestCase",
+    "get_temp_dir",
+    "gpu_device_name",
+    "is_built_with_cuda",
+    "is_gpu_available",
+    "main",
+]
+
+main = unittest.main
+
+
+def get_temp_dir() -> str:
+    """A new empty folder."""
+    return tempfile.mkdtemp()
+
+
+def is_built_with_cuda() -> bool:
+    """False: the kernels are written by the compiler, for the processor."""
+    return False
+
+
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
+    """False, like `is_built_with_cuda`."""
+    return False
+
+
+def gpu_device_name() -> str:
+    """Empty: there is none."""
+    return ""
+
+
+class TestCase(unittest.TestCase):
+    """A test case that starts with an empty graph, the same random seeds, and helps to compare arrays.
+
+    The assertions about values take tensors too, which they evaluate in the default session.
+    """
+
+    def setUp(self) -> None:
+        super().setUp()
+        np.random.seed(87654321)
+        sg.reset_default_graph()
+        sg.set_random_seed(87654321)
+
+    def get_temp_dir(self) -> str:
+        return get_temp_dir()
+
+    # Sessions
+
+    @contextmanager
+    def session(
+        self, graph: Any = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+    ) -> Iterator[sg.Session]:
+        """A session as the default, with its graph."""
+        session = sg.Session(graph=graph, config=config)
+        with session.graph.as_default(), session.as_default():
+            yield session
+
+    cached_session = session
+
+    @property
+    def test_session(self) -> Any:
+        """`session`, by a name that makes it no test: what collects tests passes over properties."""
+        return self.session
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The values of tensors in the default session."""
+        session = sg.get_default_session()
+        return session.run(tensors) if session is not None else sg.Session().run(tensors)
+
+    def _array(self, value: Any) -> Any:
+        if isinstance(value, sg.Tensor | sg.Variable):
+            value = self.evaluate(value)
+        return np.asarray(value)
+
+    # Assertions
+
+    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+        np.testing.assert_array_equal(self._array(a), self._array(b), msg or "")
+
+    def assertAllClose(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
+    ) -> None:
+        """Close arrays, also in lists, tuples and dictionaries of them."""
+        match a, b:
+            case dict(), dict():
+                self.assertEqual(a.keys(), b.keys(), msg)
+                for key in a:
+                    self.assertAllClose(a[key], b[key], rtol, atol, msg)
+            case list() | tuple(), list() | tuple() if not self._is_array(a):
+                self.assertEqual(len(a), len(b), msg)
+                for one, other in zip(a, b, strict=True):
+                    self.assertAllClose(one, other, rtol, atol, msg)
+            case _:
+                a, b = self._array(a), self._array(b)
+                self.assertEqual(a.shape, b.shape, msg)
+                np.testing.assert_allclose(a, b, rtol, atol, err_msg=msg or "")
+
+    @staticmethod
+    def _is_array(value: Any) -> bool:
+        try:
+            return np.asarray(value).dtype != object
+        except ValueError:  # ragged
+            return False
+
+    def assertAllCloseAccordingToType(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, float_rtol: float = 1e-6,
+        float_atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3,
+        bfloat16_rtol: float = 1e-2, bfloat16_atol: float = 1e-2, msg: str | None = None,
+    ) -> None:  # fmt: skip
+        a, b = self._array(a), self._array(b)
+        kinds = {a.dtype, b.dtype}
+        if kinds & {np.dtype(np.float32), np.dtype(np.complex64)}:
+            rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
+        if np.dtype(np.float16) in kinds:
+            rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
+        if any(kind.name == "bfloat16" for kind in kinds):
+            rtol, atol = max(rtol, bfloat16_rtol), max(atol, bfloat16_atol)
+        self.assertAllClose(a, b, rtol, atol, msg)
+
+    def assertNotAllClose(self, a: Any, b: Any, **options: Any) -> None:
+        with self.assertRaises(AssertionError):
+            self.assertAllClose(a, b, **options)
+
+    def assertNotAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+        with self.assertRaises(AssertionError, msg=msg):
+            self.assertAllEqual(a, b)
+
+    def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
+        self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, msg or f"{f1} and {f2} differ by more than {err}")
+
+    def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: str | None = None) -> None:
+        self.assertEqual(len(farray1), len(farray2), msg)
+        for one, other in zip(farray1, farray2, strict=True):
+            self.assertNear(float(one), float(other), err, msg)
+
+    def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: str | None = None) -> None:
+        distance = float(np.linalg.norm(self._array(ndarray1) - self._array(ndarray2)))
+        self.assertLessEqual(distance, err, msg)
+
+    def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: str | None = None) -> None:
+        self.assertEqual(list(np_array.shape), tf_tensor.get_shape().as_list(), msg)
+
+    def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
+        self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} begins otherwise")
+
+    def assertAllInRange(self, target: Any, lower_bound: float, upper_bound: float) -> None:
+        values = self._array(target)
+        self.assertTrue(((values >= lower_bound) & (values <= upper_bound)).all(), values)
+
+    def assertAllGreater(self, a: Any, comparison_target: float) -> None:
+        self.assertTrue((self._array(a) > comparison_target).all())
+
+    def assertAllLess(self, a: Any, comparison_target: float) -> None:
+        self.assertTrue((self._array(a) < comparison_target).all())
+
+    def assertRaisesWithPredicateMatch(
+        self, exception_type: Any, expected_err_re_or_predicate: str | Callable[[Exception], bool]
+    ) -> Any:
+        """Context that expects an error whose text has a regex, or that a function accepts."""
+        return self._raises(exception_type, expected_err_re_or_predicate)
+
+    def assertRaisesOpError(self, expected_err_re_or_predicate: str | Callable[[Exception], bool]) -> Any:
+        """`assertRaisesWithPredicateMatch` for an error of an operation."""
+        return self._raises((OpError, GraphError), expected_err_re_or_predicate)
+
+    @contextmanager
+    def _raises(self, kind: Any, expected: str | Callable[[Exception], bool]) -> Iterator[None]:
+        with self.assertRaises(kind) as caught:
+            yield
+        error = caught.exception
+        holds = bool(re.search(expected, str(error))) if isinstance(expected, str) else expected(error)
+        self.assertTrue(holds, f"another error than expected: {error}")
+
+    def assertRaisesRegexp(self, *args: Any, **kwargs: Any) -> Any:
+        """`assertRaisesRegex`, as it was called."""
+        return self.assertRaisesRegex(*args, **kwargs)
+
+    def assertItemsEqual(self, first: Any, second: Any, msg: str | None = None) -> None:
+        """`assertCountEqual`, as it was called."""
+        self.assertCountEqual(first, second, msg)

@@ -1,0 +1,94 @@
+"""What follows from the decompositions of a matrix, and products of banded ones: part of `sg.linalg`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.array_ops import concat, shape
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.creation import matrix_diag_part
+from staticgraph.framework import name_scope
+from staticgraph.inputs import convert_to_tensor
+from staticgraph.reductions import reduce_max, reduce_sum
+
+
+def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+    """The number (int32) of singular values of each matrix that are greater than `tol`.
+
+    By default the rounding error of the greatest: it times the larger size times the type's epsilon.
+    """
+    with name_scope(name, "matrix_rank", [a]):
+        a = convert_to_tensor(a, name="a")
+        values = ops.svd(a, compute_uv=False)[0]
+        if tol is None:
+            tol = _epsilon(a) * _larger_size(a) * reduce_max(values, axis=-1, keepdims=True)
+        return reduce_sum(ops.cast(ops.greater(values, tol), dtype=int32), axis=-1)
+
+
+def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+    """The Moore-Penrose inverse of each matrix: shape [..., columns, rows] for [..., rows, columns].
+
+    Singular values up to `rcond` times the greatest count as zero; by default `rcond` is ten times the larger
+    size times the type's epsilon.
+
+    >>> import staticgraph as sg
+    >>> sg.linalg.pinv(sg.placeholder(sg.float32, [5, 3])).shape.as_list()
+    [3, 5]
+    """
+    with name_scope(name, "pinv", [a]):
+        a = convert_to_tensor(a, name="a")
+        rcond = 10.0 * _epsilon(a) * _larger_size(a) if rcond is None else rcond
+        values, left, right = ops.svd(a)
+        cutoff = convert_to_tensor(rcond, dtype=a.dtype) * reduce_max(values, axis=-1)
+        kept = ops.greater(values, ops.expand_dims(cutoff, axis=-1))
+        inverted = ops.select(kept, 1.0 / values, ops.zeros_like(values))
+        left = ops.conj(left) if left.dtype.is_complex else left
+        return ops.batch_matmul(right * ops.expand_dims(inverted, axis=-2), left, False, True)
+
+
+def _epsilon(a: Tensor) -> float:
+    return float(np.finfo(a.dtype.numpy).eps)
+
+
+def _larger_size(a: Tensor) -> Any:
+    """The greater of the sizes of a matrix: a number where both are known."""
+    known = [n for n in (a.type.shape or ())[-2:] if n is not None]
+    return float(max(known)) if len(known) == 2 else ops.cast(reduce_max(shape(a)[-2:]), dtype=a.dtype)
+
+
+def tridiagonal_matmul(
+    diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
+) -> Tensor:
+    """The product of tridiagonal matrices of size n and `rhs`, of shape [..., n, columns].
+
+    `diagonals` has shape [..., 3, n], with the superdiagonal, whose last element is not used, the diagonal,
+    and the subdiagonal, whose first element is not used; with 'sequence' it is a list of the three, with
+    'matrix' a full matrix. ValueError for another format.
+    """
+    with name_scope(name, "tridiagonal_matmul", [rhs]):
+        rhs = convert_to_tensor(rhs)
+        above, middle, below = _three_diagonals(diagonals, diagonals_format)
+        nothing = ops.zeros_like(rhs[..., :1, :])
+        up, down = concat([rhs[..., 1:, :], nothing], -2), concat([nothing, rhs[..., :-1, :]], -2)
+        parts = [ops.expand_dims(d, axis=-1) * x for d, x in ((above, up), (middle, rhs), (below, down))]
+        return parts[0] + parts[1] + parts[2]
+
+
+def _three_diagonals(diagonals: Any, form: str) -> tuple[Tensor, Tensor, Tensor]:
+    if form == "sequence":
+        above, middle, below = (convert_to_tensor(d) for d in diagonals)
+        return above, middle, below
+    diagonals = convert_to_tensor(diagonals)
+    if form == "compact":
+        return diagonals[..., 0, :], diagonals[..., 1, :], diagonals[..., 2, :]
+    if form == "matrix":
+        middle = matrix_diag_part(diagonals)
+        nothing = ops.zeros_like(middle[..., :1])
+        above = matrix_diag_part(diagonals[..., :-1, 1:])
+        below = matrix_diag_part(diagonals[..., 1:, :-1])
+        return concat([above, nothing], -1), middle, concat([nothing, below], -1)
+    raise ValueError(f"diagonals_format={form!r} is not 'compact', 'sequence' or 'matrix'")

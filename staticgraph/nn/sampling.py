@@ -1,0 +1,192 @@
+"""Candidate samplers: a few classes of very many, drawn so that a loss need not look at all of them.
+
+A sampler gives `(sampled_candidates, true_expected_count, sampled_expected_count)`: int64 classes of shape
+[num_sampled], and float32 numbers of how often each true class, in the shape of `true_classes`, and each
+sampled one is expected among the candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import float32, float64, int32, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import checked, name_scope
+from staticgraph.indexing import where
+from staticgraph.inputs import convert_to_tensor
+from staticgraph.random_ops import random_uniform
+from staticgraph.sorting import searchsorted, top_k
+
+
+class Candidates(NamedTuple):
+    """What a sampler gives, under TensorFlow's names."""
+
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+
+class AccidentalHits(NamedTuple):
+    """Where a candidate is a true class: example, place among the candidates, weight that takes it out."""
+
+    indices: Tensor
+    ids: Tensor
+    weights: Tensor
+
+
+def log_uniform_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:  # fmt: skip
+    """Classes c below `range_max` with probability log((c + 2) / (c + 1)) / log(range_max + 1).
+
+    This suits classes that are sorted by falling frequency, as the words of a vocabulary often are.
+    `true_classes` is int64 of shape [batch, num_true]. With `unique`, no class is drawn twice.
+
+    >>> import staticgraph as sg
+    >>> true = sg.placeholder(sg.int64, [None, 1])
+    >>> drawn = sg.nn.log_uniform_candidate_sampler(true, 1, num_sampled=5, unique=True, range_max=100)
+    >>> drawn.sampled_candidates.shape.as_list(), drawn.true_expected_count.shape.as_list()
+    ([5], [None, 1])
+    """
+    classes = np.arange(range_max, dtype=np.float64)
+    probabilities = np.log((classes + 2.0) / (classes + 1.0)) / np.log(range_max + 1.0)
+
+    def draw(number: int) -> Tensor:
+        uniform = random_uniform([number], dtype=float64, seed=seed)
+        drawn = ops.cast(ops.exp(uniform * float(np.log(range_max + 1.0))), dtype=int64) - 1
+        return ops.floormod(drawn, range_max)  # rounding may reach range_max itself
+
+    with name_scope(name, "LogUniformCandidateSampler", [true_classes]):
+        return _sampled(true_classes, num_true, num_sampled, unique, probabilities, draw, seed)
+
+
+def uniform_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:  # fmt: skip
+    """Classes below `range_max`, all with the same probability: see `log_uniform_candidate_sampler`."""
+    probabilities = np.full(range_max, 1.0 / range_max)
+
+    def draw(number: int) -> Tensor:
+        return random_uniform([number], maxval=range_max, dtype=int64, seed=seed)
+
+    with name_scope(name, "UniformCandidateSampler", [true_classes]):
+        return _sampled(true_classes, num_true, num_sampled, unique, probabilities, draw, seed)
+
+
+def fixed_unigram_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str = "",
+    distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0,
+    unigrams: Sequence[float] = (), seed: int | None = None, name: str | None = None,
+) -> Candidates:  # fmt: skip
+    """Classes with probabilities in proportion to `weight ** distortion`.
+
+    The weights of the classes from `num_reserved_ids` on are `unigrams`, or the last column of the lines of
+    `vocab_file`, whose columns are separated by commas; reserved classes are never drawn. Of several shards
+    number `shard` draws only the classes whose remainder by `num_shards` it is. ValueError unless one of the
+    two is given and the number of classes is `range_max`. See `log_uniform_candidate_sampler`.
+    """
+    if bool(vocab_file) == bool(len(unigrams)):
+        raise ValueError("fixed_unigram_candidate_sampler: give either vocab_file or unigrams")
+    given = _weights_of(vocab_file) if vocab_file else list(unigrams)
+    weights = np.concatenate([np.zeros(num_reserved_ids), np.asarray(given, np.float64) ** distortion])
+    with checked("fixed_unigram_candidate_sampler"):
+        require(
+            len(weights) == range_max,
+            f"there are {len(weights)} classes, reserved ones included, and range_max is {range_max}",
+        )
+        require(0 <= shard < num_shards, f"shard {shard} is not one of {num_shards}")
+    weights[np.arange(range_max) % num_shards != shard] = 0.0
+    probabilities = weights / weights.sum()
+    up_to = convert_to_tensor(np.cumsum(probabilities)[:-1])
+
+    def draw(number: int) -> Tensor:
+        uniform = random_uniform([number], dtype=float64, seed=seed)
+        return searchsorted(up_to, uniform, side="right", out_type=int64)
+
+    with name_scope(name, "FixedUnigramCandidateSampler", [true_classes]):
+        return _sampled(true_classes, num_true, num_sampled, unique, probabilities, draw, seed)
+
+
+def all_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:  # fmt: skip
+    """Every class below `num_sampled`, each expected once: for trying a sampled loss without sampling."""
+    with name_scope(name, "AllCandidateSampler", [true_classes]):
+        true = _true_classes(true_classes, num_true)
+        every = convert_to_tensor(np.arange(num_sampled, dtype=np.int64))
+        once = ops.cast(ops.ones_like(true), dtype=float32)
+        return Candidates(every, once, convert_to_tensor(np.ones(num_sampled, np.float32)))
+
+
+def compute_accidental_hits(
+    true_classes: Any, sampled_candidates: Any, num_true: int, seed: int | None = None,
+    name: str | None = None,
+) -> AccidentalHits:  # fmt: skip
+    """Which candidates are a true class of which example: `(indices, ids, weights)`, an entry per pair.
+
+    `indices` (int32) are the examples, `ids` (int64) the places in `sampled_candidates`, and `weights` the
+    lowest finite float32 numbers: what to add to a logit to take the candidate out of a softmax.
+    """
+    with name_scope(name, "ComputeAccidentalHits", [true_classes, sampled_candidates]):
+        true = _true_classes(true_classes, num_true)
+        candidates = convert_to_tensor(sampled_candidates)
+        pairs = ops.equal(ops.expand_dims(true, axis=-1), ops.reshape(candidates, shape=(1, 1, -1)))
+        found = where(pairs)
+        weights = ops.cast(ops.zeros_like(found[:, 0]), dtype=float32) + float(np.finfo(np.float32).min)
+        return AccidentalHits(ops.cast(found[:, 0], dtype=int32), found[:, 2], weights)
+
+
+def _weights_of(vocab_file: str) -> list[float]:
+    with open(vocab_file, encoding="utf-8") as lines:
+        return [float(line.rsplit(",", 1)[-1]) for line in lines if line.strip()]
+
+
+def _true_classes(true_classes: Any, num_true: int) -> Tensor:
+    true = convert_to_tensor(true_classes)
+    true = true if true.dtype is int64 else ops.cast(true, dtype=int64)
+    with checked("candidate sampler"):
+        require(true.shape.ndims in (2, None), f"true_classes must be a matrix, and has shape {true.shape}")
+        columns = true.type.shape[1] if true.type.shape else None
+        require(columns in (num_true, None), f"true_classes has {columns} columns, num_true is {num_true}")
+    return true
+
+
+def _sampled(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, probabilities: np.ndarray,
+    draw: Callable[[int], Tensor], seed: int | None,
+) -> Candidates:  # fmt: skip
+    true = _true_classes(true_classes, num_true)
+    table = convert_to_tensor(probabilities.astype(np.float32))
+    if not unique:
+        # Twice as many numbers as are needed: so far does TensorFlow's own sampler move its stream in a run.
+        drawn = draw(2 * num_sampled)[:num_sampled]
+        expected = [ops.gather(table, ids, axis=0) * float(num_sampled) for ids in (true, drawn)]
+        return Candidates(drawn, *expected)
+    possible = np.count_nonzero(probabilities)
+    with checked("candidate sampler"):
+        require(num_sampled <= possible, f"{num_sampled} different classes cannot be drawn from {possible}")
+    drawn, time = _distinct(probabilities, num_sampled, seed)
+    expected = [-ops.expm1(-(ops.gather(table, ids, axis=0) * time)) for ids in (true, drawn)]
+    return Candidates(drawn, *expected)
+
+
+def _distinct(probabilities: np.ndarray, number: int, seed: int | None) -> tuple[Tensor, Tensor]:
+    """Different classes as by drawing until there are `number` of them, and about how many draws that takes.
+
+    If draws come at random times, one in each unit of time on average, then each class comes first after an
+    exponential time of its own. The classes that come first are the sample, and need no loop to be found.
+    """
+    possible = np.flatnonzero(probabilities)
+    uniform = random_uniform([len(possible)], dtype=float64, seed=seed)
+    opposite_arrivals = ops.log(1.0 - uniform) * convert_to_tensor(1.0 / probabilities[possible])
+    first = top_k(opposite_arrivals, number)
+    drawn = ops.gather(convert_to_tensor(possible), first.indices, axis=0)
+    return drawn, ops.cast(-first.values[-1], dtype=float32)

@@ -1,0 +1,21 @@
+"""The namespace `random`: `random_ops` under the later names, the candidate samplers, and the seed."""
+
+from __future__ import annotations
+
+from staticgraph.framework import get_seed, set_random_seed
+from staticgraph.nn.sampling import (
+    all_candidate_sampler,
+    fixed_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
+from staticgraph.random_ops import categorical, multinomial, truncated_normal
+from staticgraph.random_ops import random_normal as normal
+from staticgraph.random_ops import random_shuffle as shuffle
+from staticgraph.random_ops import random_uniform as uniform
+
+__all__ = [
+    "all_candidate_sampler", "categorical", "fixed_unigram_candidate_sampler", "get_seed",
+    "log_uniform_candidate_sampler", "multinomial", "normal", "set_random_seed", "shuffle",
+    "truncated_normal", "uniform", "uniform_candidate_sampler",
+]  # fmt: skip

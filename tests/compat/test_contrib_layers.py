@@ -1,0 +1,147 @@
+"""`tf.contrib.layers`, `framework` and `slim`: variables, collections, scopes of arguments."""
+
+import numpy as np
+import pytest
+
+import staticgraph.compat.tf1 as tf
+
+layers, framework, slim = tf.contrib.layers, tf.contrib.framework, tf.contrib.slim
+
+
+@pytest.fixture(autouse=True)
+def empty_graph():
+    tf.reset_default_graph()
+
+
+def names(variables) -> list[str]:
+    return [variable.op.name for variable in variables]
+
+
+def value(fetch, feed=None):
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        return sess.run(fetch, feed)
+
+
+def test_fully_connected_is_a_product_with_biases():
+    data = np.float32([[1, -2], [3, 4]])
+    outputs = layers.fully_connected(
+        data, 3, weights_initializer=tf.constant_initializer(0.5), biases_initializer=tf.ones_initializer()
+    )
+    assert names(tf.global_variables()) == ["fully_connected/weights", "fully_connected/biases"]
+    assert names(framework.get_model_variables()) == names(tf.global_variables())
+    np.testing.assert_allclose(value(outputs), np.maximum(data @ np.full((2, 3), 0.5) + 1, 0))
+
+
+def test_layers_are_numbered_and_reused_by_scope():
+    x = tf.placeholder(tf.float32, [None, 4])
+    layers.fully_connected(x, 2)
+    layers.fully_connected(x, 2, biases_initializer=None)
+    first = layers.fully_connected(x, 2, scope="shared", activation_fn=None)
+    second = layers.fully_connected(x, 2, scope="shared", activation_fn=None, reuse=True)
+    assert names(tf.trainable_variables()) == [
+        "fully_connected/weights", "fully_connected/biases", "fully_connected_1/weights", "shared/weights",
+        "shared/biases",
+    ]
+    made = value([first, second], {x: np.ones((1, 4))})
+    np.testing.assert_array_equal(*made)
+
+
+def test_a_convolution_agrees_with_that_of_nn():
+    images = np.random.RandomState(0).rand(2, 6, 6, 3).astype(np.float32)
+    outputs = layers.conv2d(images, 4, [3, 3], stride=2, activation_fn=None, scope="c")
+    weights = framework.get_unique_variable("c/weights")
+    expected = tf.nn.conv2d(images, weights, [1, 2, 2, 1], "SAME")
+    np.testing.assert_array_equal(*value([outputs, expected]))
+    enlarged = layers.conv2d_transpose(outputs, 3, 3, 2)
+    assert enlarged.shape.as_list() == [2, 6, 6, 3]
+    assert names(framework.get_variables("Conv2d_transpose")) == [
+        "Conv2d_transpose/weights", "Conv2d_transpose/biases"
+    ]
+
+
+def test_a_normalizer_takes_the_place_of_the_biases():
+    x = tf.placeholder(tf.float32, [None, 4])
+    normalizer = {"normalizer_fn": layers.batch_norm, "normalizer_params": {"scale": True}}
+    layers.fully_connected(x, 2, scope="a", **normalizer)
+    assert names(tf.global_variables()) == [
+        "a/weights", "a/BatchNorm/gamma", "a/BatchNorm/beta", "a/BatchNorm/moving_mean",
+        "a/BatchNorm/moving_variance",
+    ]
+    assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 2
+
+
+def test_batch_norm_updates_in_place_where_no_collection_is_given():
+    x = tf.placeholder(tf.float32, [None, 2])
+    outputs = layers.batch_norm(x, decay=0.5, updates_collections=None, scope="n")
+    assert not tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    mean = framework.get_unique_variable("n/moving_mean")
+    data = np.float32([[1, 2], [3, 6]])
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        made = sess.run(outputs, {x: data})
+        np.testing.assert_allclose(sess.run(mean), data.mean(0) / 2)
+    np.testing.assert_allclose(made.mean(0), 0, atol=1e-6)
+
+
+def test_regularizers_make_losses():
+    x = tf.placeholder(tf.float32, [None, 2])
+    layers.fully_connected(
+        x, 3, weights_regularizer=layers.l2_regularizer(0.1), weights_initializer=tf.ones_initializer()
+    )
+    assert value(tf.losses.get_regularization_loss()) == pytest.approx(0.1 * 6 / 2)
+    weights = tf.constant([-1.0, 2.0])
+    assert value(layers.l1_regularizer(0.5)(weights)) == pytest.approx(1.5)
+    assert value(layers.l1_l2_regularizer(0.5, 2.0)(weights)) == pytest.approx(1.5 + 5)
+    assert layers.l2_regularizer(0.0)(weights) is None
+    with pytest.raises(ValueError, match="negative"):
+        layers.l2_regularizer(-0.1)
+
+
+def test_layer_norm_makes_rows_of_mean_0_and_variance_1():
+    made = value(layers.layer_norm(tf.constant([[1.0, 2.0, 6.0], [0.0, 5.0, 1.0]])))
+    np.testing.assert_allclose(made.mean(1), 0, atol=1e-6)
+    np.testing.assert_allclose(made.var(1), 1, rtol=1e-5)
+
+
+def test_arguments_come_from_the_innermost_scope():
+    x = tf.placeholder(tf.float32, [None, 2])
+    with slim.arg_scope([slim.fully_connected], activation_fn=tf.nn.tanh, trainable=False) as outer:
+        with slim.arg_scope([slim.fully_connected], activation_fn=tf.nn.sigmoid):
+            assert slim.fully_connected(x, 2).op.type.lower() == "sigmoid"
+        assert slim.fully_connected(x, 2, activation_fn=None).op.type.lower() == "biasadd"
+    assert slim.fully_connected(x, 2).op.type.lower() == "relu"
+    with slim.arg_scope(outer):
+        assert slim.fully_connected(x, 2).op.type.lower() == "tanh"
+    assert len(tf.trainable_variables()) == 2
+    with pytest.raises(ValueError, match="add_arg_scope"), slim.arg_scope([tf.nn.relu], name="x"):
+        pass
+
+
+def test_repeat_and_stack_number_their_layers():
+    x = tf.placeholder(tf.float32, [None, 4])
+    slim.repeat(x, 2, slim.fully_connected, 4, scope="r")
+    slim.stack(x, slim.fully_connected, [3, 2], scope="s")
+    assert [name for name in names(tf.trainable_variables()) if name.endswith("weights")] == [
+        "r/r_1/weights", "r/r_2/weights", "s/s_1/weights", "s/s_2/weights"
+    ]
+
+
+def test_pooling_flatten_and_dropout_shapes():
+    images = tf.placeholder(tf.float32, [None, 8, 8, 3])
+    assert slim.max_pool2d(images, [2, 2]).shape.as_list() == [None, 4, 4, 3]
+    assert slim.avg_pool2d(images, 3, 1, "SAME").shape.as_list() == [None, 8, 8, 3]
+    assert slim.flatten(images).shape.as_list() == [None, 192]
+    data = np.ones((4, 5), np.float32)
+    np.testing.assert_array_equal(value(slim.dropout(data, 0.5, is_training=False)), data)
+
+
+def test_lists_of_variables_by_scope_and_suffix():
+    x = tf.placeholder(tf.float32, [None, 2])
+    for scope in ("one", "two"):
+        slim.fully_connected(x, 2, scope=scope)
+    assert names(slim.get_variables("one")) == ["one/weights", "one/biases"]
+    assert names(slim.get_variables_by_name("biases")) == ["one/biases", "two/biases"]
+    assert names(slim.get_variables_to_restore(exclude=["two"])) == ["one/weights", "one/biases"]
+    with pytest.raises(ValueError, match="0 variables"):
+        framework.get_unique_variable("three/weights")

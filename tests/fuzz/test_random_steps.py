@@ -1,0 +1,133 @@
+"""Random steps on several threads, cut into chunks however small: bit for bit the same, and right."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from random import Random
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import staticgraph as sg
+from staticgraph.compiler import compile as compile_module
+from staticgraph.compiler.codegen import contraction_pack, contraction_plan, contraction_slices
+from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.kernel import chunk, place_rows
+from staticgraph.compiler.lower import phases
+from staticgraph.compiler.passes import cost, join
+from staticgraph.runtime import plan
+from tests.fuzz.graphs import widened
+from tests.fuzz.programs import Program
+from tests.fuzz.test_random_graphs import fuzz
+from tests.passes.steps import step_of
+
+UNIT = {2: 2e-2, 4: 2e-4, 8: 1e-9}  # what may differ, by bytes per element
+THREADS = (1, 2, 5)
+
+
+@contextmanager
+def small_pieces(random: Random) -> Iterator[None]:
+    """Everything is shared out, and joined, however small it is."""
+    count = random.choice([2, 3, 7, 16])
+    settings = [
+        (phases, {"_REGION_COST": 0.0, "_PART_COST": random.choice([1.0, 500.0])}),
+        (compile_module, {"_emitted": OrderedDict()}),
+        (plan, {"KEPT": None}),  # what is generated here is of no use elsewhere
+    ]
+    choices = [
+        (chunk, {"_WORTH": 100.0, "chunk_count": lambda cost: count if cost > 1000.0 else 1}),
+        (contraction_plan, {"chunks_wanted": lambda cost: count}),
+        (contraction_pack, {"chunks_wanted": lambda cost: count}),
+        (contraction_slices, {"chunks_wanted": lambda cost: 2 * count}),
+        (contraction_slices, {"_SHALLOW": random.choice([1, 4, 16])}),
+        (contraction_plan, {"_PACKED_BYTES": 64, "_REUSED": 1, "_BLOCK_BYTES": random.choice([16, 64, 256])}),
+        (place_rows, {"LEAST_ROWS": random.choice([1, 2])}),
+        (join, {"FEW_ROWS": 1, "LEAST_ROW": 1, "LONG_ENOUGH": 1, "WIDE": random.choice([1, 8])}),
+        (cost, {"LEAST_ROW": 1}),
+    ]  # fmt: skip
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.dict(os.environ, SG_CACHE_DIR=""))  # code as nobody else wants it
+        for module, values in [*settings, *(c for c in choices if random.randrange(4))]:
+            stack.enter_context(mock.patch.multiple(module, **values))
+        yield
+
+
+def assert_close(found: list, wanted: list, wide: list) -> None:
+    """Equal up to some times what rounding itself changes there."""
+    for got, near, exact in zip(found, wanted, wide, strict=True):
+        got = np.asarray(got)
+        assert (got.dtype, got.shape) == (near.dtype, near.shape)
+        if not np.issubdtype(got.dtype, np.inexact):
+            np.testing.assert_array_equal(got, near)
+            continue
+        scale = float(np.abs(near).max(initial=0.1))
+        noise = float(np.abs(near - exact).max(initial=0.0))
+        unit = UNIT[got.dtype.itemsize]
+        np.testing.assert_allclose(got, near, rtol=unit, atol=unit * scale + 50 * noise)
+
+
+def check(random: Random, steps: int, runs: int = 3) -> None:
+    with sg.Graph().as_default():
+        program = Program(random)
+        for _ in range(steps):
+            program.step()
+        fetches, feeds = program.fetches(), program.feeds
+        variables = program.variables
+        read = [v.value() for v in variables]
+        tensors = [not isinstance(f, sg.Operation) for f in fetches]
+        init = sg.global_variables_initializer()
+        step = step_of(fetches, feeds)
+        named = {v.op.name: i for i, v in enumerate(variables)}
+        first: list[bytes] = []
+        for threads in THREADS:
+            sg.set_num_threads(threads)
+            made: list[bytes] = []
+            with sg.Session() as sess:
+                sess.run(init)
+                for _ in range(runs):
+                    before = sess.run(read)
+                    found = [a for a, keep in zip(sess.run(fetches, feeds), tensors, strict=True) if keep]
+                    after = sess.run(read)
+                    made += [np.asarray(a).tobytes() for a in (*found, *after)]
+                    if not first:
+                        arguments = [
+                            *(feeds[t] for t in step.feeds),
+                            *(before[named[op.name]] for op in step.reads),
+                        ]
+                        new = [after[named[op.name]] for op in step.writes]
+                        meaning = interpret(
+                            step.function, dict(zip(step.function.params, arguments, strict=True))
+                        )
+                        other = widened(step.function)
+                        wide = interpret(other, dict(zip(other.params, arguments, strict=True)))
+                        assert_close([*found, *new], meaning, wide)
+            first = first or made
+            assert made == first, [a == b for a, b in zip(made, first, strict=True)]
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    before = sg.get_num_threads()
+    yield
+    sg.set_num_threads(before)
+
+
+@fuzz(25)
+@given(st.integers(0, 1 << 30), st.integers(3, 20))
+def test_steps_in_small_pieces(seed: int, steps: int):
+    random = Random(seed)
+    with small_pieces(random):
+        check(random, steps)
+
+
+@pytest.mark.slow
+@fuzz(1000)
+@given(st.integers(0, 1 << 30), st.integers(3, 40))
+def test_steps_at_length(seed: int, steps: int):
+    check(Random(seed), steps)

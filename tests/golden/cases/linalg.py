@@ -1,0 +1,75 @@
+"""Functions of matrices: norms, generalised inverses, banded products; and averages of losses."""
+
+from tests.golden.draws import given, positive, real
+from tests.golden.runner import FLOAT32, answer, error, value
+
+INF = float("inf")
+SINGULAR = given([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])
+
+
+def linalg(function, **options):
+    return lambda tf, *args: getattr(tf.linalg, function)(*args, **options)
+
+
+def shared(tf):
+    """The variables of three calls of a template, and of a second template of the same name."""
+
+    def layer(x):
+        return x * tf.get_variable("w", [2])
+
+    first, second = tf.make_template("layer", layer), tf.make_template("layer", layer)
+    calls = [function(tf.ones([2])).name for function in (first, second, first)]
+    variables = [[v.name for v in function.variables] for function in (first, second)]
+    return calls + variables + [first.variable_scope_name, second.variable_scope_name]
+
+
+def options(tf):
+    """Templates with a name from here, with one that must be free, and with bound arguments."""
+
+    def layer(x, size):
+        return tf.get_variable("w", [size])
+
+    now = tf.make_template("layer", layer, create_scope_now_=True, size=3)
+    later = tf.make_template("layer", layer, unique_name_="own", size=2)
+    return [later(1).name, now(1).name, now.variables[0].name, len(later.trainable_variables)]
+
+
+def late_variable(tf):
+    names = iter("ab")
+    layer = tf.make_template("layer", lambda: tf.get_variable(next(names), [1]))
+    return [layer(), layer()]
+
+
+CASES = [
+    [value("normalize, ord %s, axis %s" % (ord, axis), linalg("normalize", ord=ord, axis=axis),
+           positive(3, 4))
+     for ord in ("euclidean", 1, 3, INF) for axis in (None, 0, 1)],
+    value("normalize matrices", linalg("normalize", ord=1, axis=[-2, -1]), positive(2, 3, 4)),
+    [value("pinv %s" % (shape,), linalg("pinv"), real(*shape), grad=False, tolerance=4.0)
+     for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 2))],
+    value("pinv of a singular matrix", linalg("pinv"), SINGULAR, grad=False, tolerance=4.0),
+    value("pinv with rcond", linalg("pinv", rcond=0.5), real(4, 3), grad=False, tolerance=4.0),
+    [value("matrix_rank %s" % (shape,), linalg("matrix_rank"), real(*shape), grad=False)
+     for shape in ((3, 3), (4, 2), (2, 3, 2))],
+    value("matrix_rank of a singular matrix", linalg("matrix_rank"), SINGULAR, grad=False),
+    value("matrix_rank with tol", linalg("matrix_rank", tol=3.0), SINGULAR, grad=False),
+    value("tridiagonal_matmul", linalg("tridiagonal_matmul"), real(3, 5), real(5, 2)),
+    value("tridiagonal_matmul of a batch", linalg("tridiagonal_matmul"), real(2, 3, 4), real(2, 4, 3)),
+    value("tridiagonal_matmul, sequence", lambda tf, a, b, c, x: tf.linalg.tridiagonal_matmul(
+        [a, b, c], x, diagonals_format="sequence"), real(4), real(4), real(4), real(4, 2)),
+    value("tridiagonal_matmul, matrix", linalg("tridiagonal_matmul", diagonals_format="matrix"), real(4, 4),
+          real(4, 2)),
+    error("tridiagonal_matmul, another format", lambda tf: tf.linalg.tridiagonal_matmul(
+        tf.zeros([3, 4]), tf.zeros([4, 1]), diagonals_format="none")),
+    value("compute_average_loss", lambda tf, x: tf.nn.compute_average_loss(x), real(5)),
+    value("compute_average_loss, weights", lambda tf, x, w: tf.nn.compute_average_loss(x, w), real(5),
+          real(5), dtypes=FLOAT32),
+    value("compute_average_loss, size", lambda tf, x: tf.nn.compute_average_loss(x, global_batch_size=8),
+          real(5)),
+    value("scale_regularization_loss", lambda tf, x: tf.nn.scale_regularization_loss(x), real(5)),
+    [value("math.%s" % name, lambda tf, x, name=name: getattr(tf.math, name)(x), real(2, 3), tolerance=4.0)
+     for name in ("softmax", "log_softmax", "zero_fraction", "l2_normalize")],
+    answer("template", shared),
+    answer("template with options", options),
+    error("template with a variable too late", late_variable),
+]  # fmt: skip

@@ -1,0 +1,176 @@
+"""Kernels are generated once: found again on disk by what they say, for this processor and this generator."""
+
+import os
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler import compile as compile_module
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.kernel.digest import digest
+from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
+from staticgraph.compiler.kernel.stmt import Buffer, Share
+from staticgraph.compiler.lower.program import Loops
+from staticgraph.runtime.devices import cpu_jit, generated
+
+VERSION = generated.generator_version.__wrapped__  # without its memory
+VALUE = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of this test alone, and a generator that nobody changes meanwhile."""
+    monkeypatch.setenv("SG_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(generated, "generator_version", lambda: "of today")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The kernels that were really generated."""
+    works: list[object] = []
+    generate = compile_module._generate
+
+    def record(work: Loops, target: CpuTarget) -> object:
+        works.append(work)
+        return generate(work, target)
+
+    monkeypatch.setattr(compile_module, "_generate", record)
+    return works
+
+
+def run(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
+    """The results of a step with loops, a product and a kernel of its own, as in a new process."""
+    monkeypatch.setattr(compile_module, "_emitted", OrderedDict())
+    monkeypatch.setattr(cpu_jit, "_OBJECTS", {})
+    sg.reset_default_graph()
+    x = sg.placeholder(sg.float32, [3, 4])
+    fetches = [sg.nn.softmax(x), sg.nn.relu(sg.matmul(x, x, transpose_b=True)), sg.sort(x)]
+    with sg.Session() as session:
+        return session.run(fetches, {x: VALUE})
+
+
+def test_a_second_process_generates_nothing(made, monkeypatch):
+    first = run(monkeypatch)
+    assert made
+    made.clear()
+    again = run(monkeypatch)
+    assert not made
+    for a, b in zip(again, first, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_another_generator_generates_anew(made, monkeypatch):
+    run(monkeypatch)
+    count = len(made)
+    monkeypatch.setattr(generated, "generator_version", lambda: "of tomorrow")
+    run(monkeypatch)
+    assert len(made) == 2 * count
+
+
+def test_without_sources_nothing_is_kept(made, monkeypatch):
+    monkeypatch.setattr(generated, "generator_version", lambda: None)
+    run(monkeypatch)
+    count = len(made)
+    run(monkeypatch)
+    assert len(made) == 2 * count
+
+
+@pytest.mark.parametrize("damage", [b"", b"rubbish", b"\0" * 4096])
+def test_damaged_entries_are_generated_anew(damage, cache, made, monkeypatch):
+    first = run(monkeypatch)
+    count = len(made)
+    for entry in cache.iterdir():
+        entry.write_bytes(damage)
+    again = run(monkeypatch)
+    assert len(made) == 2 * count
+    for a, b in zip(again, first, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_objects_that_are_gone_are_compiled_from_the_kept_text(cache, made, monkeypatch):
+    first = run(monkeypatch)
+    made.clear()
+    monkeypatch.setattr(cpu_jit, "_key", lambda code: f"elsewhere-{code.name}")
+    again = run(monkeypatch)
+    assert not made
+    for a, b in zip(again, first, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_version_depends_on_every_source(tmp_path, monkeypatch):
+    module = tmp_path / "rules.py"
+    package = tmp_path / "package" / "__init__.py"
+    package.parent.mkdir()
+    member = package.with_name("member.py")
+
+    class Part:
+        def __init__(self, path: Path) -> None:
+            self.__file__ = str(path)
+
+    def write(path: Path, text: str, time: float = generated.LOADED - 60) -> None:
+        path.write_text(text)
+        os.utime(path, (time, time))
+
+    for path in (module, package, member):
+        write(path, "one = 1\n")
+    monkeypatch.setattr(generated, "_DECIDING", (Part(module), Part(package)))
+    seen = {VERSION()}
+    for path in (module, package, member):
+        write(path, "one = 2\n")
+        seen.add(VERSION())
+    assert len(seen) == 4 and None not in seen
+    write(member, "one = 2\n", generated.LOADED + 60)
+    assert VERSION() is None  # this process may have loaded something else
+    write(member, "one = 2\n")
+    assert VERSION() in seen
+    module.unlink()
+    assert VERSION() is None
+
+
+def test_digests_tell_kernels_apart():
+    i, j = Index("i", 4), Index("j", 4)
+    x = Load("x", (i,), float32)
+    different = [
+        x,
+        Load("y", (i,), float32),
+        Load("x", (j,), float32),
+        Load("x", (Index("i", 5),), float32),
+        x + x,
+        x + 1,
+        x + 1.5,
+        Const(0.0, float32),
+        Const(-0.0, float32),
+        Const(float("nan"), float32),
+        Reduce((i,), "add", x),
+        Reduce((i,), "maximum", x),
+        Reduce((j,), "add", x),
+        (x, x),
+        (x, (x,)),
+        ((x,), x),
+        (x + 1, x + 2),
+        (x + 2, x + 1),
+        ("a", "b"),
+        ("a'", "b"),
+        ("1",),
+        (1,),
+        (True,),
+        (None,),
+        Buffer(float32, (4,)),
+        Buffer(float32, (4,), written=True),
+        Buffer(float32, (4,), local=True),
+        Buffer(float32, (4,), shared=True),
+        Share(i, 2),
+        Share(i, 2, 16),
+        Share(j, 2),
+    ]
+    assert len({digest(part) for part in different}) == len(different)
+
+
+def test_what_cannot_be_told_apart_has_no_digest():
+    with pytest.raises(TypeError, match="object has no digest"):
+        digest((1, object()))
