@@ -1,6 +1,14 @@
 """`tf.contrib`, as far as programs use it: which of our names, and of the modules in `legacy`, it shows."""
 
-from staticgraph.compat.legacy import arg_scope, contrib_layers, mnist, model_variables, regularizers
+from staticgraph.compat.legacy import (
+    arg_scope,
+    contrib_layers,
+    contrib_losses,
+    contrib_metrics,
+    mnist,
+    model_variables,
+    regularizers,
+)
 from staticgraph.compat.namespace import Area
 
 _LAYERS = {
@@ -15,12 +23,6 @@ _STEP = {
     name: f"train.{name}"
     for name in ("assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step")
 }
-_LOSSES = {
-    "add_loss": "losses.add_loss",
-    "get_losses": "losses.get_losses",
-    "get_total_loss": "losses.get_total_loss",
-    "get_regularization_losses": "losses.get_regularization_losses",
-}
 
 AREAS = {
     "contrib.layers": Area((contrib_layers, regularizers), _LAYERS),
@@ -30,11 +32,11 @@ AREAS = {
     "contrib.framework.python.ops.variables": Area(areas=("contrib.framework",)),
     "contrib.framework.nest": Area(("nest",)),
     "contrib.slim": Area(areas=("contrib.layers", "contrib.framework")),
-    "contrib.slim.losses": Area(names=_LOSSES, areas=("losses",)),
+    "contrib.slim.losses": Area((contrib_losses,)),
     "contrib.slim.initializers": Area(areas=("contrib.layers", "initializers")),
     "contrib.slim.regularizers": Area((regularizers,)),
-    "contrib.losses": Area(areas=("losses",)),
-    "contrib.metrics": Area(areas=("metrics",)),
+    "contrib.losses": Area((contrib_losses,)),
+    "contrib.metrics": Area((contrib_metrics,)),
     "contrib.rnn": Area(areas=("nn.rnn_cell",), names={
         "static_rnn": "nn.static_rnn",
         "static_bidirectional_rnn": "nn.static_bidirectional_rnn",

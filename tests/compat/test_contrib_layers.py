@@ -40,7 +40,10 @@ def test_layers_are_numbered_and_reused_by_scope():
     first = layers.fully_connected(x, 2, scope="shared", activation_fn=None)
     second = layers.fully_connected(x, 2, scope="shared", activation_fn=None, reuse=True)
     assert names(tf.trainable_variables()) == [
-        "fully_connected/weights", "fully_connected/biases", "fully_connected_1/weights", "shared/weights",
+        "fully_connected/weights",
+        "fully_connected/biases",
+        "fully_connected_1/weights",
+        "shared/weights",
         "shared/biases",
     ]
     made = value([first, second], {x: np.ones((1, 4))})
@@ -56,7 +59,8 @@ def test_a_convolution_agrees_with_that_of_nn():
     enlarged = layers.conv2d_transpose(outputs, 3, 3, 2)
     assert enlarged.shape.as_list() == [2, 6, 6, 3]
     assert names(framework.get_variables("Conv2d_transpose")) == [
-        "Conv2d_transpose/weights", "Conv2d_transpose/biases"
+        "Conv2d_transpose/weights",
+        "Conv2d_transpose/biases",
     ]
 
 
@@ -65,7 +69,10 @@ def test_a_normalizer_takes_the_place_of_the_biases():
     normalizer = {"normalizer_fn": layers.batch_norm, "normalizer_params": {"scale": True}}
     layers.fully_connected(x, 2, scope="a", **normalizer)
     assert names(tf.global_variables()) == [
-        "a/weights", "a/BatchNorm/gamma", "a/BatchNorm/beta", "a/BatchNorm/moving_mean",
+        "a/weights",
+        "a/BatchNorm/gamma",
+        "a/BatchNorm/beta",
+        "a/BatchNorm/moving_mean",
         "a/BatchNorm/moving_variance",
     ]
     assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 2
@@ -123,7 +130,10 @@ def test_repeat_and_stack_number_their_layers():
     slim.repeat(x, 2, slim.fully_connected, 4, scope="r")
     slim.stack(x, slim.fully_connected, [3, 2], scope="s")
     assert [name for name in names(tf.trainable_variables()) if name.endswith("weights")] == [
-        "r/r_1/weights", "r/r_2/weights", "s/s_1/weights", "s/s_2/weights"
+        "r/r_1/weights",
+        "r/r_2/weights",
+        "s/s_1/weights",
+        "s/s_2/weights",
     ]
 
 

@@ -24,7 +24,13 @@ def test_the_forms_of_a_flag(values):
     line = "p --name=x -steps 0x10 --rate 2 --notrain --sizes=3,4 --gpu=1 --gpu=2 --kind=b"
     assert values(line.split()) == ["p"]
     assert values.flag_values_dict() == {
-        "name": "x", "steps": 16, "rate": 2.0, "train": False, "sizes": ["3", "4"], "gpu": [1, 2], "kind": "b"
+        "name": "x",
+        "steps": 16,
+        "rate": 2.0,
+        "train": False,
+        "sizes": ["3", "4"],
+        "gpu": [1, 2],
+        "kind": "b",
     }
 
 

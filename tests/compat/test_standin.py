@@ -57,14 +57,15 @@ def test_a_missing_name_is_one_clear_error_at_its_line(tmp_path):
     run = staticgraph("run", SCRIPTS / "missing_names.py", cwd=tmp_path)
     assert run.returncode == 1 and run.stdout == "before\n"
     assert "tf.nn.relu_seven is not supported yet" in run.stderr
-    assert run.stderr.count("  File ") == 1 and "missing_names.py\", line 7" in run.stderr
+    assert run.stderr.count("  File ") == 1 and 'missing_names.py", line 7' in run.stderr
 
 
 def test_check_lists_the_missing_names_and_runs_nothing(capsys):
     assert main(["run", "--check", str(SCRIPTS / "missing_names.py")]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" is not")[0].split("missing_names.py:")[1] for line in lines] == [
-        "7: tf.nn.relu_seven", "8: tf.contrib.slim.conv2d_with_magic"
+        "7: tf.nn.relu_seven",
+        "8: tf.contrib.slim.conv2d_with_magic",
     ]
     assert "nearest: tf.nn.relu" in lines[0]
 
@@ -85,7 +86,9 @@ def test_arguments_name_and_path_are_as_python_has_them(tmp_path):
     (tmp_path / "beside.py").write_text("import tensorflow as tf\nanswer = tf.__version__\n")
     run = run_text(
         "import sys, beside\nprint(__name__, sys.argv, beside.answer, __file__ == sys.argv[0])\n",
-        tmp_path, "--check", "x",
+        tmp_path,
+        "--check",
+        "x",
     )
     script = str(tmp_path / "script.py")
     assert run.stdout == f"__main__ {[script, '--check', 'x']} 1.15.5 True\n", run.stderr
@@ -162,8 +165,13 @@ tf.nn.relu, arrays.concat, layers.dense, v1.nn.relu
 tf.flags.FLAGS.anything, tf.constant(1).none
 """
     assert names_missing(text, tmp_path) == [
-        (4, "nothing.name"), (7, "layers.none1"), (7, "none2.deeper"), (8, "compat.v1.none5"),
-        (8, "contrib.slim.none3"), (8, "nothing.name.x"), (8, "python.ops.array_ops.none4"),
+        (4, "nothing.name"),
+        (7, "layers.none1"),
+        (7, "none2.deeper"),
+        (8, "compat.v1.none5"),
+        (8, "contrib.slim.none3"),
+        (8, "nothing.name.x"),
+        (8, "python.ops.array_ops.none4"),
     ]
 
 

@@ -1,4 +1,5 @@
 """A perceptron on the digits of a folder, its flags on the command line."""
+
 import sys
 
 import tensorflow as tf

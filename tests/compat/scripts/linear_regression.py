@@ -1,4 +1,5 @@
 """Fits a line, with the loss printed at the end."""
+
 from __future__ import print_function
 
 import numpy as np

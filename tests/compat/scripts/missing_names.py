@@ -1,4 +1,5 @@
 """Uses names that do not exist in any release."""
+
 import tensorflow as tf
 
 slim = tf.contrib.slim

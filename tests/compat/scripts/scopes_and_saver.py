@@ -1,4 +1,5 @@
 """Variables in shared scopes, saved and restored in the current folder."""
+
 import os
 
 import tensorflow as tf

@@ -1,0 +1,111 @@
+"""`tf.contrib.metrics`: what was predicted comes first and the labels second, other than in `tf.metrics`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import staticgraph as sg
+
+__all__ = [
+    "accuracy",
+    "streaming_accuracy",
+    "streaming_auc",
+    "streaming_mean",
+    "streaming_mean_absolute_error",
+    "streaming_mean_squared_error",
+    "streaming_precision",
+    "streaming_recall",
+    "streaming_root_mean_squared_error",
+]
+
+Streamed = tuple[Any, Any]  # the value so far, and the operation that takes a batch into it
+Collections = Sequence[str] | None
+
+
+def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | None = None) -> Any:
+    """The share of `predictions` that equal `labels`, of this batch alone; weighted if there are weights."""
+    with sg.name_scope(name, "accuracy", values=[predictions, labels]):
+        predictions, labels = sg.convert_to_tensor(predictions), sg.convert_to_tensor(labels)
+        if predictions.dtype != labels.dtype:
+            raise ValueError(
+                f"predictions are {predictions.dtype} and labels {labels.dtype}: cast one of them"
+            )
+        right = sg.cast(sg.equal(predictions, labels), sg.float32)
+        if weights is None:
+            return sg.reduce_mean(right)
+        weights = sg.broadcast_to(sg.cast(weights, sg.float32), sg.shape(right))
+        return sg.reduce_sum(right * weights) / sg.reduce_sum(weights)
+
+
+def streaming_mean(
+    values: Any, weights: Any = None, metrics_collections: Collections = None,
+    updates_collections: Collections = None, name: str | None = None,
+) -> Streamed:  # fmt: skip
+    """The mean of all values of all batches."""
+    return sg.metrics.mean(values, weights, metrics_collections, updates_collections, name)
+
+
+def streaming_accuracy(
+    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
+    updates_collections: Collections = None, name: str | None = None,
+) -> Streamed:  # fmt: skip
+    """The share of predictions that equal their labels, over all batches."""
+    return sg.metrics.accuracy(labels, predictions, weights, metrics_collections, updates_collections, name)
+
+
+def streaming_precision(
+    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
+    updates_collections: Collections = None, name: str | None = None,
+) -> Streamed:  # fmt: skip
+    """The share of true ones among what was predicted to be true."""
+    return sg.metrics.precision(labels, predictions, weights, metrics_collections, updates_collections, name)
+
+
+def streaming_recall(
+    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
+    updates_collections: Collections = None, name: str | None = None,
+) -> Streamed:  # fmt: skip
+    """The share of the true ones that were predicted to be true."""
+    return sg.metrics.recall(labels, predictions, weights, metrics_collections, updates_collections, name)
+
+
+def streaming_auc(
+    predictions: Any, labels: Any, weights: Any = None, num_thresholds: int = 200,
+    metrics_collections: Collections = None, updates_collections: Collections = None, curve: str = "ROC",
+    name: str | None = None,
+) -> Streamed:  # fmt: skip
+    """The area under a curve of predictions in [0, 1]: see `metrics.auc`."""
+    return sg.metrics.auc(
+        labels, predictions, weights, num_thresholds, metrics_collections, updates_collections, curve, name
+    )
+
+
+def streaming_mean_absolute_error(
+    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
+    updates_collections: Collections = None, name: str | None = None,
+) -> Streamed:  # fmt: skip
+    """The mean of `abs(predictions - labels)` over all batches."""
+    return sg.metrics.mean_absolute_error(
+        labels, predictions, weights, metrics_collections, updates_collections, name
+    )
+
+
+def streaming_mean_squared_error(
+    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
+    updates_collections: Collections = None, name: str | None = None,
+) -> Streamed:  # fmt: skip
+    """The mean of `(predictions - labels) ** 2` over all batches."""
+    return sg.metrics.mean_squared_error(
+        labels, predictions, weights, metrics_collections, updates_collections, name
+    )
+
+
+def streaming_root_mean_squared_error(
+    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
+    updates_collections: Collections = None, name: str | None = None,
+) -> Streamed:  # fmt: skip
+    """The root of `streaming_mean_squared_error`."""
+    return sg.metrics.root_mean_squared_error(
+        labels, predictions, weights, metrics_collections, updates_collections, name
+    )
