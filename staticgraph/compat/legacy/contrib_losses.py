@@ -1,5 +1,7 @@
-"""`tf.contrib.losses`, which `tf.contrib.slim.losses` is too: the losses of `tf.losses`, but what was predicted
-comes first and the labels second, and all are added to the collection of losses.
+"""`tf.contrib.losses`, which `tf.contrib.slim.losses` is too: the losses of `tf.losses`, but what was
+predicted comes first and the labels second, and all are added to the collection of losses.
+
+`mean_pairwise_squared_error` is not here: contrib's counts pairs in another way.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ __all__ = [
     "get_total_loss",
     "hinge_loss",
     "log_loss",
-    "mean_pairwise_squared_error",
     "mean_squared_error",
     "sigmoid_cross_entropy",
     "softmax_cross_entropy",
@@ -66,13 +67,6 @@ def log_loss(
 ) -> Tensor:
     """Weighted mean of `-labels * log(predictions) - (1 - labels) * log(1 - predictions)`."""
     return sg.losses.log_loss(labels, predictions, weights, epsilon, scope)
-
-
-def mean_pairwise_squared_error(
-    predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
-) -> Tensor:
-    """The mean over pairs of elements of the squared difference between their differences."""
-    return sg.losses.mean_pairwise_squared_error(labels, predictions, weights, scope)
 
 
 def mean_squared_error(
