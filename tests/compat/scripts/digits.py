@@ -1,5 +1,4 @@
 """A perceptron on the digits of a folder, its flags on the command line."""
-
 import sys
 
 import tensorflow as tf

@@ -1,5 +1,4 @@
 """Fits a line, with the loss printed at the end."""
-
 from __future__ import print_function
 
 import numpy as np

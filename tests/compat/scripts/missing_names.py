@@ -1,5 +1,4 @@
 """Uses names that do not exist in any release."""
-
 import tensorflow as tf
 
 slim = tf.contrib.slim

@@ -1,5 +1,4 @@
 """Variables in shared scopes, saved and restored in the current folder."""
-
 import os
 
 import tensorflow as tf
