@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,7 +48,7 @@ class Session:
         memory_limit: int | None = None,
     ) -> None:
         self.graph = graph if graph is not None else get_default_graph()
-        self._memory_limit = memory_limit
+        self._memory_limit = _checked_limit(memory_limit)
         self.variables = VariableStore()
         self._plans: dict[Any, Plan] = {}
         self._callers: dict[Any, Caller] = {}
@@ -174,6 +175,15 @@ class Session:
         default.__exit__(kind, error, trace)
         graph.__exit__(kind, error, trace)
         self.close()
+
+
+def _checked_limit(memory_limit: Any) -> Any:
+    """A number of bytes, or None for no limit."""
+    if memory_limit is None or (isinstance(memory_limit, Real) and memory_limit > 0):
+        return memory_limit
+    kind = ValueError if isinstance(memory_limit, Real) else TypeError
+    text = f"memory_limit is {memory_limit!r}, it must be a number of bytes above zero"
+    raise kind(layout(text, user_frame(), hint="500 * 2**20 is 500 MB; leave it out for no limit"))
 
 
 class _Default:

@@ -313,3 +313,12 @@ def test_errors_of_a_step_name_the_line(sess):
     with pytest.raises((ShapeError, InvalidArgumentError), match="do not broadcast") as caught:
         sess.run(z, {x: [1, 2], y: [1, 2, 3]})
     assert "z = x + y" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "limit, error", [(-5, ValueError), (0, ValueError), (float("nan"), ValueError), ("big", TypeError)]
+)
+def test_a_memory_limit_is_a_number_of_bytes(limit, error):
+    with pytest.raises(error, match="must be a number of bytes above zero") as caught:
+        sg.Session(memory_limit=limit)
+    assert "test_session.py" in str(caught.value)
