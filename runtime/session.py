@@ -179,9 +179,10 @@ class Session:
 
 def _checked_limit(memory_limit: Any) -> Any:
     """A number of bytes, or None for no limit."""
-    if memory_limit is None or (isinstance(memory_limit, Real) and memory_limit > 0):
+    is_number = isinstance(memory_limit, Real)
+    if memory_limit is None or (is_number and memory_limit > 0):
         return memory_limit
-    kind = ValueError if isinstance(memory_limit, Real) else TypeError
+    kind = ValueError if is_number else TypeError
     text = f"memory_limit is {memory_limit!r}, it must be a number of bytes above zero"
     raise kind(layout(text, user_frame(), hint="500 * 2**20 is 500 MB; leave it out for no limit"))
 
