@@ -1,21 +1,34 @@
-"""A program and the code of its kernels as what runs when: regions for all threads, between host calls."""
+"""A program and the code of its kernels as what runs when: regions for all threads, and between them host
+calls, loops and branches.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from staticgraph.compiler.codegen import abi
+from staticgraph.compiler.codegen.llvm_step import step
+from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel
 from staticgraph.compiler.lower import phases
 from staticgraph.compiler.lower.program import (
+    ARGUMENTS,
+    PRIVATE,
     SHARED,
+    Branch,
     Copy,
     HostCall,
+    Inner,
     Launch,
+    Loop,
     Loops,
     Program,
     Ref,
+    RowAt,
+    inner_programs,
     padded,
 )
 
@@ -27,27 +40,139 @@ _MOST_COPIES = 64  # that a large one becomes
 _Work = tuple[Launch, abi.KernelCode] | tuple[Copy, None]
 
 
-def arrange(program: Program, kernels: Sequence[abi.KernelCode]) -> tuple[list[abi.Segment], int]:
-    """What of a program runs when, between its host calls; and how much scratch memory is shared."""
-    codes = iter(kernels)
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A program as code: its function, what else must be loaded with it, and what it needs.
+
+    `hosted` is how many host calls there are in it, those of inner programs included; their numbers begin
+    with the one that the program was given.
+    """
+
+    entry: Code
+    kernels: tuple[abi.KernelCode, ...]
+    segments: tuple[abi.Segment, ...]
+    inner: tuple[Written, ...]
+    shared: int
+    private: int
+    cost: float
+    hosted: int
+
+    @property
+    def codes(self) -> list[Code]:
+        """Every function, each once."""
+        phases = (phase.code for kernel in self.kernels for phase in kernel.phases)
+        inner = (code for each in self.inner for code in each.codes)
+        return list(dict.fromkeys([*phases, *inner, self.entry]))
+
+    @property
+    def parallel(self) -> bool:
+        """Whether several threads can work on it."""
+        mine = any(isinstance(s, abi.Region) and s.parallel for s in self.segments)
+        return mine or any(each.parallel for each in self.inner)
+
+
+def write(program: Program, emit: Callable[[Launch], abi.KernelCode], first_host: int = 0) -> Written:
+    """The code of `program`; `emit` gives that of a kernel. Its host calls are numbered from `first_host`."""
+    kernels: list[abi.KernelCode] = []
     segments: list[abi.Segment] = []
-    most = hosted = 0
-    for host, group in groupby(program.instructions, lambda i: isinstance(i, HostCall)):
+    inner: list[Written] = []
+    most = 0
+    own = sum(isinstance(i, HostCall) for i in program.instructions)
+    host, inner_host = first_host, first_host + own
+    for alone, group in groupby(program.instructions, lambda i: not isinstance(i, Launch | Copy)):
         work: list[_Work] = []
         for instruction in group:
             match instruction:
                 case Launch():
-                    work.append((instruction, next(codes)))
+                    kernels.append(emit(instruction))
+                    work.append((instruction, kernels[-1]))
                 case Copy():
                     work += [(copy, None) for copy in _copies(instruction)]
                 case HostCall():
-                    segments.append(abi.HostCall(program.host_slot, hosted))
-                    hosted += 1
-        if not host:
+                    segments.append(abi.HostCall(program.host_slot, host))
+                    host += 1
+                case Loop() | Branch():
+                    made = []
+                    for each in inner_programs(instruction):
+                        made.append(write(each.program, emit, inner_host))
+                        inner_host += made[-1].hosted
+                    inner += made
+                    segments.append(_control(program, instruction, made))
+        if not alone:
             region, shared = _region(work)
             segments.append(region)
             most = max(most, shared)
-    return segments, most
+    refs = (program.pool_slot, PRIVATE, program.watch_slot)
+    return Written(
+        step(segments, *map(abi.BufferRef, refs)),
+        tuple(kernels), tuple(segments), tuple(inner),
+        max([most, *(each.shared for each in inner)]),
+        max([0, *(k.private_bytes for k in kernels), *(each.private for each in inner)]),
+        sum(k.cost for k in kernels) + sum(_cost(s, inner) for s in segments),
+        inner_host - first_host,
+    )  # fmt: skip
+
+
+_ROUNDS = 1000  # of a loop of which nothing is known
+_LOOK = 4e6  # ns between looks at the watch
+_ROUND_COST = 5.0  # ns: of a round that does next to nothing
+
+
+def _cost(segment: abi.Segment, inner: Sequence[Written]) -> float:
+    """About how long loops and branches take."""
+    costs = {each.entry.name: each.cost for each in inner}
+    match segment:
+        case abi.Loop(body=body):
+            return (costs[body.code.name] + _ROUND_COST) * _ROUNDS
+        case abi.Branch(branches=branches):
+            return max(costs[each.code.name] for each in branches)
+    return 0.0
+
+
+def _control(program: Program, instruction: Loop | Branch, made: Sequence[Written]) -> abi.Loop | abi.Branch:
+    """A loop or branch, whose inner programs are written."""
+    if isinstance(instruction, Branch):
+        places = (*instruction.inputs, *instruction.outputs)
+        inners = zip(instruction.branches, made, strict=True)
+        return abi.Branch(_ref(instruction.index), tuple(_inner(program, i, w, places) for i, w in inners))
+    body, (written,) = instruction.body, made
+    moving: list[Ref | None] = [None] * len(instruction.carried)
+    reads: list[Ref | None] = [None] * len(instruction.reads)
+    writes: list[Ref | None] = [None] * len(instruction.writes)
+    slots = [*moving, *instruction.captures, *reads, body.pred, *moving, *writes]
+    inner = _inner(program, body, written, slots)
+    carried = tuple(
+        abi.Carried(
+            ARGUMENTS + n, body.program.first_result + 1 + n, c.size, _maybe(c.init), _ref(c.final),
+            _maybe(c.other),
+        )
+        for n, c in enumerate(instruction.carried)
+    )  # fmt: skip
+    first_read = body.program.first_result - len(reads)
+    first_write = body.program.first_result + 1 + len(moving)
+    rows = [_row(first_read + n, row) for n, row in enumerate(instruction.reads)]
+    rows += [_row(first_write + n, row) for n, row in enumerate(instruction.writes)]
+    copies = tuple(
+        abi.Copy(_ref(w.final), _ref(w.init), w.size) for w in instruction.whole if w.init is not None
+    )
+    patience = 1 << max(0, math.ceil(math.log2(_LOOK / (written.cost + _ROUND_COST))))
+    return abi.Loop(
+        inner, _ref(instruction.pred), _ref(body.pred), carried, tuple(rows), copies, _ref(instruction.spare),
+        instruction.row, patience,
+    )  # fmt: skip
+
+
+def _row(slot: int, row: RowAt) -> abi.RowAt:
+    return abi.RowAt(slot, _ref(row.base), row.counter, row.counter_bytes, row.offset, row.rows, row.size)
+
+
+def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Ref | None]) -> abi.Inner:
+    """An inner step; `places` are those of its arguments and results."""
+    lent = (program.host_slot, program.pool_slot, program.watch_slot)
+    blocks = (inner.arena, Ref(SHARED), Ref(PRIVATE), inner.constants)
+    slots: list[Ref | None] = [*blocks, *places, *map(Ref, lent)]
+    table = tuple(map(_maybe, slots))
+    return abi.Inner(written.entry, _ref(inner.table), table)
 
 
 def _region(work: Sequence[_Work]) -> tuple[abi.Region, int]:
@@ -111,3 +236,7 @@ def _after(ref: Ref, offset: int) -> Ref:
 
 def _ref(ref: Ref) -> abi.BufferRef:
     return abi.BufferRef(ref.slot, ref.offset)
+
+
+def _maybe(ref: Ref | None) -> abi.BufferRef | None:
+    return None if ref is None else _ref(ref)

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from staticgraph.compiler.arrange import arrange
+from staticgraph.compiler.arrange import Written, write
 from staticgraph.compiler.codegen import abi, contraction, llvm
-from staticgraph.compiler.codegen.llvm_step import step as step_function
 from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.collector import collector_paused
@@ -23,38 +22,49 @@ from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.once import by_meaning, runs_once
-from staticgraph.compiler.lower.program import PRIVATE, Launch, Loops, Program
+from staticgraph.compiler.lower.program import Launch, Loops, Program
 from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.compiler.passes.group import Fusion
 from staticgraph.compiler.passes.pipeline import PIPELINE, Observer
-from staticgraph.compiler.passes.specialise import Step
+from staticgraph.compiler.passes.step import Step
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A program with its code: `kernels[i]` is the code of the i-th launch.
-
-    `segments` say what runs when; `shared` is the size of the scratch memory that all threads share.
-    """
+    """A program with its code: `kernels[i]` is the code of the i-th launch, `segments` say what runs when."""
 
     step: Step
     fusion: Fusion
     program: Program
-    kernels: tuple[abi.KernelCode, ...]
-    segments: tuple[abi.Segment, ...]
-    shared: int
-    entry: Code
+    written: Written
+
+    @property
+    def kernels(self) -> tuple[abi.KernelCode, ...]:
+        return self.written.kernels
+
+    @property
+    def segments(self) -> tuple[abi.Segment, ...]:
+        return self.written.segments
+
+    @property
+    def entry(self) -> Code:
+        """The function of the whole step."""
+        return self.written.entry
 
     @property
     def codes(self) -> list[Code]:
         """Every function of the step, each once."""
-        phases = (phase for kernel in self.kernels for phase in kernel.phases)
-        return list(dict.fromkeys([*(phase.code for phase in phases), self.entry]))
+        return self.written.codes
+
+    @property
+    def shared(self) -> int:
+        """Bytes of scratch memory that all threads share."""
+        return self.written.shared
 
     @property
     def private(self) -> int:
         """Bytes of scratch memory that each thread needs."""
-        return max((kernel.private_bytes for kernel in self.kernels), default=0)
+        return self.written.private
 
     @property
     def memory(self) -> MemoryUse:
@@ -64,12 +74,12 @@ class Compiled:
     @property
     def cost(self) -> float:
         """The estimated time of a run on one core, in nanoseconds."""
-        return sum(kernel.cost for kernel in self.kernels)
+        return self.written.cost
 
     @property
     def parallel(self) -> bool:
         """Whether several threads can work on it."""
-        return any(isinstance(s, abi.Region) and s.parallel for s in self.segments)
+        return self.written.parallel
 
 
 class Kept(Protocol):
@@ -118,16 +128,14 @@ def _coded(
     written: Callable[[Code], None],
     kept: Kept | None,
 ) -> Compiled:
-    kernels = []
-    for instruction in program.instructions:
-        if isinstance(instruction, Launch):
-            kernels.append(emit(instruction.work, target, kept))
-            for phase in kernels[-1].phases:
-                written(phase.code)
+    def code(launch: Launch) -> abi.KernelCode:
+        made = emit(launch.work, target, kept)
+        for phase in made.phases:
+            written(phase.code)
+        return made
+
     step = replace(step, function=fusion.function)
-    segments, shared = arrange(program, kernels)
-    entry = step_function(segments, abi.BufferRef(program.pool_slot), abi.BufferRef(PRIVATE))
-    return Compiled(step, fusion, program, tuple(kernels), tuple(segments), shared, entry)
+    return Compiled(step, fusion, program, write(program, code))
 
 
 # By structure, so that the layers of a deep model are generated once.

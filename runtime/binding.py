@@ -25,6 +25,7 @@ from staticgraph.runtime.recycle import LARGE
 from staticgraph.runtime.variables import VariableStore
 
 SHORT = 20_000  # nanoseconds: as long may a run keep other threads of Python waiting
+EXPECTED = 64  # bytes of a feed whose value decides which program is right, for machine code to compare
 _BYTES_PER_NANOSECOND = 10  # of memory traffic
 _CONVERSIONS = {
     "float32": Conversion.FLOAT32,
@@ -40,11 +41,12 @@ def bindable(plan: Plan, program: Executable, store: VariableStore) -> bool:
     compiled = program.compiled
     step, layout = compiled.step, compiled.program
     crossing = [*(t.dtype for t in plan.feeds), *(t.dtype for t in plan.fetches.tensors)]
-    new = zip(step.writes, layout.results[step.fetches :], strict=True)
+    results = layout.results[step.fetches :]
+    new = zip(step.writes, results, strict=False)
     return (
         not layout.host_calls  # they can fail
-        and not step.names
-        and not plan.static  # the values of feeds decide which program is right
+        and len(results) == len(step.writes)  # no random ops in loops, whose states the step tells
+        and all(plan.feeds[i].dtype.size * layout.arguments[i].size <= EXPECTED for i in plan.static)
         and bfloat16 not in crossing
         and all(op in store and store.stored(op).shape == type.shape for op, type in new)
     )
@@ -65,7 +67,9 @@ class Binding:
         fetched = zip(layout.results[: step.fetches], plan.recyclers, strict=True)
         form, outputs = plan.fetches.form
         blocks = {
-            at.Binding.FEEDS: [self._feed(ARGUMENTS + i, layout.arguments[i]) for i in order],
+            at.Binding.FEEDS: [
+                self._feed(ARGUMENTS + i, layout.arguments[i], program.static.get(i)) for i in order
+            ],
             at.Binding.VARIABLES: [*self._reads(store), *self._writes(store)],
             at.Binding.FLIPS: self._flips(store),
             at.Binding.COUNTERS: self._counters(store),
@@ -76,7 +80,7 @@ class Binding:
             at.Binding.NEXT: 0,
             at.Binding.STATE: self._address(store.state),
             at.Binding.VERSION: store.version,
-            at.Binding.LONG: int(program.compiled.parallel or _nanoseconds(program) > SHORT),
+            at.Binding.LONG: int(_may_be_long(program)),
             at.Binding.ENTRY: program.entry,
             at.Binding.TABLE: ctypes.addressof(program.table),
             at.Binding.CALLS: ctypes.addressof(program.count),
@@ -89,7 +93,7 @@ class Binding:
         self.words = words(*(values[word] for word in at.Binding))
         self.address = ctypes.addressof(self.words)
 
-    def _feed(self, slot: int, type: TensorType) -> list[int]:
+    def _feed(self, slot: int, type: TensorType, expected: bytes | None) -> list[int]:
         single = type.shape == ()
         values = {
             Feed.SLOT: self._slot(slot),
@@ -99,6 +103,8 @@ class Binding:
             Feed.SCALAR: self._object(type.dtype.as_numpy_dtype) if single else 0,
             Feed.CONVERSION: _CONVERSIONS.get(type.dtype.name, 0) if single else Conversion.NONE,
             Feed.VALUE: self._place(type.dtype) if single else 0,
+            Feed.EXPECTED: 0 if expected is None else self._address(_bytes(expected)),
+            Feed.EXPECTED_BYTES: 0 if expected is None else len(expected),
         }
         return [values[word] for word in Feed]
 
@@ -175,6 +181,16 @@ class Binding:
     def _object(self, value: Any) -> int:
         self._keep.append(value)
         return id(value)
+
+
+def _bytes(value: bytes) -> ctypes.Array:
+    return ctypes.create_string_buffer(value, max(len(value), 1))
+
+
+def _may_be_long(program: Executable) -> bool:
+    """Whether other threads of Python should run meanwhile. Nobody knows how long a loop takes."""
+    compiled = program.compiled
+    return compiled.parallel or compiled.program.may_stop or _nanoseconds(program) > SHORT
 
 
 def _nanoseconds(program: Executable) -> float:

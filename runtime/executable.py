@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from staticgraph.compiler.compile import Compiled, compile
+from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
 from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, PRIVATE, SHARED, Ref
-from staticgraph.compiler.passes.specialise import Step
+from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.devices.cpu_jit import host, load
 from staticgraph.runtime.devices.pool import POOL
+from staticgraph.runtime.devices.watch import Watch, plain
 from staticgraph.runtime.memory import aligned_bytes, empty, from_storage, storage_dtype, to_storage
+from staticgraph.runtime.resources import remaining
 
-_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_HOST = ctypes.CFUNCTYPE(None, ctypes.c_int32)
+_HOST = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
 
 
 class Executable:
@@ -28,15 +31,17 @@ class Executable:
     as good as calling the executable, where the program has no host calls.
     """
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Compiled, static: Iterable[tuple[int, bytes]] = ()) -> None:
         self.compiled = compiled
+        self.static = dict(static)  # feeds by number, and the values that the program is good for
         program = compiled.program
         self.library = load(compiled.codes)
         self.count = (ctypes.c_int64 * 1)()
         self.needed = tuple(compiled.step.needed)  # variables that must have a value
         self.entry = self.library[compiled.entry.name]
         self.table = (ctypes.c_void_p * program.slots)()
-        self._call = _ENTRY(self.entry)
+        self.watch = Watch() if program.may_stop else None
+        self._call = plain(self.entry) if self.watch is None else self.watch.guarded(self.entry)
         self._address = ctypes.addressof(self.table)
         self._arena = aligned_bytes(program.arena)
         self._shared, self._private = aligned_bytes(compiled.shared), aligned_bytes(compiled.private)
@@ -49,6 +54,8 @@ class Executable:
         self._failure: BaseException | None = None
         self._host = _HOST(self._run_host)
         self.table[program.host_slot] = ctypes.cast(self._host, ctypes.c_void_p).value
+        if self.watch is not None:
+            self.table[program.watch_slot] = self.watch.address
         self._parallel = compiled.parallel
         if self._parallel:
             self.table[program.pool_slot] = POOL.open(compiled.private)
@@ -68,37 +75,46 @@ class Executable:
         self.count[0] += 1
         if self._parallel:
             POOL.ensure()
-        self._call(self._address)
+        left = remaining()
+        if left is None or self.watch is None:
+            stopped = self._call(self._address)
+        else:
+            with self.watch.limit(left):
+                stopped = self._call(self._address)
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
+        if stopped:
+            text = "the time that the run was given is over; all variables are as they were before it"
+            raise DeadlineExceededError(layout(text, user_frame()))
 
     @property
     def calls(self) -> int:
         """How many times the native function was called."""
         return self.count[0]
 
-    def _run_host(self, index: int) -> None:
+    def _run_host(self, index: int, table: int) -> int:
         """Called from the native code: an op without native form, computed by its NumPy meaning."""
-        if self._failure is not None:
-            return
         call = self._hosts[index]
         try:
             with np.errstate(all="ignore"):
-                inputs = [from_storage(self._view(ref, type), type.dtype) for ref, type in call.inputs]
+                inputs = [from_storage(_view(table, ref, type), type.dtype) for ref, type in call.inputs]
                 made = call.function(*inputs, **call.attrs)
             made = made if isinstance(made, tuple) else (made,)
             for (ref, type), value in zip(call.outputs, made, strict=True):
-                self._view(ref, type)[...] = to_storage(type.dtype.round(value), type.dtype)
+                _view(table, ref, type)[...] = to_storage(type.dtype.round(value), type.dtype)
         except BaseException as error:  # native code cannot be unwound; it is raised when the call returns
             self._failure = error
+        return int(self._failure is not None)
 
-    def _view(self, ref: Ref, type: TensorType) -> np.ndarray:
-        dtype = storage_dtype(type.dtype)
-        size = type.size * dtype.itemsize
-        address = (self.table[ref.slot] or 0) + ref.offset
-        block = memoryview((ctypes.c_char * size).from_address(address))
-        return np.frombuffer(block, dtype).reshape(type.static_shape)
+
+def _view(table: int, ref: Ref, type: TensorType) -> np.ndarray:
+    """The array in a place of the table at this address."""
+    dtype = storage_dtype(type.dtype)
+    size = type.size * dtype.itemsize
+    base = ctypes.c_void_p.from_address(table + ctypes.sizeof(ctypes.c_void_p) * ref.slot).value or 0
+    block = memoryview((ctypes.c_char * size).from_address(base + ref.offset))
+    return np.frombuffer(block, dtype).reshape(type.static_shape)
 
 
 def evaluate(function: Function, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import bfloat16
+from staticgraph.compiler.graph.dtypes import bfloat16, string
 from staticgraph.compiler.graph.errors import FeedError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.memory import empty
 
@@ -30,12 +31,22 @@ def feed_tensors(graph: Graph, feed_dict: Mapping[Any, Any] | None) -> dict[Tens
             )
         )
     for key, value in feed_dict.items():
-        if isinstance(key, tuple):  # several tensors that are fed together
-            for part, each in zip(key, value, strict=True):
-                out[_tensor(graph, part)] = each
-        else:
-            out[_tensor(graph, key)] = value
+        out.update((_tensor(graph, part), each) for part, each in _parts(key, value))
     return out
+
+
+def _parts(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
+    """Single keys with their values. A tuple, nested at will, is for several tensors that go together."""
+    if hasattr(key, "feed_parts"):
+        yield from key.feed_parts(value)
+    elif isinstance(key, tuple):
+        if not isinstance(value, list | tuple | np.ndarray) or len(value) != len(key):
+            text = f"{key!r} takes {len(key)} values, nested in the same way, not {value!r}"
+            raise FeedError(layout(text, user_frame()))
+        for part, each in zip(key, value, strict=True):
+            yield from _parts(part, each)
+    else:
+        yield key, value
 
 
 def _tensor(graph: Graph, key: Any) -> Tensor:
@@ -77,8 +88,8 @@ def convert(tensor: Tensor, value: Any, memory: Callable[[TensorType], np.ndarra
         array = np.asarray(value)
     except ValueError:
         raise _refuse(tensor, value, "is not an array: its rows differ in length") from None
-    if dtype.kind == "string":
-        raise _refuse(tensor, value, "is of strings: compiled graphs hold numbers and truth values")
+    if dtype is string:
+        return _convert_strings(tensor, value)
     if array.dtype == object:
         raise _refuse(tensor, value, "is not an array of numbers")
     if array.dtype != dtype.numpy:
@@ -94,6 +105,15 @@ def convert(tensor: Tensor, value: Any, memory: Callable[[TensorType], np.ndarra
     return copy
 
 
+def _convert_strings(tensor: Tensor, value: Any) -> np.ndarray:
+    try:
+        array = as_strings(value)
+    except TypeError:
+        raise _refuse(tensor, value, "is not of strings") from None
+    _check_shape(tensor, array, value)
+    return array
+
+
 def _check_dtype(tensor: Tensor, array: np.ndarray) -> None:
     dtype, kind = tensor.dtype, array.dtype.kind
     if kind in "fc" and dtype.is_integer:
@@ -103,6 +123,8 @@ def _check_dtype(tensor: Tensor, array: np.ndarray) -> None:
                 tensor, array, f"is {array.dtype}",
                 f"convert it first: value.astype(np.{dtype.name}) drops the fractions",
             )  # fmt: skip
+    elif dtype.is_bool and kind in "iu" and ((array == 0) | (array == 1)).all():
+        return  # a switch that is fed as 0 or 1
     elif (kind == "c" and not dtype.is_complex) or kind in "USMm" or (kind != "b" and dtype.is_bool):
         raise _refuse(tensor, array, f"is {array.dtype}", "convert it first")
     # As numbers of Python, since the bounds would be rounded to the dtype of an array of floats.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from staticgraph.compiler.compile import compile
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.specialise import (
-    StaticFeedNeeded,
-    Step,
-    VariableTypeNeeded,
-    specialise,
-    uninitialized,
-)
+from staticgraph.compiler.passes.needed import StaticFeedNeeded, VariableTypeNeeded
+from staticgraph.compiler.passes.specialise import specialise
+from staticgraph.compiler.passes.stages import NO_CALLS, Calls
+from staticgraph.compiler.passes.step import Step, uninitialized
+from staticgraph.runtime.changes import Changes
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.generated import KEPT
 from staticgraph.runtime.executable import Executable
@@ -28,6 +26,10 @@ from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.memory import empty, from_storage, to_storage
 from staticgraph.runtime.recycle import Recycler
 from staticgraph.runtime.variables import VariableStore
+
+if TYPE_CHECKING:
+    from staticgraph.runtime.chain import Chain
+    from staticgraph.runtime.staged import Staged
 
 PROGRAM_LIMIT = 128  # per set of fetches: batches of ever new sizes must not fill the memory
 
@@ -44,9 +46,12 @@ class Plan:
     fetches: Fetches
     feeds: tuple[Tensor, ...]
     memory_limit: int | None = None
+    calls: Calls = NO_CALLS
     static: tuple[int, ...] = ()
     variables: tuple[Operation, ...] = ()
     programs: dict[Any, Executable] = field(default_factory=dict)
+    staged: Staged | None = None  # what runs this, where it takes more than one step
+    chain: Chain | None = None  # what runs this as the last of several stages
     recyclers: list[Recycler] = field(init=False)  # one per fetched tensor
 
     def __post_init__(self) -> None:
@@ -75,13 +80,12 @@ class Plan:
             try:
                 step = self._step(arrays, types)
             except StaticFeedNeeded as needed:
-                more = {self.feeds.index(t) for t in needed.feeds}
-                self.static = tuple(sorted({*self.static, *more}))
+                self.know(needed.feeds)
             except VariableTypeNeeded as needed:
                 self.variables = (*self.variables, *needed.variables)
             else:
                 made = compile(step, cpu_jit.host(), (), cpu_jit.begin, self.memory_limit, KEPT)
-                self.programs[signature] = Executable(made)
+                self.programs[signature] = Executable(made, statics)
                 if len(self.programs) > PROGRAM_LIMIT:
                     del self.programs[next(iter(self.programs))]
 
@@ -92,29 +96,27 @@ class Plan:
         pairs = zip(reads, types, strict=True)
         return [op for op, type in pairs if op in store and store.stored(op).shape != type.shape]
 
+    def know(self, tensors: Sequence[Tensor]) -> None:
+        """Compile for the values of these feeds from now on."""
+        self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
+
     def _step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}
-        return specialise(self.graph, self.fetches.tensors, self.fetches.targets, feeds, types, static)
+        tensors, targets = self.fetches.tensors, self.fetches.targets
+        return specialise(self.graph, tensors, targets, feeds, types, static, self.calls)
 
     def run(self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
         """The fetched structure for these values of the feeds. Changes the variables in `store`."""
-        step = program.compiled.step
-        fetched = iter(self._call(program, step, arrays, store))
-        return self.fetches.assemble(
-            [
-                step.names[t] if t in step.names else from_storage(next(fetched), t.dtype)[()]
-                for t in self.fetches.tensors
-            ]
-        )
+        fetched, changes = self.call(program, arrays, store)
+        changes.commit(store)
+        return self.fetches.assemble([value[()] for value in fetched])
 
-    def _call(
-        self, program: Executable, step: Step, arrays: Sequence[np.ndarray], store: VariableStore
-    ) -> list[np.ndarray]:
-        """Run the program; commits new values of variables
-        and returns the fetches as compiled code holds them.
-        """
-        layout = program.compiled.program
+    def call(
+        self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore
+    ) -> tuple[list[np.ndarray], Changes]:
+        """Run the program: the fetches, and what is to change in `store`."""
+        step, layout = program.compiled.step, program.compiled.program
         arguments = [to_storage(a, t.dtype) for a, t in zip(arrays, self.feeds, strict=True)]
         types = layout.arguments[len(arrays) :]
         arguments += [
@@ -122,16 +124,19 @@ class Plan:
             for op, type in zip(step.reads, types, strict=False)
         ]
         arguments += [store.random_state(op) for op in step.counters]
-        memory = zip(self.fetches.tensors, self.recyclers, strict=True)
-        computed = [recycler for tensor, recycler in memory if tensor not in step.names]
-        results = [r.array(t) for r, t in zip(computed, layout.results[: step.fetches], strict=True)]
+        fetched = [*self.fetches.tensors, *(t for _, t in step.captured)]
+        results = [r.array(t) for r, t in zip(self.recyclers, layout.results, strict=False)]
+        results += [empty(t) for t in layout.results[len(results) : step.fetches]]
         for i, op in enumerate(step.writes, step.fetches):
             old = step.updates.get(i, -1)
             overwritten = old in layout.in_place
             results.append(arguments[old] if overwritten else store.next_buffer(op, layout.results[i]))
+        results += [empty(t) for t in layout.results[len(results) :]]
         program(arguments, results)
-        for op, buffer in zip(step.writes, results[step.fetches :], strict=True):
-            store.commit(op, buffer)
-        for op, advance in zip(step.counters, step.advances, strict=True):
-            store.random_state(op)[0] += np.uint64(advance)
-        return results[: step.fetches]
+        new = results[step.fetches :]
+        changes = Changes(
+            dict(zip(step.writes, new, strict=False)),
+            dict(zip(step.counters, step.advances, strict=True)),
+            dict(zip(step.draws, new[len(step.writes) :], strict=False)),
+        )
+        return [from_storage(r, t.dtype) for r, t in zip(results, fetched, strict=False)], changes

@@ -12,8 +12,9 @@ from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_s
 from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.runtime.feeds import convert, feed_tensors
+from staticgraph.runtime.feeds import feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key
+from staticgraph.runtime.resources import time_limit
 from staticgraph.runtime.variables import VariableStore
 
 if TYPE_CHECKING:
@@ -55,18 +56,37 @@ class Session:
         self._calls: dict[Any, Callable[..., Any]] = {}  # by fetches and keys of feeds, as given to `run`
         self._contexts: list[tuple[Any, Any]] = []
 
+    @property
+    def graph_def(self) -> Any:
+        """The session's graph as TF1's message, a `GraphDef`."""
+        return self.graph.as_graph_def()
+
     # Running
 
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: Any = None,
+        run_metadata: Any = None,
+        *,
+        timeout: float | None = None,
+    ) -> Any:
         """The values of `fetches`, in the structure in which they are given; None for operations.
 
         `fetches`: a tensor, operation, variable or name, or lists, tuples and dicts of
         them. `feed_dict`: values for placeholders, or for any other tensor in place of
         what would be computed. A run sees all variables as they are before it, changes
         all of them or none, and executes operations in the order of their construction.
+        `timeout`: the seconds after which loops are stopped, and waiting for a queue ends; so does
+        `timeout_in_ms` of `options`.
 
-        Errors: FeedError, FetchError, UninitializedError, each naming the line at fault.
+        Errors: FeedError, FetchError, UninitializedError and DeadlineExceededError, each naming the line at
+        fault.
         """
+        if timeout is not None or (options is not None and options.timeout_in_ms > 0):
+            with time_limit(options.timeout_in_ms if timeout is None else 1000 * timeout):
+                return self.run(fetches, feed_dict)
         kind = type(fetches)
         what = (kind, *fetches) if kind is list or kind is tuple else fetches
         fed = _NOTHING if feed_dict is None else feed_dict
@@ -90,9 +110,7 @@ class Session:
         """The compiled program that `run` would use, with its plan and code to look at."""
         with self.variables:
             fed = feed_tensors(self.graph, feed_dict)
-            plan = self._plan(fetches, fed)
-            arrays = [convert(t, fed[t]) for t in plan.feeds]
-            return plan.program(arrays, self.variables)
+            return self._caller(fetches, tuple(fed)).executable(*fed.values())
 
     def _run(self, fetches: Any, feed_dict: Any) -> Any:
         """The run of what has not run often, and of structures that `run` itself does not look up."""

@@ -10,16 +10,19 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 from staticgraph.compiler.codegen.dispatch_layout import Cell, State
-from staticgraph.compiler.graph.dtypes import as_dtype
+from staticgraph.compiler.graph.dtypes import as_dtype, string
 from staticgraph.compiler.graph.errors import ClosedSessionError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.runtime.memory import empty, from_storage, to_storage
+from staticgraph.runtime.resources import Resources
 
 
 class _Places:
@@ -55,6 +58,10 @@ class _Places:
             self.back = back if back is not None and back.shape == value.shape else None
 
 
+def _closed() -> ClosedSessionError:
+    return ClosedSessionError(layout("the session is closed", user_frame(), hint="open a new Session"))
+
+
 class VariableStore:
     """Values by variable, as compiled code holds them.
 
@@ -63,6 +70,7 @@ class VariableStore:
 
     def __init__(self) -> None:
         self.state = (ctypes.c_int64 * len(State))()
+        self.resources = Resources()
         self._places: dict[Operation, _Places] = {}
         self._random: dict[Operation, np.ndarray] = {}
         self._lock = threading.RLock()
@@ -72,13 +80,29 @@ class VariableStore:
         self._lock.acquire()
         if self._closed:
             self._lock.release()
-            raise ClosedSessionError(layout("the session is closed", user_frame(), hint="open a new Session"))
+            raise _closed()
         self.state[State.HOLDERS] += 1
         return self
 
     def __exit__(self, *_: object) -> None:
         self.state[State.HOLDERS] -= 1
         self._lock.release()
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Context in which other threads may run: for what waits for them. Inside `with store:` only."""
+        depth = self.state[State.HOLDERS]
+        self.state[State.HOLDERS] = 0
+        for _ in range(depth):
+            self._lock.release()
+        try:
+            yield
+        finally:
+            for _ in range(depth):
+                self._lock.acquire()
+            self.state[State.HOLDERS] = depth
+        if self._closed:
+            raise _closed()
 
     @property
     def version(self) -> int:
@@ -112,6 +136,9 @@ class VariableStore:
         """Set the value, converted to the variable's dtype."""
         dtype = as_dtype(variable.outputs[0].dtype)
         array = dtype.round(value)
+        if dtype is string:
+            self.commit(variable, array.copy())
+            return
         buffer = empty(TensorType(dtype, array.shape))
         buffer[...] = to_storage(array, dtype)
         self.commit(variable, buffer)
@@ -148,6 +175,7 @@ class VariableStore:
 
     def close(self) -> None:
         """Free everything. Nothing can be run or read any more."""
+        self.resources.close()
         with self._lock:
             self._closed = True
             self.state[State.VERSION] += 1

@@ -88,13 +88,28 @@ from staticgraph.linalg import solve as matrix_solve
 from staticgraph.linalg import triangular_solve as matrix_triangular_solve
 from staticgraph.math_ops import *
 from staticgraph.random_ops import *
+from staticgraph.random_gamma import *
 from staticgraph.reductions import *
+from staticgraph.script_ops import *
 from staticgraph.segments import *
 from staticgraph.sorting import *
 from staticgraph.space import *
 from staticgraph.sparse_segments import *
+from staticgraph.sparse_names import *
+from staticgraph.tensor_queries import *
 
 from staticgraph import methods
+
+# Control flow
+from staticgraph.tensor_array import *
+from staticgraph.control_flow import case, cond, switch_case, while_loop
+from staticgraph.functional import *
+
+# Checks, and what is shown while a graph runs
+from staticgraph import debugging
+from staticgraph.debugging import *
+from staticgraph.debugging.numerics import add_check_numerics_ops, verify_tensor_all_finite
+from staticgraph.printing import *
 
 # Differentiation
 from staticgraph.gradients import *
@@ -109,7 +124,26 @@ from staticgraph.runtime.threads import get_num_threads, set_num_threads
 
 # Training, and saving. Imported when they are first used: a program that serves a saved graph trains nothing.
 if TYPE_CHECKING:
-    from staticgraph import layers, losses, metrics, train
+    from staticgraph import (
+        data,
+        distribute,
+        distributions,
+        estimator,
+        feature_column,
+        graph_util,
+        image,
+        io,
+        keras,
+        layers,
+        losses,
+        messages,
+        metrics,
+        python_io,
+        saved_model,
+        strings,
+        summary,
+        train,
+    )
     from staticgraph.saving import LoadedGraph, load, save
 
 # Drawing
@@ -118,23 +152,102 @@ from staticgraph.visualize import visualize
 __version__ = "0.1.0"
 
 
-_MODULES, _FILES = ("layers", "losses", "metrics", "train"), ("LoadedGraph", "load", "save")
+_MODULES = (
+    "data",
+    "distribute",
+    "distributions",
+    "estimator",
+    "feature_column",
+    "graph_util",
+    "image",
+    "io",
+    "keras",
+    "layers",
+    "lookup",
+    "losses",
+    "messages",
+    "metrics",
+    "python_io",
+    "queue",
+    "saved_model",
+    "signal",
+    "spectral",
+    "strings",
+    "summary",
+    "train",
+)
+_FILES = ("LoadedGraph", "load", "save")
+_GRAPH_DEFS = ("import_graph_def",)
+_INPUTS = (
+    "FIFOQueue", "FixedLengthRecordReader", "IdentityReader", "PaddingFIFOQueue", "PriorityQueue",
+    "QueueBase", "RandomShuffleQueue", "ReaderBase", "TFRecordReader", "TextLineReader", "WholeFileReader",
+    "count_up_to", "matching_files", "read_file",
+    "tables_initializer", "write_file",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
+    if name in _GRAPH_DEFS:
+        from staticgraph import graph_util
+
+        return getattr(graph_util, name)
     if name in _FILES:
         from staticgraph import saving
 
         return getattr(saving, name)
-    if name in _MODULES:
-        import staticgraph.layers
-        import staticgraph.losses
-        import staticgraph.metrics
-        import staticgraph.train
+    if name in _INPUTS:
+        from staticgraph import input_names
 
+        return getattr(input_names, name)
+    if name in _MODULES:
+        match name:
+            case "data":
+                import staticgraph.data
+            case "distribute":
+                import staticgraph.distribute
+            case "distributions":
+                import staticgraph.distributions
+            case "estimator":
+                import staticgraph.estimator
+            case "feature_column":
+                import staticgraph.feature_column
+            case "graph_util":
+                import staticgraph.graph_util
+            case "image":
+                import staticgraph.image
+            case "io":
+                import staticgraph.io
+            case "keras":
+                import staticgraph.keras
+            case "layers":
+                import staticgraph.layers
+            case "lookup":
+                import staticgraph.lookup
+            case "losses":
+                import staticgraph.losses
+            case "messages":
+                import staticgraph.messages
+            case "metrics":
+                import staticgraph.metrics
+            case "python_io":
+                import staticgraph.python_io
+            case "queue":
+                import staticgraph.queue
+            case "saved_model":
+                import staticgraph.saved_model
+            case "signal":
+                import staticgraph.signal
+            case "spectral":
+                import staticgraph.spectral
+            case "strings":
+                import staticgraph.strings
+            case "summary":
+                import staticgraph.summary
+            case "train":
+                import staticgraph.train
         return globals()[name]
     raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_FILES})
+    return sorted({*globals(), *_MODULES, *_FILES, *_GRAPH_DEFS, *_INPUTS})

@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.array_ops import concat, reshape, shape, size, stack
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, float64, int32, int64
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, float64, int32, int64, string
 from staticgraph.compiler.graph.errors import DtypeError, UnimplementedError, require
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
@@ -54,7 +54,10 @@ def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
 
 def _filled(shape: Any, dtype: Any, value: int, default_name: str, name: str | None) -> Tensor:
     dtype = as_dtype(dtype)
-    number: Any = bool(value) if dtype.is_bool else dtype.round(value)[()]
+    if dtype is string and not value:
+        number: Any = b""
+    else:
+        number = bool(value) if dtype.is_bool else dtype.round(value)[()]
     with name_scope(name, default_name, [shape]) as scope:
         known = None if isinstance(shape, Tensor) else _static_sizes(shape)
         if known is not None:

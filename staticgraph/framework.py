@@ -7,7 +7,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from staticgraph.compiler.graph.errors import RuleError, layout
-from staticgraph.compiler.graph.graph import Graph, get_default_graph, reset_default_graph, session_stack
+from staticgraph.compiler.graph.graph import (
+    Graph,
+    get_default_graph,
+    reset_default_graph,
+    session_stack,
+)
 from staticgraph.compiler.graph.provenance import user_frame
 
 __all__ = [
@@ -159,8 +164,10 @@ def control_dependencies(control_inputs: Sequence[Any] | None) -> AbstractContex
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """Context whose operations depend on no control inputs of outer contexts: for making variables."""
-    with get_default_graph().control_dependencies(None):
+    """Context for making variables: its operations depend on no control inputs of outer contexts, and are
+    outside of all loops and branches.
+    """
+    with get_default_graph().inside(None):
         yield
 
 

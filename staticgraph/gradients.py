@@ -11,6 +11,7 @@ from collections.abc import Sequence, ValuesView
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.static_value import static_value
@@ -131,6 +132,8 @@ def _result(x: Tensor, plan: list[Tensor], derivatives: list[Tensor], zero: bool
     row = [n if n is not None else -1 for n in x.shape.as_list()[1:]]
     slices = [ops.reshape(d, shape=[-1, *row]) for d in derivatives]
     rows = [ops.reshape(t.op.inputs[1], shape=[-1]) for t in plan]
+    if len({r.dtype for r in rows}) > 1:
+        rows = [ops.cast(r, dtype=int64) for r in rows]
     return IndexedSlices(_joined(slices), _joined(rows), ops.shape_of(x))
 
 

@@ -255,8 +255,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     elsewhere; with `condition` alone, where it is true.
 
     `x` and `y` have one shape, `condition` the same, or that of their first axis. The positions of the true
-    elements (int64, [count, rank]) are as many as the data say, and compiled programs have fixed shapes: then
-    `condition` must be known when the graph is compiled, that is made of constants, shapes and feeds.
+    elements are int64 of shape [count, rank]; what is computed with them is compiled once per count.
 
     >>> import staticgraph as sg
     >>> sg.where([True, False], [1.0, 2.0], [3.0, 4.0])
@@ -265,7 +264,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     if x is None and y is None:
         with name_scope(name, "Where", [condition]) as scope:
             condition = convert_to_tensor(condition, name="condition")
-            return ops.where(condition=condition, rank=condition.type.rank, name=scope)
+            return ops.where(condition, name=scope)
     if x is None or y is None:
         raise ValueError("where needs both x and y, or neither")
     return ops.select_rows(condition, x, y, name=name)
@@ -279,11 +278,12 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
     """The slices of `tensor` for which `mask` is true, from `axis` (0) on.
 
-    `mask` must be known when the graph is compiled; `tensor * cast(mask, ...)` or `where` work with any mask.
+    What is computed with them is compiled once per number of slices: `tensor * cast(mask, ...)` is compiled
+    once.
 
     >>> import staticgraph as sg
     >>> sg.boolean_mask(sg.placeholder(sg.float32, [3, 2]), [True, False, True]).shape.as_list()
-    [2, 2]
+    [None, 2]
     """
     with name_scope(name, values=[tensor, mask]):
         tensor, mask = convert_to_tensor(tensor, name="tensor"), convert_to_tensor(mask, name="mask")
@@ -293,7 +293,6 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int |
                 mask.type.rank is not None, "the rank of the mask must be known", hint="call mask.set_shape"
             )
             require(mask.type.rank, "the mask must have at least one axis")
-            require(tensor.type.rank is not None, "the rank of the tensor must be known")
             require(
                 tensor.shape[axis : axis + mask.shape.ndims].is_compatible_with(mask.shape),
                 f"mask of shape {mask.shape} does not fit axes {axis} and following of shape {tensor.shape}",
@@ -308,49 +307,60 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int |
 def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
     """The different elements of a vector in order of first appearance, and where each element is among them.
 
-    `x` must be known when the graph is compiled.
+    >>> import staticgraph as sg
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.unique([3, 1, 3]))
+    Unique(y=array([3, 1], dtype=int32), idx=array([0, 1, 0], dtype=int32))
     """
     with name_scope(name, "Unique", [x]) as scope:
         x = convert_to_tensor(x, name="x")
-        return Unique(*ops.unique(x=x, dtype=x.dtype, out_idx=as_dtype(out_idx), name=scope))
+        return Unique(*ops.unique(x, out_idx=as_dtype(out_idx), name=scope))
 
 
 def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
     """As `unique`, and how often each element occurs."""
     with name_scope(name, "UniqueWithCounts", [x]) as scope:
         x = convert_to_tensor(x, name="x")
-        return UniqueWithCounts(
-            *ops.unique_with_counts(x=x, dtype=x.dtype, out_idx=as_dtype(out_idx), name=scope)
-        )
+        return UniqueWithCounts(*ops.unique_with_counts(x, out_idx=as_dtype(out_idx), name=scope))
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None) -> ListDiff:
-    """The elements of the vector `x` that are not in `y`,
-    and their positions. Both must be known at compile time.
-    """
+    """The elements of the vector `x` that are not in `y`, and their positions."""
     with name_scope(name, "ListDiff", [x, y]) as scope:
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, x.dtype, name="y")
-        return ListDiff(
-            *ops.setdiff1d(x=x, y=y, dtype=x.dtype, index_dtype=as_dtype(index_dtype), name=scope)
-        )
+        return ListDiff(*ops.setdiff1d(x, y, out_idx=as_dtype(index_dtype), name=scope))
 
 
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """The slices of `data` sorted by the numbers in
-    `partitions`, which must be known when the graph is compiled.
+    """The slices of `data` sorted by the numbers, int32 from 0 on, in `partitions`.
+
+    `partitions` has the shape of the first axes of `data`, and must be of known rank.
     """
-    made = ops.dynamic_partition(data, partitions=partitions, num_partitions=num_partitions, name=name)
-    return list(made) if isinstance(made, tuple) else [made]
+    with name_scope(name, "DynamicPartition", [data, partitions]) as scope:
+        data = convert_to_tensor(data, name="data")
+        partitions = convert_to_tensor(partitions, int32, name="partitions")
+        with checked("dynamic_partition"):
+            rank = partitions.type.rank
+            require(rank is not None, "the rank of partitions must be known", hint="call set_shape")
+            require(
+                data.shape[:rank].is_compatible_with(partitions.shape),
+                f"partitions of shape {partitions.shape} do not fit data of shape {data.shape}",
+            )
+        if rank != 1:
+            data = reshape(data, concat([[-1], shape(data)[rank:]], 0))
+        made = ops.partition_places(partitions, num_partitions=num_partitions, name=scope)
+        places = made if num_partitions > 1 else (made,)
+        return [ops.gather(data, each, axis=0) for each in places]
 
 
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
     """Slices of the tensors in `data` at the places that
     `indices`, tensor by tensor, give them in the result.
 
-    `indices` must be known when the graph is compiled; of several slices for one place the last one counts.
+    Of several slices for one place the last one counts.
     """
     with name_scope(name, "DynamicStitch", [*indices, *data]) as scope:
         places = [convert_to_tensor(p, int32, name=f"indices_{i}") for i, p in enumerate(indices)]
@@ -360,4 +370,4 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
             for place, item in zip(places, items, strict=True)
         ]
         flat = concat([reshape(place, [-1]) for place in places], 0)
-        return ops.dynamic_stitch(concat(rows, 0), indices=flat, name=scope)
+        return ops.gather(concat(rows, 0), ops.stitch_sources(flat), axis=0, name=scope)

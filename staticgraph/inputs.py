@@ -12,12 +12,13 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import infer_dtype
-from staticgraph.compiler.graph.dtypes import DType, as_dtype
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
 from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, RuleError, require
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS
 from staticgraph.compiler.graph.recording import check_representable
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, shape_text
+from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import checked, control_dependencies, graph_of, name_scope
 
@@ -89,9 +90,11 @@ def constant(
             raise RuleError(f"{value!r} is a tensor, not a value", hint, DtypeError)
         require(value is not None, "None is no value", kind=MissingValueError)
         array = np.asarray(value)
-        if array.dtype == object:
+        if array.dtype == object and not all(isinstance(v, str | bytes) for v in array.flat):
             raise RuleError(f"{value!r} cannot be made into an array", kind=DtypeError)
         wanted = as_dtype(dtype) if dtype is not None else infer_dtype(value)
+        if wanted is string and array.dtype.kind in "USO":  # NumPy drops zero bytes at the end
+            array = as_strings(value)
         if not isinstance(value, np.ndarray | np.generic):  # as in TF1, arrays are cast to anything
             check_representable(value, array, wanted)
         if shape is not None:

@@ -20,7 +20,7 @@ from staticgraph.creation import matrix_diag_part as diag_part
 from staticgraph.creation import matrix_set_diag as set_diag
 from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import convert_to_tensor
-from staticgraph.matrix_functions import matrix_rank, pinv, tridiagonal_matmul
+from staticgraph.matrix_functions import expm, lu, matrix_rank, pinv, tridiagonal_matmul, tridiagonal_solve
 from staticgraph.reductions import reduce_max, reduce_sum
 from staticgraph.renamed import renamed
 
@@ -36,12 +36,14 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "einsum",
+    "expm",
     "eye",
     "global_norm",
     "inv",
     "l2_normalize",
     "logdet",
     "lstsq",
+    "lu",
     "matmul",
     "matrix_rank",
     "matrix_transpose",
@@ -61,6 +63,7 @@ __all__ = [
     "transpose",
     "triangular_solve",
     "tridiagonal_matmul",
+    "tridiagonal_solve",
 ]
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from staticgraph.array_ops import concat, shape
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.dtypes import as_dtype, int32
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.creation import matrix_diag_part
 from staticgraph.framework import name_scope
@@ -76,6 +76,72 @@ def tridiagonal_matmul(
         up, down = concat([rhs[..., 1:, :], nothing], -2), concat([nothing, rhs[..., :-1, :]], -2)
         parts = [ops.expand_dims(d, axis=-1) * x for d, x in ((above, up), (middle, rhs), (below, down))]
         return parts[0] + parts[1] + parts[2]
+
+
+def tridiagonal_solve(
+    diagonals: Any, rhs: Any, diagonals_format: str = "compact", transpose_rhs: bool = False,
+    conjugate_rhs: bool = False, name: str | None = None, partial_pivoting: bool = True,
+) -> Tensor:  # fmt: skip
+    """X with T X = rhs for tridiagonal T, given as for `tridiagonal_matmul`; in linear time.
+
+    `rhs` has shape [..., n, columns], or [..., n] for one column. It can be conjugated first. With
+    `transpose_rhs` rows and columns of it and of the result are exchanged.
+    Without `partial_pivoting` no rows are exchanged, which is right where the diagonal dominates.
+
+    >>> import staticgraph as sg
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.linalg.tridiagonal_solve([[1.0, 0.0], [2.0, 2.0], [0.0, 1.0]], [3.0, 3.0])).tolist()
+    [1.0, 1.0]
+    """
+    with name_scope(name, "tridiagonal_solve", [rhs]):
+        rhs = convert_to_tensor(rhs)
+        bands = ops.stack(list(_three_diagonals(diagonals, diagonals_format)), axis=-2)
+        rhs = ops.conj(rhs) if conjugate_rhs and rhs.dtype.is_complex else rhs
+        one = rhs.type.rank is not None and rhs.type.rank == (bands.type.rank or 0) - 1
+        if one:
+            solved = ops.tridiagonal_solve(
+                bands, ops.expand_dims(rhs, axis=-1), partial_pivoting=partial_pivoting
+            )
+            return ops.squeeze(solved, axis=(-1,))
+        rhs = _exchanged(rhs) if transpose_rhs else rhs
+        solved = ops.tridiagonal_solve(bands, rhs, partial_pivoting=partial_pivoting)
+        return _exchanged(solved) if transpose_rhs else solved
+
+
+def _exchanged(x: Tensor) -> Tensor:
+    rank = x.type.rank or 2
+    return ops.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+
+
+def expm(input: Any, name: str | None = None) -> Tensor:
+    """The exponential of each square matrix, 1 + X + X^2 / 2 + X^3 / 6 + ...
+
+    >>> import staticgraph as sg
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.linalg.expm([[0.0, 1.0], [0.0, 0.0]])).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
+    return ops.matrix_exponential(input, name=name)
+
+
+class Lu(NamedTuple):
+    """What `lu` gives: both triangles in one matrix, and the order of rows."""
+
+    lu: Tensor
+    p: Tensor
+
+
+def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> Lu:
+    """L and U, triangular matrices whose product has the rows of `input` in the order `p`.
+
+    `lu` holds U on and above the diagonal and L below it; on its diagonal L has ones. Has no gradient.
+
+    >>> import staticgraph as sg
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.linalg.lu([[1.0, 2.0], [2.0, 2.0]])).p.tolist()
+    [1, 0]
+    """
+    return Lu(*ops.lu(input, output_idx_type=as_dtype(output_idx_type), name=name))
 
 
 def _three_diagonals(diagonals: Any, form: str) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,6 +1,7 @@
-"""Methods of tensors with NumPy's names and meanings: `x.astype(...)`, `x.std(axis=0)`.
+"""Methods that the compiler's classes have but only the public package can do.
 
-Those that are single ops, such as `x.sum()`, are registered beside the ops.
+Tensors have NumPy's, with NumPy's meanings: `x.astype(...)`, `x.std(axis=0)`. Those that are single ops, such
+as `x.sum()`, are registered beside the ops. Graphs can be made into messages.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph import array_ops, casts, indexing, inputs, linalg, math_ops, reductions, sorting
+from staticgraph.compiler.graph.graph import Graph, to_message
 from staticgraph.compiler.graph.opdef import method
 from staticgraph.compiler.graph.tensor import Tensor
 
@@ -125,3 +127,13 @@ def argsort(x: Tensor, axis: int = -1) -> Tensor:
 def trace(x: Tensor) -> Tensor:
     """The sum of the diagonal."""
     return linalg.trace(x)
+
+
+def _as_graph_def(graph: Graph, from_version: int | None, add_shapes: bool) -> Any:
+    """What `Graph.as_graph_def` calls. Messages are imported when they are first used."""
+    from staticgraph.graph_def import as_graph_def
+
+    return as_graph_def(graph, from_version, add_shapes)
+
+
+to_message.append(_as_graph_def)

@@ -9,13 +9,22 @@ from staticgraph.nn.sampling import (
     log_uniform_candidate_sampler,
     uniform_candidate_sampler,
 )
+from staticgraph.random_gamma import random_gamma as gamma
 from staticgraph.random_ops import categorical, multinomial, truncated_normal
 from staticgraph.random_ops import random_normal as normal
 from staticgraph.random_ops import random_shuffle as shuffle
 from staticgraph.random_ops import random_uniform as uniform
+from staticgraph.stateless_random import (
+    stateless_categorical,
+    stateless_multinomial,
+    stateless_normal,
+    stateless_truncated_normal,
+    stateless_uniform,
+)
 
 __all__ = [
-    "all_candidate_sampler", "categorical", "fixed_unigram_candidate_sampler", "get_seed",
+    "all_candidate_sampler", "categorical", "fixed_unigram_candidate_sampler", "gamma", "get_seed",
     "log_uniform_candidate_sampler", "multinomial", "normal", "set_random_seed", "shuffle",
-    "truncated_normal", "uniform", "uniform_candidate_sampler",
+    "stateless_categorical", "stateless_multinomial", "stateless_normal", "stateless_truncated_normal",
+    "stateless_uniform", "truncated_normal", "uniform", "uniform_candidate_sampler",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.framework import GraphKeys, checked, graph_of, name_scope
+from staticgraph.framework import GraphKeys, checked, get_default_graph, graph_of, name_scope
 from staticgraph.indexed_slices import IndexedSlices
 from staticgraph.inputs import convert_to_tensor
 
@@ -49,7 +49,8 @@ class Variable(Operators):
     value in a session before `global_variables_initializer()` (or its own `initializer`) ran there. An
     operation that uses a variable sees the assignments of the same run that were built before that operation.
 
-    `dtype` converts the initial value; `validate_shape=False` leaves the shape open. ValueError without an
+    `dtype` converts the initial value; `validate_shape=False` leaves the shape open. With `variable_def`, a
+    message, it stands for a variable that the graph has in the scope `import_scope`. ValueError without an
     initial value, or where its shape is not fully known.
 
     >>> import staticgraph as sg
@@ -76,6 +77,9 @@ class Variable(Operators):
         aggregation: VariableAggregation = VariableAggregation.NONE,
         shape: Any = None,
     ) -> None:
+        if variable_def is not None:
+            self._join(variable_def, import_scope)
+            return
         if initial_value is None:
             raise ValueError(layout("a variable needs an initial_value", user_frame()))
         if constraint is not None and not callable(constraint):
@@ -90,13 +94,30 @@ class Variable(Operators):
         self._validate_shape = validate_shape
         wanted = as_dtype(dtype) if dtype is not None else None
         graph = graph_of([] if callable(initial_value) else [initial_value])
-        with graph.as_default(), graph.control_dependencies(None):
+        with graph.as_default(), graph.inside(None):
             self._build(initial_value, name, wanted, shape if shape is not None else expected_shape)
         graph.variables[self.op.name] = self
         keys = list(collections) if collections is not None else [GraphKeys.GLOBAL_VARIABLES]
         if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
             keys.append(GraphKeys.TRAINABLE_VARIABLES)
         graph.add_to_collections(keys, self)
+
+    def _join(self, told: Any, scope: str | None) -> None:
+        """Stand for a variable that the graph has already, whose parts a message names."""
+        graph, prefix = get_default_graph(), f"{scope}/" if scope else ""
+        self.where = user_frame()
+        self._constraint, self._trainable, self._validate_shape = None, bool(told.trainable), True
+        self._handle: Tensor = graph.get_tensor_by_name(prefix + told.variable_name)
+        self._initializer: Operation = graph.get_operation_by_name(prefix + told.initializer_name)
+        self._read: Tensor = graph.get_tensor_by_name(prefix + told.snapshot_name)
+        if self.op.definition.name != "variable" or self._initializer.definition.name != "assign":
+            text = f"{told.variable_name!r} with the initializer {told.initializer_name!r} is no variable"
+            raise ValueError(layout(text, user_frame()))
+        initial = told.initial_value_name
+        self._initial_value: Tensor = (
+            graph.get_tensor_by_name(prefix + initial) if initial else self._initializer.inputs[1]
+        )
+        graph.variables[self.op.name] = self
 
     def _build(self, initial_value: Any, name: str | None, dtype: DType | None, shape: Any) -> None:
         given = [] if callable(initial_value) else [initial_value]
@@ -106,13 +127,11 @@ class Variable(Operators):
                     initial = convert_to_tensor(initial_value(), dtype, name="initial_value")
             else:
                 initial = convert_to_tensor(initial_value, dtype, name="initial_value")
-            self._initial_value: Tensor = initial
-            self._handle: Tensor = ops.variable(
-                dtype=initial.dtype, shape=self._shape(initial, shape), name=scope
-            )
+            self._initial_value = initial
+            self._handle = ops.variable(dtype=initial.dtype, shape=self._shape(initial, shape), name=scope)
             assigned = ops.assign(self._handle, initial, validate_shape=self._validate_shape, name="Assign")
-            self._initializer: Operation = assigned.op
-            self._read: Tensor = ops.read_variable(self._handle, name="read")
+            self._initializer = assigned.op
+            self._read = ops.read_variable(self._handle, name="read")
 
     def _shape(self, initial: Tensor, shape: Any) -> Any:
         if not self._validate_shape:

@@ -159,14 +159,6 @@ def test_the_command_writes_its_files(tmp_path):
     ElementTree.fromstring((tmp_path / "out.svg").read_text())
 
 
-def test_what_we_lack_is_shown_with_the_reason():
-    peers_only = {"JAX": fabricated()["work"]["lenet"]["JAX"]}
-    results = fabricated(work={"heat": peers_only})
-    assert line(report.markdown(results), "heat")[3] == peers.NOT_YET["heat"]
-    assert line(readme.section(results), "heat")[2] == peers.NOT_YET["heat"]
-    assert f"{peers.OURS}: {peers.NOT_YET['heat']}" in report.chart(results)
-
-
 def test_the_section_of_the_readme_shows_wins_and_losses():
     section = readme.section(fabricated())
     assert line(section, "LeNet")[1:] == [

@@ -81,3 +81,14 @@ def test_digits_are_read_and_the_saved_file_serves_them(tmp_path):
     assert "<svg" in (tmp_path / "digits_cnn.svg").read_text()
     served = run("serve_saved.py", "digits.sg", cwd=tmp_path)
     assert float(re.search(r"([\d.]+)% are read right", served)[1]) >= 98.0
+
+
+def test_a_script_of_tensorflow_1_learns_its_text():
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "staticgraph", "run", str(EXAMPLES / "legacy_char_rnn.py")],
+        capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    losses = [float(x) for x in re.findall(r"loss (\S+)", done.stdout)]
+    assert losses[-1] < 0.1 * losses[0]
+    assert "Loops within loops, and each in its place,\ncarry a state" in done.stdout

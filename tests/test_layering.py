@@ -46,7 +46,10 @@ REQUIRED = {
 }  # fmt: skip
 # Extras: imported inside a function, so that the package works without them.
 OPTIONAL = {
+    "h5py":       "staticgraph",
+    "PIL":        "staticgraph",
     "pygraphviz": "staticgraph",
+    "scipy":      "staticgraph",
     "cupy":       "runtime",
 }  # fmt: skip
 # A file is data: nothing may turn bytes, or a name found in a file, into code.
@@ -257,7 +260,7 @@ BAD = {
     "short name": ("runtime/bad.py", "from compiler.graph import dtypes", "write staticgraph.compiler.graph"),
     "short name of the runtime": ("staticgraph/bad.py", "import runtime", "write staticgraph.runtime"),
     "relative": ("compiler/graph/bad.py", "from . import dtypes", "relative import"),
-    "third party": ("staticgraph/bad.py", "import scipy.special", "may not depend on scipy"),
+    "third party": ("staticgraph/bad.py", "import pandas.api", "may not depend on pandas"),
     "LLVM in the compiler": ("compiler/ops/bad.py", "import llvmlite.binding", "may not depend on llvmlite"),
     "an extra at the top": ("runtime/bad.py", "import cupy", "inside the function"),
     "pickle": ("runtime/bad.py", "def load():\n    from pickle import loads", "data into code"),

@@ -15,12 +15,17 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.autodiff.branches import branch_cotangents
+from staticgraph.compiler.autodiff.loops import RoundsNeeded, loop_cotangents
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import GradientError
 from staticgraph.compiler.graph.function import Node, Value, as_outputs
 from staticgraph.compiler.graph.opdef import Kind, recording
 
+__all__ = ["RoundsNeeded", "cotangents", "fit", "reached_inputs", "vjp"]
+
 _keys = itertools.count()
+_CONTROL_FLOW = {"loop": loop_cotangents, "branch": branch_cotangents}
 
 
 def vjp(
@@ -110,6 +115,8 @@ def reached_inputs(node: Node) -> list[tuple[int, Value]]:
 def cotangents(build: Builder, node: Node, gs: tuple[Value | None, ...]) -> Sequence[Value | None]:
     """What each input of `node` receives when its outputs receive `gs`."""
     op = node.op
+    if op.name in _CONTROL_FLOW:
+        return _CONTROL_FLOW[op.name](build, node, gs, vjp)
     if op.grad is not None:
         one = len(node.outputs) == 1
         parts = op.grad(

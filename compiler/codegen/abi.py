@@ -5,8 +5,10 @@ its phases. Each is called once per chunk, in any order and at the same time; th
 chunks of the one before are done. How many chunks there are, and what each does, depends on shapes and target
 only, never on the number of threads: so results do not either.
 
-A step is `void (ptr table)`: the table holds the addresses of the memory blocks that kernels work in (slots
-such as feeds, variables, arena), those of host functions, and that of the thread pool.
+A step is `i32 (ptr table)`: the table holds the addresses of the memory blocks that kernels work in (slots
+such as feeds, variables, arena), those of host functions, that of the thread pool, and that of the watch. It
+returns 0, or something else where it ended early: a host call failed, or the watch told a loop to stop. The
+bodies of loops and the branches of a step are steps too, with tables of their own.
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class HostCall:
-    """Call back into the host: the function `void (i32)` whose address is in `slot`, with `index`."""
+    """Call back into the host: the function `i32 (i32, ptr)` whose address is in `slot`, with `index` and the
+    table. It returns 0 if all went well.
+    """
 
     slot: int
     index: int
@@ -111,4 +115,76 @@ class Region:
         return any(chunks > 1 for chunks in self.chunks)
 
 
-Segment = Region | HostCall
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A step inside another one: its code, the memory of its table, and what its slots hold, None for those
+    that are set from round to round.
+    """
+
+    code: Code
+    table: BufferRef
+    slots: tuple[BufferRef | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What a loop carries, `size` bytes: `argument` is the slot of its value before a round, `result` that of
+    the one after it.
+
+    It is in `init` at first, if it has a value, and in `final` in the end. Rounds overwrite it in `final`, or
+    write it to `final` and `other` by turns.
+    """
+
+    argument: int
+    result: int
+    size: int
+    init: BufferRef | None
+    final: BufferRef
+    other: BufferRef | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowAt:
+    """The row of a tensor that a round works on: its address goes into `slot`.
+
+    Row 0 begins at `base`, there are `rows` of `size` bytes. The number of the row is that in the carried
+    value `counter`, of so many bytes, plus `offset`. Rows that do not exist are in the loop's spare memory.
+    """
+
+    slot: int
+    base: BufferRef
+    counter: int
+    counter_bytes: int
+    offset: int
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Rounds of `body` while a truth value holds, `pred` at first and then what the body leaves in `again`.
+
+    `copies` are done before the first round. `spare` has `spare_bytes` of memory, zeros at first. After every
+    `patience` rounds the loop asks the watch whether to stop.
+    """
+
+    body: Inner
+    pred: BufferRef
+    again: BufferRef
+    carried: tuple[Carried, ...]
+    rows: tuple[RowAt, ...]
+    copies: tuple[Copy, ...]
+    spare: BufferRef
+    spare_bytes: int
+    patience: int
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The one of `branches` whose number is in `index`, an i32; the last one where there is none."""
+
+    index: BufferRef
+    branches: tuple[Inner, ...]
+
+
+Segment = Region | HostCall | Loop | Branch

@@ -120,6 +120,8 @@ class Feed(_Words):
     SCALAR = auto()  # for no axes: the NumPy type of single values, whose objects are read in place
     CONVERSION = auto()  # for no axes: which of Python's numbers are accepted
     VALUE = auto()  # for no axes: where a converted number goes
+    EXPECTED = auto()  # the only value that the program is good for, or null where it is good for all
+    EXPECTED_BYTES = auto()
 
 
 class Conversion(_Words):

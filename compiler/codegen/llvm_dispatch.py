@@ -61,10 +61,13 @@ look:
   br i1 %is.array, label %array, label %scalar
 array:
   %array.fits = call i1 @read_array(ptr %record, ptr %value)
-  br i1 %array.fits, label %read, label %no
+  br i1 %array.fits, label %expect, label %no
 scalar:
   %scalar.fits = call i1 @read_scalar(ptr %host, ptr %record, ptr %value, ptr %type)
-  br i1 %scalar.fits, label %read, label %no
+  br i1 %scalar.fits, label %expect, label %no
+expect:
+  %good = call i1 @is_expected(ptr %record)
+  br i1 %good, label %read, label %no
 read:
   %i.next = add i64 %i, 1
   br label %feed
@@ -182,16 +185,23 @@ start:
   %short = icmp eq i64 %long, 0
   br i1 %short, label %short.run, label %long.run
 short.run:
-  call void %entry.point(ptr %table)
+  %short.status = call i32 %entry.point(ptr %table)
   br label %finish
 long.run:
   {word("save", "host", Host.SAVE_THREAD)}
   {word("restore", "host", Host.RESTORE_THREAD)}
   %thread = call ptr %save()
-  call void %entry.point(ptr %table)
+  %long.status = call i32 %entry.point(ptr %table)
   call void %restore(ptr %thread)
   br label %finish
 finish:
+  %status = phi i32 [ %short.status, %short.run ], [ %long.status, %long.run ]
+  %good = icmp eq i32 %status, 0
+  br i1 %good, label %keep, label %stopped
+stopped:
+  call void @drop(ptr %host, ptr %values, i64 %count)
+  ret ptr null
+keep:
   call void @commit(ptr %binding)
   %made = call i1 @make_scalars(ptr %host, ptr %binding, ptr %values, i64 %count)
   br i1 %made, label %arrange, label %failed

@@ -155,4 +155,37 @@ no:
 }}
 """
 
-FEEDS = (_READ_ARRAY, _READ_SCALAR)
+_IS_EXPECTED = f"""
+; Whether what was read has the value that the program is good for.
+define internal i1 @is_expected(ptr %feed) nounwind {{
+entry:
+  {word("expected", "feed", Feed.EXPECTED)}
+  {word("count", "feed", Feed.EXPECTED_BYTES, "i64")}
+  {word("slot", "feed", Feed.SLOT)}
+  %any = icmp eq ptr %expected, null
+  br i1 %any, label %yes, label %start
+start:
+  %data = load ptr, ptr %slot
+  br label %byte
+byte:
+  %at = phi i64 [ 0, %start ], [ %next, %same ]
+  %done = icmp eq i64 %at, %count
+  br i1 %done, label %yes, label %compare
+compare:
+  %one.at = getelementptr i8, ptr %data, i64 %at
+  %one = load i8, ptr %one.at
+  %other.at = getelementptr i8, ptr %expected, i64 %at
+  %other = load i8, ptr %other.at
+  %equal = icmp eq i8 %one, %other
+  br i1 %equal, label %same, label %no
+same:
+  %next = add i64 %at, 1
+  br label %byte
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+"""
+
+FEEDS = (_READ_ARRAY, _READ_SCALAR, _IS_EXPECTED)

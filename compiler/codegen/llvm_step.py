@@ -13,21 +13,36 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from staticgraph.compiler.codegen.abi import BufferRef, Call, Copy, HostCall, Part, Region, Segment, Work
+from staticgraph.compiler.codegen.abi import (
+    Branch,
+    BufferRef,
+    Call,
+    Copy,
+    HostCall,
+    Loop,
+    Part,
+    Region,
+    Segment,
+    Work,
+)
+from staticgraph.compiler.codegen.llvm_control_flow import branch as branch_code
+from staticgraph.compiler.codegen.llvm_control_flow import loop as loop_code
+from staticgraph.compiler.codegen.llvm_control_flow import stop_unless
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter
 
 _LIMIT = 128  # instructions of a function
 
 
-def step(segments: Sequence[Segment], pool: BufferRef, private: BufferRef) -> Code:
-    """The function `void (ptr table)` that carries out `segments`. Its kernels must be loaded with it.
+def step(segments: Sequence[Segment], pool: BufferRef, private: BufferRef, watch: BufferRef) -> Code:
+    """The function `i32 (ptr table)` that carries out `segments`. Its kernels must be loaded with it.
 
-    `pool` is the thread pool, which parallel regions need; `private` is scratch memory of kernels.
+    `pool` is the thread pool, which parallel regions need; `private` is scratch memory of kernels; `watch`
+    tells loops to stop.
 
     >>> from staticgraph.compiler.codegen.abi import Phase
     >>> phase = Phase(Code("kernel", ""))
     >>> region = Region(((Part((Call(phase, (BufferRef(0, 64),), BufferRef(1)),)),),), 9.0)
-    >>> code = step([region], BufferRef(3), BufferRef(2))
+    >>> code = step([region], BufferRef(3), BufferRef(2), BufferRef(4))
     >>> print(code.text.partition("entry:")[2].strip())
     %v1 = getelementptr ptr, ptr %table, i64 2
       %v2 = load ptr, ptr %v1, align 8
@@ -36,20 +51,24 @@ def step(segments: Sequence[Segment], pool: BufferRef, private: BufferRef) -> Co
       %v5 = getelementptr ptr, ptr %table, i64 1
       %v6 = load ptr, ptr %v5, align 8
       call void @kernel(ptr %v4, ptr %v6, ptr %v2, i64 0)
-      ret void
+      ret i32 0
     }
     """
     writer = _Function()
     for segment in segments:
         match segment:
             case HostCall(slot, index):
-                writer.line(f"call void {writer.base(slot)}(i32 {index})")
+                stop_unless(writer, f"call i32 {writer.base(slot)}(i32 {index}, ptr %table)")
+            case Loop():
+                loop_code(writer, segment, writer.pointer, watch)
+            case Branch():
+                branch_code(writer, segment, writer.pointer)
             case Region() if segment.parallel:
                 _run(writer, segment, pool, writer.pointer(private))
             case Region(phases):
                 works = [work for parts in phases for part in parts for work in part.work]
                 _in_order(writer, works, writer.pointer(private))
-    return writer.finish(["ptr %table"])
+    return writer.finish(["ptr %table"], "i32 0")
 
 
 class _Function(Emitter):

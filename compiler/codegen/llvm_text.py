@@ -260,10 +260,12 @@ class Emitter:
             self.start(done)
         return names
 
-    def finish(self, parameters: Sequence[str]) -> Code:
-        """The function. Its symbol is a hash of its text, so equal functions have equal symbols."""
-        head = f"define void {NAME}({', '.join(parameters)}) nounwind {{\nentry:\n"
-        return function(head + "\n".join(self.lines) + "\n  ret void\n}\n", tuple(self.needs))
+    def finish(self, parameters: Sequence[str], result: str = "void") -> Code:
+        """The function, which returns nothing or `result`, such as "i32 0". Its symbol is a hash of its text,
+        so equal functions have equal symbols.
+        """
+        head = f"define {result.split()[0]} {NAME}({', '.join(parameters)}) nounwind {{\nentry:\n"
+        return function(head + "\n".join(self.lines) + f"\n  ret {result}\n}}\n", tuple(self.needs))
 
 
 def function(text: str, needs: tuple[str, ...] = ()) -> Code:

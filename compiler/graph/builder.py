@@ -102,6 +102,13 @@ class Builder:
         type = TensorType(as_dtype(dtype), tuple(shape))
         return self.node(OPS["parameter"], (), {"name": name, "type": type}).outputs[0]
 
+    def fresh_parameter(self, name: str, type: TensorType) -> Value:
+        """A new parameter, different from all others whatever they are called."""
+        unique = f"{name} {self.serial}"
+        while ("parameter", (), (("name", unique), ("type", type))) in self.table:
+            unique += "'"
+        return self.node(OPS["parameter"], (), {"name": unique, "type": type}).outputs[0]
+
     def convert(self, value: Any, dtype: DType | None = None) -> Value:
         """`value` as a Value of this builder."""
         return value if isinstance(value, Value) else self.constant(value, dtype)

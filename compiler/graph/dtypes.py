@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.strings import as_strings, join_strings, split_strings
+
 
 class DType:
     """The type of the elements of a tensor, such as `float32`.
@@ -87,6 +89,8 @@ class DType:
 
     def round(self, value: Any) -> np.ndarray:
         """`value` as an array of this type's NumPy carrier, rounded to what the type can hold."""
+        if self is string:
+            return as_strings(value)
         array = np.asarray(value, self.numpy)
         return round_to_bfloat16(array) if self is bfloat16 else array
 
@@ -94,6 +98,8 @@ class DType:
         """The elements as compiled code and files hold them,
         row-major: bfloat16 as the upper halves of float32.
         """
+        if self is string:
+            return join_strings(self.round(value))
         array = np.ascontiguousarray(self.round(value))
         return (
             (array.view(np.uint32) >> 16).astype(np.uint16).tobytes() if self is bfloat16 else array.tobytes()
@@ -101,6 +107,8 @@ class DType:
 
     def from_bytes(self, data: Any, shape: tuple[int, ...]) -> np.ndarray:
         """The array that `to_bytes` was given; a view of `data` except for bfloat16."""
+        if self is string:
+            return split_strings(bytes(data), shape)
         if self is bfloat16:
             halves = np.frombuffer(data, np.uint16).astype(np.uint32)
             return (halves << 16).view(np.float32).reshape(shape)
@@ -158,6 +166,7 @@ COMPLEX = frozenset({complex64, complex128})
 NUMERIC = REAL | COMPLEX
 BOOLEAN = frozenset({bool_})
 ANY = NUMERIC | BOOLEAN
+EVERY = ANY | {string}
 
 
 def as_dtype(type_value: Any) -> DType:

@@ -40,12 +40,32 @@ class OutOfRangeError(OpError):
     """The end of an input was reached."""
 
 
+class AbortedError(OpError):
+    """The operation was given up because of another one."""
+
+
+class CancelledError(OpError):
+    """The operation was stopped from outside, such as by closing its queue."""
+
+
+class DeadlineExceededError(OpError, TimeoutError):
+    """The time that a run was given is over."""
+
+
+class UnavailableError(OpError):
+    """A service does not answer."""
+
+
 class ResourceExhaustedError(OpError, MemoryError):
     """There is not enough memory."""
 
 
 class UnimplementedError(OpError, NotImplementedError):
     """The operation exists but not in the form that was asked for."""
+
+
+class UnknownError(OpError):
+    """A function of Python's inside the graph failed."""
 
 
 class DataLossError(OpError, OSError):
@@ -64,12 +84,20 @@ class DtypeError(GraphError, TypeError):
     """Element types do not fit."""
 
 
+class UnlikeDtypeError(DtypeError, InvalidArgumentError):
+    """A loop, a branch or an array is given another dtype than its other rounds, branches or rows."""
+
+
 class MissingValueError(GraphError, ValueError, TypeError):
     """None was given where a value is needed."""
 
 
 class OtherGraphError(GraphError, ValueError):
     """A tensor belongs to another graph."""
+
+
+class RegionError(GraphError, ValueError):
+    """A tensor from inside a loop or branch is used outside of it."""
 
 
 class DuplicateNameError(GraphError, ValueError):

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.strings import join_strings, split_strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,13 @@ class Literal:
     @staticmethod
     def of(array: np.ndarray, dtype: DType) -> Literal:
         array = dtype.round(array)
-        if dtype.kind == "string":  # may be built, and is refused where it would run
-            return Literal(repr(array.tolist()).encode(), dtype, array.shape)
-        return Literal(array.tobytes(), dtype, array.shape)
+        return Literal(join_strings(array) if dtype is string else array.tobytes(), dtype, array.shape)
 
     @property
     def array(self) -> np.ndarray:
         """The contents, read-only, in the dtype's NumPy carrier."""
+        if self.dtype is string:
+            return split_strings(self.data, self.shape)
         return np.frombuffer(self.data, self.dtype.numpy).reshape(self.shape)
 
 

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
-from staticgraph.compiler.graph.errors import FinalizedError, RuleError, layout
+from staticgraph.compiler.graph.errors import FinalizedError, RegionError, RuleError, layout, require
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.naming import Names, check_op_name
 from staticgraph.compiler.graph.opdef import OpDef, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import Call, bind_call
+from staticgraph.compiler.graph.region import Region, may_use
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 if TYPE_CHECKING:
@@ -67,9 +68,17 @@ class Graph:
         return made.outputs or made
 
     def _append(self, op: OpDef, call: Call, name: str, where: Any) -> Operation:
+        region, controls = self._scoped.region, self._control_inputs()
+        for used in (*(t.op for t in (*call.inputs, *call.operands.values())), *controls):
+            require(
+                may_use(region, used.region),
+                f"{used.name} is part of a loop or branch that this operation is not in",
+                hint="return its tensor from the function of the loop or branch, and use what that gives",
+                kind=RegionError,
+            )
         operation = Operation(
-            self, op, name, call.inputs, call.operands, call.attrs, call.infer(), self._control_inputs(),
-            self._scoped.device, where, len(self._operations),
+            self, op, name, call.inputs, call.operands, call.attrs, call.infer(), controls,
+            self._scoped.device, where, len(self._operations), region,
         )  # fmt: skip
         self.adopt(operation)
         return operation
@@ -80,6 +89,23 @@ class Graph:
         """
         self._operations.append(operation)
         self._by_name[operation.name] = operation
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Context whose operations are no part of the graph in the end: those of a function that is run by
+        itself, such as one that maps the elements of a dataset.
+
+        They may use tensors of the graph, and are kept by whoever keeps their tensors.
+        """
+        with self._lock, self.inside(None), self.names.open(None):
+            mark, names = len(self._operations), self.names.mark
+            collections = {key: list(items) for key, items in self._collections.items()}
+            try:
+                yield
+            finally:
+                self._rollback(mark, names)
+                for key, items in self._collections.items():
+                    items[:] = collections.get(key, [])
 
     def _op_name(self, name: str) -> str:
         if name.endswith("/"):  # a scope's own name: used as it is
@@ -190,6 +216,10 @@ class Graph:
                 out.add_edge(control.name, op.name, tensor=None)
         return out
 
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """This graph as TF1's message, a `GraphDef`, without the operations before `from_version`."""
+        return to_message[0](self, from_version, add_shapes)
+
     def finalize(self) -> None:
         """Refuse all further changes."""
         self.finalized = True
@@ -229,6 +259,24 @@ class Graph:
             yield
         finally:
             self._scoped.controls = outer
+
+    @property
+    def region(self) -> Region | None:
+        """The body of a loop or the branch that new operations are a part of."""
+        return self._scoped.region
+
+    @contextmanager
+    def inside(self, region: Region | None) -> Iterator[None]:
+        """Context in which new operations are a part of `region`, or of none.
+
+        Control dependencies of outer contexts are those of the operation that the region is a part of.
+        """
+        before = self._scoped.region, self._scoped.controls
+        self._scoped.region, self._scoped.controls = region, ()
+        try:
+            yield
+        finally:
+            self._scoped.region, self._scoped.controls = before
 
     def _control_inputs(self) -> tuple[Operation, ...]:
         return tuple(dict.fromkeys(self._scoped.controls))
@@ -296,11 +344,15 @@ class Graph:
         return f"<sg.Graph of {len(self._operations)} operations>"
 
 
+to_message: list[Callable[..., Any]] = []  # what makes a message of a graph; set by the public package
+
+
 class _Scoped(threading.local):
-    """The innermost device and control dependencies, per thread."""
+    """The innermost device, control dependencies and region, per thread."""
 
     def __init__(self) -> None:
         self.device = ""
+        self.region: Region | None = None
         self.controls: tuple[Operation, ...] = ()
 
 

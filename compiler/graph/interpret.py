@@ -1,13 +1,16 @@
-"""The meaning of a Function: NumPy, one node at a time."""
+"""The meaning of Functions and of operations: NumPy, one node at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.builder import plain
+from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, RuleError, layout
 from staticgraph.compiler.graph.function import Function, Value, as_outputs
+from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 
 def interpret(function: Function, arguments: Mapping[Value, Any]) -> list[np.ndarray]:
@@ -31,3 +34,31 @@ def interpret(function: Function, arguments: Mapping[Value, Any]) -> list[np.nda
             for output, array in zip(node.outputs, as_outputs(made), strict=True):
                 values[output] = output.dtype.round(array)
     return [values[r] for r in function.results]
+
+
+def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, ...]:
+    """The outputs of an operation of a user's graph, whose inputs have the values `value(tensor)`.
+
+    What its meaning raises becomes an OpError that names the user's line; an OpError keeps its class.
+    """
+    definition = op.definition
+    assert definition.reference is not None, op
+    attrs = {**op.attrs, **{name: plain(value(t)) for name, t in op.operands.items()}}
+    attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
+    try:
+        with np.errstate(all="ignore"):
+            made = definition.reference(*(value(t) for t in op.inputs), **attrs)
+        outputs = made if isinstance(made, tuple) else (made,)
+        return tuple(
+            np.asarray(t.dtype.round(m), order="C") for m, t in zip(outputs, op.outputs, strict=True)
+        )
+    except OpError as error:
+        if error.op is not None:  # it tells its own line
+            raise
+        text = layout(f"{op.name} ({op.type}): {error.message}", op.where)
+        raise type(error)(text, op) from error.__cause__
+    except RuleError as error:
+        text = layout(f"{op.name} ({op.type}): {error.what}", op.where, (), error.hint)
+        raise InvalidArgumentError(text, op) from None
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise InvalidArgumentError(layout(f"{op.name} ({op.type}): {error}", op.where), op) from error

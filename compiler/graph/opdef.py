@@ -35,6 +35,8 @@ class Effect(Enum):
     READ = "read"  # the present value of a variable
     WRITE = "write"  # a new value for the variable that is the first input, as a pure function of the inputs
     HOST = "host"  # calls back into Python
+    EFFECT = "effect"  # something that the user sees, in the order of construction
+    CONTROL = "control"  # runs Functions, which may never end
     MARK = "mark"  # a place in the graph that must not merge with others, whatever its value
 
 
@@ -50,6 +52,7 @@ class Kind(Enum):
     ROUTINE = "routine"  # loops of its own
     COMPOSITE = "composite"  # written in terms of other ops, expanded once shapes are known
     STRUCTURAL = "structural"  # known to the compiler by name: constants, variables, gradients
+    HOST = "host"  # called in Python between compiled steps
 
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "REQUIRED"})()
@@ -103,6 +106,7 @@ class OpDef:
     )
     dtypes: dict[str, frozenset[DType]] = field(default_factory=dict)  # allowed dtypes by letter
     effect: Effect = Effect.PURE
+    strings: bool = False  # takes strings too, by its NumPy meaning: it only moves or compares elements
     commutes: bool = False
     primitive: str | None = None  # the scalar primitive that this op applies to every element
     static: Callable[..., Any] | None = (

@@ -10,12 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from staticgraph.compiler.graph.builder import infer_dtype, plain
-from staticgraph.compiler.graph.dtypes import DType, as_dtype
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
 from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, OtherGraphError, require
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS, OPS, OpDef, Param, Role
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import Dimension, TensorType
 from staticgraph.compiler.graph.static_value import static_value
+from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Tensor
 
 
@@ -116,7 +117,7 @@ def _input(
     wanted = None if param.var == "*" else fixed or dtypes.get(param.var)
     tensor = as_tensor(graph, value, wanted, label)
     allowed = op.dtypes.get(param.var)
-    if allowed is not None and tensor.dtype not in allowed:
+    if allowed is not None and tensor.dtype not in allowed and not (op.strings and tensor.dtype is string):
         names = ", ".join(sorted(d.name for d in allowed))
         require(False, f"{param.name} is {tensor.dtype.name}, and must be one of {names}", kind=DtypeError)
     require(
@@ -134,7 +135,7 @@ def _operand(graph: _GraphLike, value: Any, label: str) -> Tensor:
     if hasattr(value, "as_list"):
         value = value.as_list()
     if isinstance(value, list | tuple):
-        value = [getattr(v, "value", v) if not isinstance(v, Tensor) else v for v in value]
+        value = [v.value if isinstance(v, Dimension) else v for v in value]
         require(
             all(v is not None for v in value),
             f"{value} has an unknown entry",
@@ -142,7 +143,7 @@ def _operand(graph: _GraphLike, value: Any, label: str) -> Tensor:
         )
         if not value:
             value = np.zeros(0, np.int32)
-    value = value.value if type(value).__name__ == "Dimension" else value
+    value = value.value if isinstance(value, Dimension) else value
     return as_tensor(graph, value, None, label)
 
 
@@ -156,15 +157,26 @@ def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: s
         require(value.graph is graph, f"{value.name} belongs to another graph", kind=OtherGraphError)
         return value
     if isinstance(value, list | tuple) and _holds_tensor(value):
+        dtype = dtype or _dtype_inside(value)
         return METHODS["stack"](
             [as_tensor(graph, v, dtype, f"{name}/{i}") for i, v in enumerate(value)], name=f"{name}/"
         )
     array = np.asarray(value)
-    if array.dtype == object:
+    if array.dtype == object and not all(isinstance(v, str | bytes) for v in array.flat):
         require(False, f"{value!r} cannot be made into a tensor", kind=DtypeError)
     target = dtype or infer_dtype(value)
     check_representable(value, array, target)
+    if target is string:  # NumPy's arrays of bytes would lose zero bytes at the end
+        array = as_strings(value)
     return graph.record(OPS["constant"], {"value": Literal.of(array, target)}, f"{name}/")
+
+
+def _dtype_inside(value: Any) -> DType | None:
+    """The dtype of the first tensor in nested lists: numbers beside it are of that type too."""
+    if isinstance(value, list | tuple):
+        return next((dtype for item in value if (dtype := _dtype_inside(item))), None)
+    value = value.to_tensor() if hasattr(value, "to_tensor") else value
+    return value.dtype if isinstance(value, Tensor) else None
 
 
 def _holds_tensor(value: Any) -> bool:
@@ -184,7 +196,7 @@ def check_representable(value: Any, array: np.ndarray, dtype: DType) -> None:
         "int": kind in "iu",
         "uint": kind in "iu",
         "bool": kind == "b",
-        "string": kind in "US",
+        "string": kind in "USO",
     }[dtype.kind] or array.size == 0
     if not fits:  # texts of large arrays take long to make
         require(

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from staticgraph.compiler.graph.dtypes import DType, as_dtype
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
 from staticgraph.compiler.graph.errors import GraphError, RuleError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import REQUIRED, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.recording import Call
+from staticgraph.compiler.graph.region import Region, may_use
 from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
@@ -34,6 +35,7 @@ class Recorded:
     device: str
     where: Provenance | None
     types: tuple[TensorType, ...]
+    region: Region | None = None
 
 
 def restore(graph: Graph, recorded: Recorded) -> Operation:
@@ -44,11 +46,12 @@ def restore(graph: Graph, recorded: Recorded) -> Operation:
     if graph.has_operation(name):
         raise GraphError(f"there are two operations with the name {name!r}")
     _check_inputs(recorded)
+    _check_region(recorded)
     operands, attrs = _arguments(recorded)
     _check_types(recorded, Call(op, recorded.inputs, operands, attrs))
     operation = Operation(
         graph, op, name, recorded.inputs, operands, attrs, recorded.types, recorded.control_inputs,
-        recorded.device, recorded.where, graph.version,
+        recorded.device, recorded.where, graph.version, recorded.region,
     )  # fmt: skip
     graph.adopt(operation)
     _take_name(graph, name)
@@ -73,8 +76,20 @@ def _check_inputs(recorded: Recorded) -> None:
         for tensor in taken:
             fixed = as_dtype(param.var) if len(param.var) > 1 else tensor.dtype
             wanted = tensor.dtype if param.var == "*" else dtypes.setdefault(param.var, fixed)
-            if tensor.dtype is not wanted or tensor.dtype not in op.dtypes.get(param.var, {wanted}):
+            text = op.strings and tensor.dtype is string
+            allowed = text or tensor.dtype in op.dtypes.get(param.var, {wanted})
+            if tensor.dtype is not wanted or not allowed:
                 raise GraphError(f"input {param.name} of {recorded.name!r} cannot be {tensor.dtype}")
+
+
+def _check_region(recorded: Recorded) -> None:
+    """What is used is around the operation, or beside it."""
+    tensors = (*recorded.inputs, *recorded.operands.values())
+    for used in (*(t.op for t in tensors), *recorded.control_inputs):
+        if not may_use(recorded.region, used.region):
+            raise GraphError(
+                f"{recorded.name!r} is not in the loop or branch that {used.name!r} is a part of"
+            )
 
 
 def _arguments(recorded: Recorded) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.builder import plain
-from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 LARGEST = 1024  # elements: shapes are short, and nothing large is computed while the graph is built
@@ -42,9 +42,15 @@ def _value(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
         definition = op.definition
         if definition.name == "constant":
             memo[tensor] = op.attrs["value"].array
-        elif depth > 0 and definition.effect is Effect.PURE and (definition.static or definition.reference):
+        elif depth > 0 and _is_carried_out(definition):
             memo[tensor] = _computed(op, tensor.value_index, memo, depth - 1)
     return memo[tensor]
+
+
+def _is_carried_out(definition: OpDef) -> bool:
+    """Whether an op may be computed while the graph is built. What is called on the host may take long."""
+    pure = definition.effect is Effect.PURE and definition.kind is not Kind.HOST
+    return pure and bool(definition.static or definition.reference)
 
 
 def _computed(op: Operation, index: int, memo: dict[Tensor, Any], depth: int) -> Any:

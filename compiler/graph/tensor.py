@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape,
 
 if TYPE_CHECKING:
     from staticgraph.compiler.graph.graph import Graph
+    from staticgraph.compiler.graph.region import Region
 
 
 class Operation:
@@ -21,7 +22,7 @@ class Operation:
 
     __slots__ = (
         "graph", "definition", "name", "inputs", "operands", "attrs", "control_inputs", "outputs", "device",
-        "where", "id", "__weakref__",
+        "where", "id", "region", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -37,6 +38,7 @@ class Operation:
         device: str,
         where: Provenance | None,
         id: int,
+        region: Region | None = None,
     ) -> None:
         self.graph = graph
         self.definition = definition
@@ -48,6 +50,7 @@ class Operation:
         self.device = device
         self.where = where
         self.id = id  # position in the graph's order of construction
+        self.region = region  # the body of a loop or the branch that it is a part of, else None
         self.outputs = tuple(Tensor(self, i, t) for i, t in enumerate(types))
 
     @property

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute
 from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.place import Nest, place
+from staticgraph.compiler.kernel.place import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, Store
 from staticgraph.compiler.lower.program import Loops
@@ -36,8 +36,8 @@ def build_kernel(group: Group, in_place: Mapping[Value, Value] | None = None) ->
     """
     puller = _Puller(group, group.local, in_place or {})
     root = group.root
-    if root.op.pieces is not None:
-        work: Loops | Kernel = puller.assembly(root)
+    if group.in_pieces:
+        work: Loops | Kernel = puller.assembly(root, group.assembly or root)
     elif root.op.element is not None:
         work = puller.loops()
     else:
@@ -76,15 +76,22 @@ class _Puller:
         ]
         return Nest(group.domain, tuple(stores))
 
-    def assembly(self, root: Node) -> Kernel:
+    def assembly(self, root: Node, assembled: Node) -> Kernel:
+        """The pieces of `assembled`, each with what `root` makes of it."""
         out = self.output(root.outputs[0])
-        body = []
-        for count, (piece, formula) in enumerate(pieces(root)):
+        body, placer = [], Placer()  # one for all pieces: no local has the name of another
+        for count, (piece, formula) in enumerate(pieces(assembled)):
             at = tuple(Index(f"p{count}_{d}", n) for d, n in enumerate(piece.shape))
-            value = instantiate(formula, at, self.fresh, lambda n, where: self.element(root.inputs[n], where))
             step = piece.step or (1,) * len(at)
             target = tuple(simplify_index(o + s * i) for o, s, i in zip(piece.offset, step, at, strict=True))
-            body.append(place("piece", self.buffers, at, (Store(out, target, value),)).body)
+            value = instantiate(
+                formula, at, self.fresh, lambda n, where: self.element(assembled.inputs[n], where)
+            )
+            if root is not assembled:
+                self.done = {(assembled.outputs[0], self.group.position): value}
+                whole = self.computed(root, self.group.position)
+                value = substitute(whole, dict(zip(self.group.domain, target, strict=True)))
+            body.append(placer.nest(Nest(at, (Store(out, target, value),))))
         return Kernel("assembly", dict(self.buffers), tuple(stmt for part in body for stmt in part))
 
     def routine(self, root: Node) -> Kernel:

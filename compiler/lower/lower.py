@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.lower.control_flow import instruction, plan
 from staticgraph.compiler.lower.in_place import may_overwrite
 from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.memory import fullest, plan_arena
@@ -24,27 +25,34 @@ from staticgraph.compiler.lower.program import (
     padded,
 )
 from staticgraph.compiler.lower.recompute import Item, lifetimes, recompute
-from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_host
+from staticgraph.compiler.passes.fuse import fuse
+from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_control, is_host, is_whole
 
 
 def lower(
-    fusion: Fusion, fetches: int, updates: Mapping[int, int], arena_limit: int | None = None
+    fusion: Fusion,
+    fetches: int,
+    updates: Mapping[int, int],
+    arena_limit: int | None = None,
+    may_stop: bool = True,
 ) -> Program:
     """The program of a fused Function.
 
     `fetches`: how many of its results are fetched; the others are new values of variables. `updates`: for a
     result that is the new value of a variable, the argument that holds the old one. With `arena_limit`, in
-    bytes, some kernels run twice so that less has to be kept, as far as that helps.
+    bytes, some kernels run twice so that less has to be kept, as far as that helps. `may_stop`: where a run
+    ends early, variables must be as they were.
     """
-    lowering = _Lowering(fusion, fetches, updates)
+    lowering = _Lowering(fusion, fetches, updates, may_stop)
     if arena_limit is not None:
         lowering.limit_arena(arena_limit)
     return lowering.program()
 
 
 class _Lowering:
-    def __init__(self, fusion: Fusion, fetches: int, updates: Mapping[int, int]) -> None:
+    def __init__(self, fusion: Fusion, fetches: int, updates: Mapping[int, int], may_stop: bool) -> None:
         self.function = fusion.function
+        self.may_stop = may_stop
         self.fetches = fetches
         self.updates = updates
         self.alias = {g.root.outputs[0]: g.root.inputs[0] for g in fusion.groups if is_alias(g.root)}
@@ -57,7 +65,9 @@ class _Lowering:
         self.first_result = ARGUMENTS + len(self.function.params)
         outside = {*self.places, *self.alias, *map(self._base, self.function.results)}
         inside = (v for g in self.groups for v in g.outputs if v not in outside)
-        self.sizes = {v: v.size * v.dtype.size for v in inside}  # of what lies in the arena
+        self.sizes: dict[Value | Group, int] = {v: v.size * v.dtype.size for v in inside}  # in the arena
+        self.inner = {g: plan(g.root, _inner) for g in self.groups if is_control(g.root)}
+        self.sizes |= {g: each.size for g, each in self.inner.items()}
 
     def limit_arena(self, limit: int) -> None:
         """Compute values again rather than keep them, until the arena has at most `limit` bytes."""
@@ -69,13 +79,14 @@ class _Lowering:
         for group in self.groups:
             reads = tuple(self._reads(group))
             again = (
-                not is_host(group.root)
+                not is_whole(group.root)
                 and group.root.op.statements is None
                 and all(node.op.kind is not Kind.CONTRACTION for node in group.nodes)
                 and all(v in self.sizes for v in group.outputs)
                 and changed.isdisjoint((*reads, *group.outputs))
             )
-            items.append(Item(group, reads, group.outputs, again))
+            scratch = (group,) if group in self.inner else ()  # memory that lives while the group runs
+            items.append(Item(group, reads, (*group.outputs, *scratch), again))
         return items
 
     def program(self) -> Program:
@@ -99,7 +110,7 @@ class _Lowering:
         body = []
         for i, group in enumerate(self.groups):
             self.places.update({v: self.versions[v, i] for v in group.outputs if (v, i) in self.versions})
-            body.append(self._instruction(group))
+            body.append(self._instruction(group, i))
         return Program(
             # Params are copied first: a kernel may overwrite a variable in place.
             (*copies[True], *body, *copies[False]),
@@ -175,15 +186,15 @@ class _Lowering:
     def _in_place(self) -> frozenset[int]:
         """The results that overwrite the variable whose new value they are."""
         found: set[int] = set()
-        if any(is_host(g.root) for g in self.groups):
-            return frozenset()  # a host call may fail, and then all variables must be as they were
+        # After what may fail or be stopped, nothing may have been overwritten.
+        stops = [i for i, g in enumerate(self.groups) if self.may_stop and is_whole(g.root)]
         home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
         last_read = self._last_reads()
         claimed: set[Value] = set()
         for result, argument in self.updates.items():
             value, old = self._base(self.function.results[result]), self.function.params[argument]
             at = home.get(value)
-            if at is None or value in claimed or last_read.get(old, -1) > at:
+            if at is None or value in claimed or last_read.get(old, -1) > at or at <= max(stops, default=-1):
                 continue
             if may_overwrite(self.groups[at], value, old, self._base):
                 claimed.add(value)
@@ -194,19 +205,30 @@ class _Lowering:
         lives = lifetimes(self._items(), self.sizes)
         offsets, size = plan_arena(lives)
         at, _ = fullest(lives)
-        self.fullest = tuple(v for (v, _), (_, first, last) in lives.items() if first <= at <= last)
+        live = (item for (item, _), (_, first, last) in lives.items() if first <= at <= last)
+        self.fullest = tuple(v for item in live for v in self._inside(item))
         self.versions = {version: Ref(ARENA, offset) for version, offset in offsets.items()}
         return size
+
+    def _inside(self, item: Value | Group) -> tuple[Value, ...]:
+        """A value; or what lies in the memory of a loop or branch when it is fullest."""
+        if isinstance(item, Value):
+            return (item,)
+        return max(self.inner[item].programs, key=lambda program: program.arena).fullest
 
     def _place(self, value: Value) -> Ref:
         value = self._base(value)
         if value not in self.places:
             constant = value.constant
             assert constant is not None, value
-            self.places[value] = Ref(CONSTANTS, len(self.pool))
-            data = value.dtype.to_bytes(constant)
-            self.pool += data + bytes(padded(max(len(data), 1)) - len(data))
+            self.places[value] = self._keep(value.dtype.to_bytes(constant))
         return self.places[value]
+
+    def _keep(self, data: bytes) -> Ref:
+        """Put `data` into the pool of constants."""
+        ref = Ref(CONSTANTS, len(self.pool))
+        self.pool += data + bytes(padded(max(len(data), 1)) - len(data))
+        return ref
 
     def _copy(self, result: int, in_place: frozenset[int]) -> Copy | None:
         """The copy that brings a result to its slot where no kernel has written it there."""
@@ -217,8 +239,10 @@ class _Lowering:
             return None
         return Copy(Ref(slot), source, value.size * value.dtype.size)
 
-    def _instruction(self, group: Group) -> Instruction:
+    def _instruction(self, group: Group, number: int) -> Instruction:
         root = group.root
+        if group in self.inner:
+            return instruction(self.inner[group], self.versions[group, number], self._place, self._keep)
         if is_host(root):
             assert root.op.reference is not None, root
             return HostCall(
@@ -234,6 +258,11 @@ class _Lowering:
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
         return Launch(made.work, args, tuple(group.nodes), reads, writes)
+
+
+def _inner(function: Function, fetches: int, updates: Mapping[int, int]) -> Program:
+    """The program of a Function inside a loop or branch. What it overwrites is no variable."""
+    return lower(fuse(function), fetches, updates, may_stop=False)
 
 
 def _readers_first(

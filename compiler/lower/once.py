@@ -10,7 +10,8 @@ from typing import Any
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Program, Ref
-from staticgraph.compiler.passes.specialise import Step
+from staticgraph.compiler.passes.group import is_control
+from staticgraph.compiler.passes.step import Step
 
 LIMIT = 1 << 18  # computed elements: for more, machine code is sooner done, its compilation included
 GIVEN = ("constant", "parameter", "fill")  # these cost no more than the memory that they fill
@@ -22,7 +23,8 @@ def runs_once(step: Step) -> bool:
         return False
     nodes = [node for node in step.function.nodes if node.op.name != "parameter"]
     computed = sum(v.size for node in nodes if node.op.name not in GIVEN for v in node.outputs)
-    return computed <= LIMIT and all(node.op.reference is not None for node in nodes)
+    by_meaning = (node.op.reference is not None and not is_control(node) for node in nodes)
+    return computed <= LIMIT and all(by_meaning)
 
 
 def by_meaning(function: Function) -> Program:

@@ -3,7 +3,7 @@
 A run has one table of pointers. The first slots are the arena (everything that lives only during the
 run), scratch memory of kernels (what all threads share, and what belongs to one), and the pool of constants;
 then come the arguments, then the fetched results, then the new values of variables, then what the host lends:
-its function for host calls, and the thread pool.
+its function for host calls, the thread pool, and the watch that tells loops to stop.
 """
 
 from __future__ import annotations
@@ -72,7 +72,78 @@ class HostCall:
     node: Node
 
 
-Instruction = Launch | Copy | HostCall
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A program that runs inside another one, and its memory there."""
+
+    program: Program
+    table: Ref
+    arena: Ref
+    constants: Ref
+    pred: Ref  # where the body of a loop puts the condition of the next round
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What a loop carries: where it is at first, if it has a value, and where it has to be in the end.
+
+    Rounds overwrite it in `final`, or write it to `final` and `other` by turns.
+    """
+
+    init: Ref | None
+    final: Ref
+    other: Ref | None
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowAt:
+    """The row of a tensor that a round works on: row 0 begins at `base`, there are `rows` of `size` bytes.
+
+    Its number is that in the carried value number `counter`, of so many bytes, plus `offset`.
+    """
+
+    base: Ref
+    counter: int
+    counter_bytes: int
+    offset: int
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`body` as long as a truth value holds: first that in `pred`, then what the body gives first.
+
+    Its arguments are what is carried, then the captures, then rows to read; its results are the condition,
+    what is carried, and rows to write. `whole` are the tensors that rows are written to. For rows that do not
+    exist, `spare` has memory of `row` bytes.
+    """
+
+    pred: Ref
+    carried: tuple[Carried, ...]
+    captures: tuple[Ref, ...]
+    whole: tuple[Carried, ...]
+    reads: tuple[RowAt, ...]
+    writes: tuple[RowAt, ...]
+    spare: Ref
+    row: int
+    body: Inner
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One of several programs, by the number in `index`. All have the same arguments and results."""
+
+    index: Ref
+    inputs: tuple[Ref, ...]
+    outputs: tuple[Ref, ...]
+    branches: tuple[Inner, ...]
+    node: Node
+
+
+Instruction = Launch | Copy | HostCall | Loop | Branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +175,42 @@ class Program:
         return self.host_slot + 1
 
     @property
-    def slots(self) -> int:
-        """The length of the table."""
+    def watch_slot(self) -> int:
+        """The slot of what tells loops to stop."""
         return self.pool_slot + 1
 
     @property
+    def slots(self) -> int:
+        """The length of the table."""
+        return self.watch_slot + 1
+
+    @property
+    def inner(self) -> list[Program]:
+        """The programs of its loops and branches, in order."""
+        return [each.program for i in self.instructions for each in inner_programs(i)]
+
+    @property
     def host_calls(self) -> list[HostCall]:
-        """Where the native code calls back into Python."""
-        return [i for i in self.instructions if isinstance(i, HostCall)]
+        """Where the native code calls back into Python: an instruction's number is its place in this list."""
+        found = [i for i in self.instructions if isinstance(i, HostCall)]
+        for program in self.inner:
+            found += program.host_calls
+        return found
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether a run can end before it is done: a host call may fail, and a loop may be stopped."""
+        return any(isinstance(i, HostCall | Loop | Branch) for i in self.instructions)
+
+
+def inner_programs(instruction: Instruction) -> tuple[Inner, ...]:
+    """The programs that an instruction runs."""
+    match instruction:
+        case Loop(body=body):
+            return (body,)
+        case Branch(branches=branches):
+            return branches
+    return ()
 
 
 def padded(size: int) -> int:

@@ -35,28 +35,29 @@ class Item:
 
     group: Group
     reads: tuple[Value, ...]
-    writes: tuple[Value, ...]
+    writes: tuple[Stored, ...]
     again: bool
 
 
-Version = tuple[Value, int]  # a value, and the place in the order of the kernel that writes it
+Stored = Value | Group  # what has memory: a value, or a loop or branch while it runs
+Version = tuple[Stored, int]  # what it is, and the place in the order of the kernel that writes it
 
 
-def lifetimes(items: Sequence[Item], sizes: Mapping[Value, int]) -> dict[Version, Lifetime]:
+def lifetimes(items: Sequence[Item], sizes: Mapping[Stored, int]) -> dict[Version, Lifetime]:
     """The lifetimes of the values in `sizes`; those that are computed again have several."""
-    born: dict[Value, int] = {}
+    born: dict[Stored, int] = {}
     last: dict[Version, int] = {}
     for i, item in enumerate(items):
         for value in item.reads:
             if value in born:
                 last[value, born[value]] = i
-        for value in item.writes:
-            if value in sizes:
-                born[value] = last[value, i] = i
+        for stored in item.writes:
+            if stored in sizes:
+                born[stored] = last[stored, i] = i
     return {(value, first): (sizes[value], first, end) for (value, first), end in last.items()}
 
 
-def recompute(items: Sequence[Item], sizes: Mapping[Value, int], limit: int) -> Sequence[Item]:
+def recompute(items: Sequence[Item], sizes: Mapping[Stored, int], limit: int) -> Sequence[Item]:
     """`items` in an order that needs at most `limit` bytes at a time, or as few as can be reached.
 
     `sizes`: the bytes of the values that live in the arena. Items appear again where they are computed again.
@@ -73,7 +74,7 @@ def recompute(items: Sequence[Item], sizes: Mapping[Value, int], limit: int) -> 
     return best
 
 
-def _relieved(items: Sequence[Item], at: int, sizes: Mapping[Value, int]) -> list[Item] | None:
+def _relieved(items: Sequence[Item], at: int, sizes: Mapping[Stored, int]) -> list[Item] | None:
     """The order in which fewer bytes wait while the item `at` runs; None where there is none."""
     import networkx as nx  # takes longer to import than the whole compiler, and few steps need it
 
@@ -88,7 +89,7 @@ def _relieved(items: Sequence[Item], at: int, sizes: Mapping[Value, int]) -> lis
     return _with_repeats(items, at, written, again)
 
 
-def _waiting(items: Sequence[Item], at: int, written: Mapping[Value, int]) -> dict[Value, None]:
+def _waiting(items: Sequence[Item], at: int, written: Mapping[Stored, int]) -> dict[Value, None]:
     """What was written before the item `at` and is read after it."""
     found: dict[Value, None] = {}
     gone = set(items[at].writes)
@@ -102,8 +103,8 @@ def _connect(
     flow: nx.DiGraph,
     items: Sequence[Item],
     waiting: Mapping[Value, None],
-    written: Mapping[Value, int],
-    sizes: Mapping[Value, int],
+    written: Mapping[Stored, int],
+    sizes: Mapping[Stored, int],
 ) -> None:
     """Make `flow` the network whose cuts are the sets of values that it is enough to keep.
 
@@ -129,7 +130,7 @@ def _connect(
 
 
 def _with_repeats(
-    items: Sequence[Item], at: int, written: Mapping[Value, int], again: set[Value]
+    items: Sequence[Item], at: int, written: Mapping[Stored, int], again: set[Stored]
 ) -> list[Item]:
     """`items`, and after `at` once more those that write values of `again`, each before its first use."""
     order = list(items[: at + 1])

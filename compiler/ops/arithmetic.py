@@ -22,7 +22,7 @@ from staticgraph.compiler.ops.samples import Sample, real, reals
 
 
 @elementwise(
-    tf="Add", numpy=np.add, dtypes=NUMERIC, primitive="add", commutes=True, samples=reals(),
+    tf="Add", numpy=np.add, dtypes=NUMERIC, strings=True, primitive="add", commutes=True, samples=reals(),
     grad=lambda g, y, a, b: (g, g),
 )  # fmt: skip
 def add(x: Any, y: Any) -> Any:

@@ -63,6 +63,7 @@ def _concat_grad(g: Any, y: Any, *values: Any, axis: int) -> Any:
     numpy=lambda *values, axis: np.concatenate(values, axis),
     operands=("axis",),
     dtypes=ANY,
+    strings=True,
     static=_concat_static,
     grad=_concat_grad,
     samples=[
@@ -109,6 +110,7 @@ def _stack_grad(g: Any, y: Any, *values: Any, axis: int = 0) -> Any:
 
 @assembly(
     tf="Pack", type=_stack_type, numpy=lambda *values, axis=0: np.stack(values, axis), dtypes=ANY,
+    strings=True,
     static=_stack_static, grad=_stack_grad,
     samples=[Sample(real(2, 3), real(2, 3)), Sample(real(2, 3), real(2, 3), real(2, 3), axis=1),
              Sample(real(), real()), Sample(real(2), real(2), axis=-1), Sample(real(0), real(0))],

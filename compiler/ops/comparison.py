@@ -14,13 +14,29 @@ from staticgraph.compiler.ops.kinds import predicate
 from staticgraph.compiler.ops.samples import reals
 
 
-@predicate(tf="Equal", numpy=np.equal, dtypes=ANY, primitive="eq", commutes=True, samples=reals())
+@predicate(
+    tf="Equal",
+    numpy=np.equal,
+    dtypes=ANY,
+    strings=True,
+    primitive="eq",
+    commutes=True,
+    samples=reals(),
+)
 def equal(x: Any, y: Any) -> Any:
     """Whether x == y, element by element. NaN equals nothing."""
     return scalar.eq(x, y)
 
 
-@predicate(tf="NotEqual", numpy=np.not_equal, dtypes=ANY, primitive="ne", commutes=True, samples=reals())
+@predicate(
+    tf="NotEqual",
+    numpy=np.not_equal,
+    dtypes=ANY,
+    strings=True,
+    primitive="ne",
+    commutes=True,
+    samples=reals(),
+)
 def not_equal(x: Any, y: Any) -> Any:
     """Whether x != y, element by element."""
     return scalar.ne(x, y)

@@ -9,11 +9,11 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import ANY, FLOATING, DType, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import OPS, ops
+from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.ops.kinds import View, composite, movement, same_type, source
+from staticgraph.compiler.ops.kinds import View, composite, movement, same_type, source, structural
 from staticgraph.compiler.ops.samples import Sample, real
 
 
@@ -32,6 +32,7 @@ def _fill_type(value: TensorType, dims: Any) -> TensorType:
     operands=("dims",),
     partial=("dims",),
     dtypes=ANY,
+    strings=True,
     grad=lambda g, y, value, dims: (ops.reduce_sum(g),),
     samples=[
         Sample(real(), dims=(2, 3)),
@@ -45,11 +46,26 @@ def fill(at: tuple[Expr, ...], value: View, *, dims: Any) -> Expr:
     return value[()]
 
 
+@structural(
+    type=lambda dtype, shape: TensorType(dtype, shape),
+    numpy=lambda dtype, shape: np.zeros(shape, dtype.numpy),
+    differentiable=False,
+    effect=Effect.MARK,  # not a constant: nothing may be computed from it
+)
+def unset(*, dtype: DType, shape: Any) -> Any:
+    """Memory whose elements are written before they are read."""
+
+
 _LIKE = [Sample(real(2, 3)), Sample(real()), Sample(real(0, 2))]
 
 
+def _zeros(x: np.ndarray) -> np.ndarray:
+    return np.full_like(x, b"") if x.dtype == object else np.zeros_like(x)
+
+
 @composite(
-    tf="ZerosLike", type=same_type, numpy=np.zeros_like, dtypes=ANY, differentiable=False, samples=_LIKE,
+    tf="ZerosLike", type=same_type, numpy=_zeros, dtypes=ANY, strings=True, differentiable=False,
+    samples=_LIKE,
 )  # fmt: skip
 def zeros_like(x: Any) -> Any:
     """Zeros in the shape and dtype of `x`, whose elements it does not need."""

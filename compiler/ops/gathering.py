@@ -92,6 +92,7 @@ def _gather_static(types: list[TensorType], values: list[Any], axis: int = 0, ba
     operands=("axis",),
     vars={"indices": "I"},
     dtypes={"T": ANY, "I": INDEX},
+    strings=True,
     differentiable=(0,),
     samples=[
         Sample(real(4, 3), indices(2, 2, below=4)),
@@ -165,6 +166,7 @@ def coordinates(at: Sequence[Expr], indices: View, sizes: Sequence[int]) -> tupl
     numpy=_gather_nd,
     vars={"indices": "I"},
     dtypes={"T": ANY, "I": INDEX},
+    strings=True,
     differentiable=(0,),
     grad=lambda g, y, params, indices: (ops.scatter_nd(indices, g, shape=params.shape), None),
     samples=[

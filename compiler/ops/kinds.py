@@ -15,6 +15,7 @@ source         `(at,)`: the element computed from its position
 assembly       `(*views)`: a list of `Piece`s that together cover the result
 routine        `(outs, *views)`: statements with loops of their own
 composite      `(*values)`: other ops, applied where all shapes are known
+host           `(*arrays)`: the op's meaning in NumPy and Python, called between compiled steps
 =============  ============================================================================================
 """
 
@@ -26,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, DType, bool_, int64
+from staticgraph.compiler.graph.dtypes import ANY, EVERY, DType, bool_, int64
 from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, register
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
@@ -292,6 +293,32 @@ def structural(
 def on_host(**fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
     """An op that is computed by its NumPy meaning, called back from the compiled program."""
     return structural(effect=Effect.PURE, **fields)
+
+
+def host(
+    *,
+    type: Callable[..., Any],
+    tf: str | None = None,
+    stateful: bool = False,
+    dtypes: Dtypes = EVERY,
+    **fields: Any,
+) -> Callable[[Callable[..., Any]], OpDef]:
+    """An op that only Python can compute: of strings, with a shape that the data decide, with state outside.
+
+    The function gets arrays, and attributes as keywords, and returns an array or a tuple of arrays; strings
+    are object arrays of bytes. `type` tells what is known of the results before the run. A `stateful` op is
+    called exactly once per run, in the order of construction, and is never merged or computed in advance. Its
+    attributes may be any objects; a graph that has such attributes cannot be saved.
+    """
+
+    def declare(function: Callable[..., Any]) -> OpDef:
+        effect = Effect.HOST if stateful else Effect.PURE
+        return _declare(
+            Kind.HOST, function, tf=tf, type=type, reference=function, dtypes=dtypes, effect=effect,
+            differentiable=False, **fields,
+        )  # fmt: skip
+
+    return declare
 
 
 def same_type(x: TensorType, *_: TensorType, **__: Any) -> TensorType:

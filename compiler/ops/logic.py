@@ -47,7 +47,7 @@ def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
 
 @elementwise(
     tf="SelectV2", numpy=lambda condition, x, y: np.where(condition, x, y), vars={"condition": "bool"},
-    dtypes=ANY, primitive="select", differentiable=(1, 2), samples=reals(),
+    dtypes=ANY, strings=True, primitive="select", differentiable=(1, 2), samples=reals(),
     grad=lambda g, out, condition, x, y: (None, ops.select(condition, g, 0), ops.select(condition, 0, g)),
 )  # fmt: skip
 def select(condition: Any, x: Any, y: Any) -> Any:
@@ -87,7 +87,8 @@ _ROW_SAMPLES = [
 
 
 @composite(
-    tf="Select", type=_select_rows_type, vars={"condition": "bool"}, dtypes=ANY, differentiable=(1, 2),
+    tf="Select", type=_select_rows_type, vars={"condition": "bool"}, dtypes=ANY,
+    strings=True, differentiable=(1, 2),
     numpy=lambda condition, x, y: np.where(condition.reshape(_per_row(condition, x)), x, y),
     grad=_select_rows_grad, samples=_ROW_SAMPLES,
 )  # fmt: skip

@@ -86,6 +86,7 @@ def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> A
     operands=("shape",),
     partial=("shape",),
     dtypes=ANY,
+    strings=True,
     static=_reshape_static,
     grad=lambda g, y, tensor, shape: (ops.reshape(g, shape=tensor.shape),),
     samples=[
@@ -129,6 +130,7 @@ def _transposed(a: TensorType, perm: Any = None) -> TensorType:
     numpy=lambda a, perm=None: np.transpose(a, perm),
     operands=("perm",),
     dtypes=ANY,
+    strings=True,
     grad=lambda g, y, a, perm=None: (
         ops.transpose(g, perm=tuple(int(p) for p in np.argsort(_permutation(perm, len(a.shape))))),
     ),
@@ -162,7 +164,7 @@ def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
 
 @movement(
     tf="BroadcastTo", type=_broadcast_type, numpy=lambda input, shape: np.broadcast_to(input, shape).copy(),
-    operands=("shape",), partial=("shape",), dtypes=ANY, grad=lambda g, y, input, shape: (g,),
+    operands=("shape",), partial=("shape",), dtypes=ANY, strings=True, grad=lambda g, y, input, shape: (g,),
     samples=[Sample(real(3), shape=(2, 3)), Sample(real(2, 1), shape=(4, 2, 3)), Sample(real(), shape=(2, 2)),
              Sample(real(1), shape=(0,))],
 )  # fmt: skip
@@ -191,6 +193,7 @@ def _expand_static(types: list[TensorType], values: list[Any], axis: Any) -> Any
     numpy=lambda input, axis: np.expand_dims(input, int(np.reshape(axis, ()))),
     operands={"axis": "dim"},
     dtypes=ANY,
+    strings=True,
     static=_expand_static,
     grad=lambda g, y, input, axis: (ops.reshape(g, shape=input.shape),),
     samples=[
@@ -229,6 +232,7 @@ def _squeezed(input: TensorType, axis: Any = None) -> TensorType:
     type=_squeezed,
     numpy=lambda input, axis=None: np.squeeze(input, _squeezed_axes(input.shape, axis)),
     dtypes=ANY,
+    strings=True,
     grad=lambda g, y, input, axis=None: (ops.reshape(g, shape=input.shape),),
     samples=[
         Sample(real(1, 3, 1)),
@@ -269,6 +273,7 @@ def _tile_grad(g: Any, y: Any, input: Any, multiples: Any) -> tuple[Any]:
     operands=("multiples",),
     partial=("multiples",),
     dtypes=ANY,
+    strings=True,
     grad=_tile_grad,
     samples=[
         Sample(real(2, 3), multiples=(2, 1)),
@@ -301,6 +306,7 @@ def _reverse_type(tensor: TensorType, axis: Any) -> TensorType:
     numpy=lambda tensor, axis: np.flip(tensor, axis),
     operands=("axis",),
     dtypes=ANY,
+    strings=True,
     grad=lambda g, y, tensor, axis: (ops.reverse(g, axis=axis),),
     samples=[
         Sample(real(2, 3), axis=(0,)),

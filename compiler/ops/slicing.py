@@ -66,6 +66,7 @@ def _slice_grad(g: Any, y: Any, input_: Any, begin: Any, size: Any) -> tuple[Any
     operands=("begin", "size"),
     partial=("begin", "size"),
     dtypes=ANY,
+    strings=True,
     static=_slice_static,
     grad=_slice_grad,
     name="slice",
@@ -235,6 +236,7 @@ _MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0
     operands=("begin", "end", "strides"),
     partial=("begin", "end", "strides"),
     dtypes=ANY,
+    strings=True,
     static=_strided_static,
     grad=_strided_grad,
     samples=[
@@ -331,6 +333,7 @@ def _numpy_parts(value: np.ndarray, axis: int, sizes: Sequence[int]) -> Any:
     operands={"axis": "split_dim"},
     partial=("axis",),
     dtypes=ANY,
+    strings=True,
     grad=_split_grad,
     numpy=lambda value, axis, num_split: _numpy_parts(
         value, axis, [value.shape[axis] // num_split] * num_split
@@ -372,7 +375,7 @@ def _numpy_split_v(value: np.ndarray, size_splits: Any, axis: int, num_split: in
 
 @composite(
     tf="SplitV", type=_split_v_type, operands={"size_splits": "size_splits", "axis": "split_dim"},
-    partial=("size_splits", "axis"), dtypes=ANY, grad=_split_grad, numpy=_numpy_split_v,
+    partial=("size_splits", "axis"), dtypes=ANY, strings=True, grad=_split_grad, numpy=_numpy_split_v,
     samples=[Sample(real(5, 2), size_splits=(2, 3), axis=0, num_split=2),
              Sample(real(2, 6), size_splits=(1, -1, 2), axis=-1, num_split=3),
              Sample(real(3), size_splits=(0, 3), axis=0, num_split=2)],
@@ -416,6 +419,7 @@ def _unstack_grad(g: Any, y: Any, value: Any, num: int, axis: int = 0) -> tuple[
     type=_unstack_type,
     numpy=_numpy_unstack,
     dtypes=ANY,
+    strings=True,
     static=_unstack_static,
     grad=_unstack_grad,
     samples=[

@@ -42,6 +42,7 @@ def _assign_type(ref: TensorType, value: TensorType, validate_shape: bool) -> Te
         Sample(real(), real()),
         Sample(real(2), real(3), validate_shape=False),
     ],
+    strings=True,
 )
 def assign(ref: Any, value: Any, *, validate_shape: bool = True) -> Any:
     """`value`; it has the variable's shape unless `validate_shape` is False."""
@@ -207,6 +208,7 @@ for _name, _tf, _what, _scalars, _arrays in (
     type=lambda ref: TensorType(bool_, ()),
     effect=Effect.READ,
     differentiable=False,
+    strings=True,
 )
 def is_variable_initialized(ref: Any) -> Any:
     """Whether the variable has a value. The session knows."""

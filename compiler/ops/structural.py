@@ -42,7 +42,9 @@ def _default_type(input: TensorType, shape: Any) -> TensorType:
     tf="PlaceholderWithDefault",
     type=_default_type,
     effect=Effect.SOURCE,
+    numpy=lambda input, shape: input,
     grad=lambda g, y, input, shape: (g,),
+    strings=True,
 )
 def placeholder_with_default(input: Any, *, shape: Any) -> Any:
     """A value that may be fed, and is `input` otherwise."""
@@ -53,7 +55,7 @@ def variable(*, dtype: DType, shape: Any) -> Any:
     """State that lives from run to run. Ops that take this tensor see the value at their turn."""
 
 
-@structural(tf="Identity", type=same_type, numpy=lambda input: input, effect=Effect.READ)
+@structural(tf="Identity", type=same_type, numpy=lambda input: input, effect=Effect.READ, strings=True)
 def read_variable(input: Any) -> Any:
     """The value of a variable, at the turn of each op that uses it."""
 
@@ -63,6 +65,7 @@ def read_variable(input: Any) -> Any:
     effect=Effect.READ,
     differentiable=False,
     numpy=lambda input, initial: input,
+    strings=True,
 )
 def initialized_value(input: Any, initial: Any) -> Any:
     """The value of a variable where the session has one at this turn, else `initial`."""
@@ -78,13 +81,13 @@ def report_uninitialized(*variables: Any) -> Any:
 
 @structural(
     tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,),
-    static=lambda types, values: values[0],
+    static=lambda types, values: values[0], strings=True,
 )  # fmt: skip
 def identity(input: Any) -> Any:
     """The input."""
 
 
-@structural(tf="StopGradient", type=same_type, numpy=lambda input: input, differentiable=False)
+@structural(tf="StopGradient", type=same_type, numpy=lambda input: input, differentiable=False, strings=True)
 def stop_gradient(input: Any) -> Any:
     """The input, taken as a constant by `gradients`."""
 
@@ -182,6 +185,7 @@ def _size_static(types: list[TensorType], values: list[Any], out_type: DType) ->
     numpy=lambda input, out_type: np.array(np.shape(input), out_type.numpy),
     static=_shape_static,
     differentiable=False,
+    strings=True,
 )
 def shape_of(input: Any, *, out_type: DType = INT32) -> Any:
     """The shape of a tensor, as a vector."""
@@ -193,6 +197,7 @@ def shape_of(input: Any, *, out_type: DType = INT32) -> Any:
     numpy=lambda input, out_type: np.array(np.size(input), out_type.numpy),
     static=_size_static,
     differentiable=False,
+    strings=True,
 )
 def size_of(input: Any, *, out_type: DType = INT32) -> Any:
     """The number of elements of a tensor."""
@@ -204,6 +209,7 @@ def size_of(input: Any, *, out_type: DType = INT32) -> Any:
     numpy=lambda input: np.int32(np.ndim(input)),
     static=lambda types, values: None if types[0].rank is None else np.int32(types[0].rank),
     differentiable=False,
+    strings=True,
 )
 def rank_of(input: Any) -> Any:
     """The number of axes of a tensor."""

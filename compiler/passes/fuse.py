@@ -27,7 +27,7 @@ from staticgraph.compiler.passes.cost import (
     work,
     worth_rows,
 )
-from staticgraph.compiler.passes.group import MEMBER_LIMIT, Demand, Demands, Fusion, Group, is_alias, is_host
+from staticgraph.compiler.passes.group import MEMBER_LIMIT, Demand, Demands, Fusion, Group, is_alias, is_whole
 from staticgraph.compiler.passes.join import join
 from staticgraph.compiler.passes.pull import (
     Position,
@@ -53,13 +53,19 @@ def partition(function: Function) -> tuple[list[Group], Demands]:
     results = set(function.results)
     groups: list[Group] = []
     for node in reversed(function.nodes):
-        if node.op.name in ("constant", "parameter"):
+        if node.op.name in ("constant", "parameter", "unset"):
             continue
         wanted = demands.get(node.outputs[0], {})
-        whole = any(v in results for v in node.outputs) or is_host(node)
+        whole = any(v in results for v in node.outputs) or is_whole(node)
         if not whole and node.op.element is not None and may_merge(node, wanted, node in cheap):
             for group, at in wanted.items():
                 _merge(node, group, list(at), demands)
+            continue
+        user = _user_of_pieces(node, wanted) if node.op.pieces is not None and not whole else None
+        if user is not None:
+            user.members.add(node)
+            user.assembly = node
+            _demand_pieces(node, user, demands)
             continue
         group = Group(node)
         groups.append(group)
@@ -89,7 +95,7 @@ def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]], cheap: bool) 
         if node.op.kind is Kind.CONTRACTION:
             # The product becomes the inner part of its consumer's loops:
             # once, at the consumer's own position.
-            if len(wanted) > 1 or len(at) > 1 or group.contraction or group.reduces or group.root.op.pieces:
+            if len(wanted) > 1 or len(at) > 1 or group.contraction or group.reduces or group.in_pieces:
                 return False
             if next(iter(at)).at != group.position:
                 return False
@@ -156,7 +162,7 @@ def _outside_sums(at: Position, group: Group) -> bool:
 def _start(group: Group, demands: Demands) -> None:
     """Begin a kernel with its root: demand what the root reads."""
     node = group.root
-    if is_alias(node) or is_host(node):
+    if is_alias(node) or is_whole(node):
         for value in node.inputs:  # these read whole buffers
             demands.setdefault(value, {}).setdefault(group, {})[Demand(None)] = None
     elif node.op.statements is not None:
@@ -168,9 +174,22 @@ def _start(group: Group, demands: Demands) -> None:
         _merge(node, group, [Demand(group.position)], demands)
         group.members.discard(node)
     else:
-        for number, (piece, formula) in enumerate(pieces(node)):
-            at = tuple(Index(f"p{number}_{d}", n) for d, n in enumerate(piece.shape))
-            _demand(node, group, formula, at, False, demands)
+        _demand_pieces(node, group, demands)
+
+
+def _user_of_pieces(node: Node, wanted: dict[Group, dict[Demand, None]]) -> Group | None:
+    """The only user of an assembly, if it can do its work on one piece after the other."""
+    if len(wanted) != 1:
+        return None
+    group, at = next(iter(wanted.items()))
+    busy = group.contraction or group.reduces or group.in_pieces or len(group.members) >= MEMBER_LIMIT
+    return group if group.is_loops and not busy and list(at) == [Demand(group.position)] else None
+
+
+def _demand_pieces(node: Node, group: Group, demands: Demands) -> None:
+    for number, (piece, formula) in enumerate(pieces(node)):
+        at = tuple(Index(f"p{number}_{d}", n) for d, n in enumerate(piece.shape))
+        _demand(node, group, formula, at, False, demands)
 
 
 def _merge(node: Node, group: Group, wanted: list[Demand], demands: Demands) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.kernel.expr import Const, Index
 from staticgraph.compiler.passes.pull import Fresh, Position
 
@@ -28,6 +29,7 @@ class Group:
     domain: tuple[Index, ...] = ()
     fresh: Fresh = field(default_factory=Fresh)
     contraction: Node | None = None
+    assembly: Node | None = None  # a member: the loops go over its pieces, and do the group's work on each
     summed: list[tuple[Index, ...]] = field(default_factory=list)  # the axes of each reduction
     depths: list[int] = field(default_factory=list)  # of loops over `domain` that each reduction is inside of
     stored: list[Node] = field(default_factory=list)
@@ -54,6 +56,11 @@ class Group:
         return bool(self.summed)
 
     @property
+    def in_pieces(self) -> bool:
+        """Whether the loops go over the pieces of an assembly."""
+        return self.assembly is not None or self.root.op.pieces is not None
+
+    @property
     def most_rows(self) -> int:
         """How many leading axes may be rows; with more, rows would repeat a reduction that they share."""
         return min(self.depths, default=len(self.domain))
@@ -71,7 +78,8 @@ class Group:
     @property
     def is_loops(self) -> bool:
         """Whether the kernel is made of loops over `domain` for every element of its outputs."""
-        return self.root.op.element is not None and not is_alias(self.root) and not is_host(self.root)
+        plain = self.root.op.element is not None and self.assembly is None
+        return plain and not is_alias(self.root) and not is_whole(self.root)
 
     @property
     def nodes(self) -> list[Node]:
@@ -114,4 +122,17 @@ def is_alias(node: Node) -> bool:
 def is_host(node: Node) -> bool:
     """Whether a node is computed by its NumPy meaning: it has no native form, or complex numbers in it."""
     native = node.op.element or node.op.pieces or node.op.statements
-    return native is None or any(v.dtype.is_complex for v in (*node.inputs, *node.outputs))
+    is_complex = any(v.dtype.is_complex for v in (*node.inputs, *node.outputs))
+    return (native is None or is_complex) and not is_control(node)
+
+
+def is_control(node: Node) -> bool:
+    """Whether a node is a loop or a branch."""
+    return node.op.effect is Effect.CONTROL
+
+
+def is_whole(node: Node) -> bool:
+    """Whether a node is not computed by a kernel, but takes and gives whole buffers, and may fail or be
+    stopped while it does.
+    """
+    return is_host(node) or is_control(node)

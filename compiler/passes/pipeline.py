@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.passes.expand import expand
+from staticgraph.compiler.passes.loops import tidy
 from staticgraph.compiler.passes.simplify import simplify
 
 Pass = Callable[[Function], Function]
@@ -27,8 +28,14 @@ class Pipeline:
         return function
 
 
+def loops(function: Function) -> Function:
+    """Loops and branches as small as can be; the passes are applied to what is in them."""
+    return tidy(function, PIPELINE)
+
+
 PIPELINE = Pipeline(
     (
+        loops,  # before the others, which then see what was taken out of loops
         expand,  # composites and markers have done their work once gradients are taken
         simplify,
     )

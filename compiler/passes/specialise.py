@@ -16,75 +16,42 @@ dependencies always point backwards in that order, so it honours them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.autodiff.reverse import vjp
 from staticgraph.compiler.graph.builder import Builder, plain
 from staticgraph.compiler.graph.collector import collector_paused
-from staticgraph.compiler.graph.dtypes import bool_, uint64
-from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError, UninitializedError, layout
+from staticgraph.compiler.graph.dtypes import bool_, int32, uint64
+from staticgraph.compiler.graph.errors import (
+    InvalidArgumentError,
+    layout,
+)
 from staticgraph.compiler.graph.function import Function, Value, as_outputs, substitute, toposort
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.interpret import perform
 from staticgraph.compiler.graph.opdef import Effect, Kind, recording
-from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.random import philox_advance
 from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.passes.derivatives import perform_gradients, watched
+from staticgraph.compiler.passes.effects import perform_effect
+from staticgraph.compiler.passes.loops import merge_loops
+from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
+from staticgraph.compiler.passes.prune import prune
+from staticgraph.compiler.passes.regions import (
+    is_rounds,
+    outermost,
+    perform_branch,
+    perform_while,
+    with_inner,
+)
+from staticgraph.compiler.passes.stages import NO_CALLS, Calls, crosses, inputs_read, is_host
+from staticgraph.compiler.passes.step import Step, uninitialized
 
-
-@dataclass(frozen=True)
-class Step:
-    """What one run computes, and where its arguments come from and its results go.
-
-    The params of `function` are the feeds, then the variables' values before
-    the run, then the counters of random ops. Its results are the fetches,
-    then the new values of `writes`. Fetches of names are known already.
-    """
-
-    function: Function
-    feeds: tuple[Tensor, ...]
-    reads: tuple[Operation, ...]
-    counters: tuple[Operation, ...]
-    advances: tuple[int, ...]  # how far each counter moves per run
-    fetches: int
-    writes: tuple[Operation, ...]
-    names: Mapping[Tensor, np.ndarray] = field(default_factory=dict)  # fetched vectors of strings
-
-    @cached_property
-    def updates(self) -> dict[int, int]:
-        """For each result that is a new value of a variable: the argument with the old one, if it is read."""
-        old = {op: len(self.feeds) + i for i, op in enumerate(self.reads)}
-        return {self.fetches + i: old[op] for i, op in enumerate(self.writes) if op in old}
-
-    @cached_property
-    def needed(self) -> list[Operation]:
-        """The variables that must have a value before the run."""
-        used = {v for node in self.function.nodes for v in node.inputs} | set(self.function.results)
-        first = len(self.feeds)
-        params = self.function.params[first : first + len(self.reads)]
-        return [op for op, param in zip(self.reads, params, strict=True) if param in used]
-
-
-class StaticFeedNeeded(Exception):
-    """A shape or an axis depends on these feeds: their values must be known to the compile."""
-
-    def __init__(self, feeds: list[Tensor]) -> None:
-        super().__init__(", ".join(t.name for t in feeds))
-        self.feeds = feeds
-
-
-class VariableTypeNeeded(Exception):
-    """The step depends on whether these variables have values, or of what shape: the compile must be told."""
-
-    def __init__(self, variables: list[Operation]) -> None:
-        super().__init__(", ".join(op.name for op in variables))
-        self.variables = variables
+SHORT = 16  # elements of feeds that decide a shape: by as many, programs are told apart by the values
 
 
 def specialise(
@@ -94,34 +61,62 @@ def specialise(
     feeds: Mapping[Tensor, TensorType],
     variables: Mapping[Operation, TensorType | None] | None = None,
     static: Mapping[Tensor, np.ndarray] | None = None,
+    calls: Calls = NO_CALLS,
 ) -> Step:
-    """The step that computes `fetches` and runs `targets`.
+    """The step that computes `fetches` and runs `targets`, `calls` being the host ops around it.
 
     `feeds`: the fed tensors with their static types. Raises FeedError for a placeholder that is not fed, and
     StaticFeedNeeded or VariableTypeNeeded where the answer depends on more: then call again with `static`,
     values of feeds that shapes depend on, or `variables`, the types of variables' present values, None where
-    there is none.
+    there is none. Raises ValueNeeded and HostNeeded where an earlier stage must compute more feeds.
     """
+    rows: dict[int, Shape] = {}
     with collector_paused():
-        return _Specialiser(graph, feeds, variables or {}, static or {}).step(fetches, targets)
+        while True:
+            try:
+                at = Specialiser(graph, feeds, variables or {}, static or {}, calls, rows)
+                return at.step(fetches, targets)
+            except RowsFound as found:
+                rows[found.number] = found.shape
 
 
-class _Specialiser:
+class RowsFound(Exception):
+    """The shape of the rows of an array is seen for the first time: the array must be made anew."""
+
+    def __init__(self, number: int, shape: Shape) -> None:
+        super().__init__(number)
+        self.number = number
+        self.shape = shape
+
+
+class Specialiser:
+    """The graph under way: what its tensors, variables and random states are at the present operation."""
+
     def __init__(
         self,
         graph: Graph,
         feeds: Mapping[Tensor, TensorType],
         variables: Mapping[Operation, TensorType | None],
         static: Mapping[Tensor, np.ndarray],
+        calls: Calls,
+        rows: Mapping[int, Shape],
     ) -> None:
         self.graph = graph
+        self.rows = rows  # the shapes of rows, by the number of an array that was made without it
+        self._unshaped: set[int] = set()
+        self.calls = calls
         self.build = Builder()
         self.types = variables
         self.values: dict[Tensor, Value] = {}
         self.state: dict[Operation, Value] = {}  # the present value of each variable
         self.initial: dict[Operation, Value] = {}
         self.counters: dict[Operation, Value] = {}
+        self.counts: dict[Operation, Value] = {}  # the present states of random ops in loops
         self.advances: dict[Operation, int] = {}
+        self.order = self.build.constant(0, int32)  # of effects: each takes it and gives a new one
+        self.inner: dict[Operation, list[Tensor]] = {}  # fetched tensors inside loops and branches
+        self.counted: set[Operation] = set()  # loops whose number of rounds is fetched
+        self.loops: dict[int, Operation] = {}  # by family
         # Tensors and variables that a derivative is taken by, or stops at, with their values so far.
         self.watched: dict[Any, list[Value]] = {}
         # Fed tensors that are computed too, since derivatives flow through them.
@@ -130,94 +125,38 @@ class _Specialiser:
             tensor: self.build.parameter(f"feed {tensor.name}", type.dtype, type.static_shape)
             for tensor, type in feeds.items()
         }
-        self.names: dict[Tensor, np.ndarray] = {}
+        self.captured: dict[tuple[Operation, Tensor], Value] = {}  # inputs of host ops, at their turn
+        self.flags = {param: t for t, param in self.fed.items() if t.dtype is bool_ and param.shape == ()}
         self.known = {self.fed[t]: self.build.constant(v, t.dtype) for t, v in static.items()}
 
     def step(self, fetches: Sequence[Tensor], targets: Sequence[Operation]) -> Step:
-        needed = self._needed([*(t.op for t in fetches if t not in self.fed), *targets])
-        for op in needed:
-            if op.definition.name == "symbolic_gradients":
-                _, _, xs, stops = _gradient_parts(op)
-                for x in (*xs, *stops):
-                    self.watched.setdefault(variable_of(x) or x, [])
+        for tensor in fetches:
+            owner = outermost(tensor, self.calls.region)
+            if owner is not tensor.op and tensor not in self.fed:
+                self.inner.setdefault(owner, []).append(tensor)
+        self.counted = {t.op for t in fetches if is_rounds(t)}
+        computed = [t for t in fetches if t not in self.fed]
+        roots = [*(outermost(t, self.calls.region) for t in computed), *targets, *self.calls.after]
+        needed, self.overridden = prune(roots, self.fed, self.calls.elsewhere)
+        self.watched = watched(with_inner(needed))
         with recording(self.build):
-            for op in needed:
-                with self.build.at(op.where):
-                    self._perform(op)
-            results = [self.value(t) for t in fetches if t not in self.names]
+            self.perform_all(needed)
+            results = [*(self.value(t) for t in fetches), *self.captured.values()]
+        fetched = len(results)
         writes = [v for v in self.state if self.state[v] is not self.initial.get(v)]
+        writes = writes if self.calls.final else []
         results += [self.state[v] for v in writes]
-        params = [*self.fed.values(), *self.initial.values(), *self.counters.values()]
+        results += self.counts.values()
+        if self.order.constant is None:
+            results.append(self.order)
+        used = {node.outputs[0] for node in toposort(results) if node.outputs}
+        drawing = {op: param for op, param in self.counters.items() if param in used}
+        params = [*self.fed.values(), *self.initial.values(), *drawing.values()]
         return Step(
-            Function(tuple(params), tuple(results)),
-            tuple(self.fed), tuple(self.initial), tuple(self.counters), tuple(self.advances.values()),
-            len(results) - len(writes), tuple(writes), self.names,
+            merge_loops(Function(tuple(params), tuple(results))),
+            tuple(self.fed), tuple(self.initial), tuple(drawing), tuple(self.advances[op] for op in drawing),
+            fetched, tuple(writes), tuple(self.counts), tuple(self.captured), not self.calls.may_fail,
         )  # fmt: skip
-
-    # Which operations
-
-    def _needed(self, roots: Iterable[Operation]) -> list[Operation]:
-        """The operations that `roots` need, in order of
-        construction. Looks above fed tensors for derivatives only.
-        """
-        reason: dict[Operation, Operation | None] = {}
-        stack: list[tuple[Operation, Operation | None]] = [(op, None) for op in roots]
-        while stack:
-            op, user = stack.pop()
-            if op in reason:
-                continue
-            if op.definition.name == "placeholder":
-                if op.outputs[0] in self.fed:  # a target, or something to wait for
-                    continue
-                reason[op] = user
-                raise self._missing(op, reason)
-            reason[op] = user
-            if op.definition.name == "symbolic_gradients":
-                through = self._fed_between(op)
-                self.overridden.update(through)
-                stack += [(t.op, op) for t in through]
-            stack += [(t.op, op) for t in op.all_inputs if t not in self.fed and t.op not in reason]
-            stack += [(c, op) for c in op.control_inputs if c not in reason]
-        return sorted(reason, key=lambda op: op.id)
-
-    def _fed_between(self, gradients: Operation) -> list[Tensor]:
-        """The fed tensors on paths from the xs to the ys of
-        a gradients operation: derivatives flow through them.
-        """
-        inner = {t for t in self.fed if t.op.inputs and t.dtype.is_differentiable and variable_of(t) is None}
-        if not inner:
-            return []
-        ys, _, xs, stops = _gradient_parts(gradients)
-        below: set[Operation] = set()
-        stack = [y for y in ys if y not in stops]
-        while stack:
-            tensor = stack.pop()
-            if tensor.op not in below:
-                below.add(tensor.op)
-                stack += [t for t in tensor.op.inputs if t not in stops]
-        depends = {variable_of(x) or x for x in xs}
-        found = []
-        for op in sorted(below, key=lambda op: op.id):
-            if any((variable_of(t) or t) in depends for t in op.inputs):
-                depends.update(t for t in op.outputs if t not in stops)
-                found += [t for t in op.outputs if t in inner]
-        return found
-
-    def _missing(self, op: Operation, reason: dict[Operation, Operation | None]) -> FeedError:
-        path, at = [], reason[op]
-        while at is not None:
-            path.append(at)
-            at = reason[at]
-        names = [p.name for p in path]
-        if len(names) > 6:
-            names = [*names[:3], "...", *names[-2:]]
-        text = f"placeholder {op.name} ({op.outputs[0].type}) must be fed"
-        if path:
-            text += f": the fetch {path[-1].name} needs it, by {' <- '.join(reversed([op.name, *names]))}"
-        return FeedError(
-            layout(text, op.where, hint=f"add it to the feed_dict: {{{op.name.rpartition('/')[2]}: value}}"),
-            op,
-        )
 
     # Values
 
@@ -229,15 +168,18 @@ class _Specialiser:
             return self.value(tensor.op.inputs[0])
         owner = variable_of(tensor)
         if owner is not None:
-            state = self._state(owner)
+            state = self.variable(owner)
             if owner in self.watched:
                 state = ops.watch(state, key=owner.name)
                 if state not in self.watched[owner]:
                     self.watched[owner].append(state)
             return state
+        if tensor not in self.values and is_host(tensor.op):
+            raise HostNeeded(tensor.op)
         return self.values[tensor]
 
-    def _state(self, owner: Operation) -> Value:
+    def variable(self, owner: Operation) -> Value:
+        """The present value of a variable."""
         if owner not in self.state:
             # A value may have another shape than the graph tells: `assign` need not check it.
             type = self.types.get(owner) or owner.outputs[0].type
@@ -250,12 +192,28 @@ class _Specialiser:
             self.state[owner] = self.initial[owner] = param
         return self.state[owner]
 
+    def perform_all(self, operations: Iterable[Operation]) -> None:
+        """Perform operations in this order."""
+        for op in operations:
+            with self.build.at(op.where):
+                self._perform(op)
+
     def _perform(self, op: Operation) -> None:
         definition = op.definition
-        if definition.name in ("variable", "read_variable", "placeholder"):
+        if definition.name in ("variable", "read_variable", "placeholder", "region_parameter"):
             return
-        if definition.name == "symbolic_gradients":
-            made: Any = self._gradients(op)
+        if is_host(op):
+            made: Any = self._host(op)
+            if made is None:
+                return
+        elif definition.name == "symbolic_gradients":
+            made = perform_gradients(self, op)
+        elif definition.name == "while_region":
+            made = perform_while(self, op, self.inner.get(op, ()))
+        elif definition.name == "branch_region":
+            made = perform_branch(self, op, self.inner.get(op, ()))
+        elif definition.effect is Effect.EFFECT:
+            made = perform_effect(self, op, [self.value(t) for t in op.inputs])
         elif definition.effect is Effect.WRITE:
             made = self._write(op)
         elif definition.effect is Effect.RANDOM:
@@ -264,24 +222,52 @@ class _Specialiser:
             made = self.build.constant(self._has_value(op.inputs[0]), bool_)
         elif definition.name == "initialized_value":
             made = self.value(op.inputs[0 if self._has_value(op.inputs[0]) else 1])
-        elif definition.name == "report_uninitialized":
-            missing = [t.op.name.encode() for t in op.inputs if not self._has_value(t)]
-            self.names[op.outputs[0]] = np.array(missing, dtype=object)
-            return
         elif definition.name == "placeholder_with_default":  # not fed
             made = self.value(op.inputs[0])
+        elif definition.name == "tensor_array":
+            made = self._array(op)
         else:
-            made = self._apply(op, [self.value(t) for t in op.inputs])
+            inputs = [self.value(t) for t in op.inputs]
+            if op.attrs.get("number") in self._unshaped:
+                self._find_rows(op, inputs)
+            made = self._chosen(op, inputs) or self._apply(op, inputs)
         for tensor, value in zip(op.outputs, as_outputs(made), strict=True):
-            if value.dtype.kind == "string":
-                text = f"{op.name} ({op.type}) is of strings: compiled graphs hold numbers and truth values"
-                raise InvalidArgumentError(layout(text, op.where), op)
             if tensor in self.overridden:
                 value = self._override(tensor, value)
             if tensor in self.watched:
                 value = ops.watch(value, key=tensor.name)
                 self.watched[tensor].append(value)
             self.values[tensor] = value
+
+    def _array(self, op: Operation) -> Value:
+        number, shape = op.attrs["number"], op.attrs["element_shape"]
+        if shape is None or None in shape:
+            shape = self.rows.get(number)
+        if shape is None:
+            self._unshaped.add(number)
+        size = self.operand(op, "size", op.operands["size"])
+        return ops.fill(self.build.constant(0, op.outputs[0].dtype), dims=(int(size), *(shape or ())))
+
+    def _find_rows(self, op: Operation, inputs: Sequence[Value]) -> None:
+        match op.definition.name:
+            case "tensor_array_write":
+                raise RowsFound(op.attrs["number"], inputs[2].shape)
+            case "tensor_array_scatter":
+                raise RowsFound(op.attrs["number"], inputs[2].shape[1:])
+
+    def _host(self, op: Operation) -> tuple[Value, ...] | None:
+        """The values of a host op where constants tell them. Keeps its inputs where it is called later on."""
+        if op in self.calls.after:
+            taken = [t for t in inputs_read(op) if t not in self.fed and crosses(t)]
+            self.captured |= {(op, t): self.value(t) for t in taken}
+            return None
+        found = [t for t in op.all_inputs if t in self.values or t in self.fed]
+        values = substitute([self.value(t) for t in found], self.known)
+        known = {t: value.constant for t, value in zip(found, values, strict=True)}
+        if op.definition.effect is not Effect.PURE or any(known.get(t) is None for t in op.all_inputs):
+            return None
+        made = perform(op, known.__getitem__)
+        return tuple(self.build.constant(m, t.dtype) for m, t in zip(made, op.outputs, strict=True))
 
     def _override(self, tensor: Tensor, value: Value) -> Value:
         fed = self.fed[tensor]
@@ -300,7 +286,7 @@ class _Specialiser:
         definition = op.definition
         attrs = dict(op.attrs)
         for name, operand in op.operands.items():
-            attrs[name] = self._operand(op, name, operand)
+            attrs[name] = self.operand(op, name, operand)
         attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
         if definition.effect is Effect.RANDOM:
             attrs |= {"seed": 0, "seed2": 0}  # they are in the state: equal shapes are then equal kernels
@@ -310,7 +296,34 @@ class _Specialiser:
             return definition.expand(*inputs, **attrs)
         return self.build.apply(definition, inputs, attrs)
 
-    def _operand(self, op: Operation, name: str, tensor: Tensor) -> Any:
+    def _chosen(self, op: Operation, inputs: Sequence[Value]) -> Value | None:
+        """Which of two inputs a selection gives, where that is known and the other one does not matter."""
+        if op.definition.name not in ("select", "select_rows") or inputs[0].shape != ():
+            return None
+        condition = self.flag(inputs[0])
+        if condition.constant is None or inputs[1].type != inputs[2].type:
+            return None
+        return inputs[1 if condition.constant else 2]
+
+    def flag(self, value: Value) -> Value:
+        """A single truth value. Where nothing but truth values that are fed decide it, it is known: steps are
+        compiled for each of their values.
+        """
+        seen: set[Value] = set()
+        stack = [value]
+        while stack and len(seen) <= SHORT:
+            each = stack.pop()
+            if each not in seen:
+                seen.add(each)
+                stack += each.node.inputs
+        sources = [v for v in seen if not v.node.inputs and v.constant is None]
+        if stack or not sources or any(v not in self.flags for v in sources):
+            return value
+        if unknown := [self.flags[v] for v in sources if v not in self.known]:
+            raise StaticFeedNeeded(unknown)
+        return substitute([value], self.known)[0]
+
+    def operand(self, op: Operation, name: str, tensor: Tensor) -> Any:
         """The value of a shape, an axis and the like. Everywhere
         else a feed stays a parameter: it has derivatives.
         """
@@ -319,17 +332,11 @@ class _Specialiser:
             return plain(value.constant)
         below = {v for node in toposort([value]) for v in node.outputs}
         feeds = [t for t, param in self.fed.items() if param in below]
-        if feeds:
+        params = [v for v in below if v.node.op.name == "parameter"]
+        short = len(params) == len(feeds) and sum(v.size for v in params) <= SHORT
+        if tensor in self.fed or (feeds and short):
             raise StaticFeedNeeded(feeds)
-        raise InvalidArgumentError(
-            layout(
-                f"{name} of {op.name} ({op.type}) is computed from values that are only known while running",
-                op.where,
-                [(name, tensor.op.where)],
-                hint="shapes and axes may depend on constants, static shapes and feeds, not on variables",
-            ),
-            op,
-        )
+        raise ValueNeeded([tensor])
 
     def _write(self, op: Operation) -> Value:
         owner = variable_of(op.inputs[0], through_writes=True)
@@ -344,7 +351,7 @@ class _Specialiser:
         if op.definition.name == "assign":
             new = self._assigned(op, owner, rest[0])
         else:
-            new = self._apply(op, [self._state(owner), *rest])
+            new = self._apply(op, [self.variable(owner), *rest])
         self.state[owner] = new
         return new
 
@@ -363,13 +370,29 @@ class _Specialiser:
         return value
 
     def _random(self, op: Operation) -> Value:
-        counter = self.counters.get(op)
-        if counter is None:
-            counter = self.counters[op] = self.build.parameter(f"random state of {op.name}", uint64, (3,))
-        inputs = [counter, *(self.value(t) for t in op.inputs)]
+        inputs = [self.counter(op), *(self.value(t) for t in op.inputs)]
         made = self._apply(op, inputs)
-        self.advances[op] = philox_advance(op.definition, [v.type for v in inputs], made.shape)
+        advance = philox_advance(op.definition, [v.type for v in inputs], made.shape)
+        if op in self.counts:
+            self.counts[op] = inputs[0] + self.build.constant([advance, 0, 0], uint64)
+        else:
+            self.advances[op] = advance
         return made
+
+    def counter(self, op: Operation) -> Value:
+        """The present state of a random op."""
+        if op in self.counts:
+            return self.counts[op]
+        if op not in self.counters:
+            self.counters[op] = self.build.parameter(f"random state of {op.name}", uint64, (3,))
+            self.advances[op] = 0
+        return self.counters[op]
+
+    def rounds_known(self, op: Operation) -> int | None:
+        """The number of rounds that a loop does not exceed, where an earlier stage has found it out."""
+        param = self.fed.get(op.outputs[-1])
+        known = None if param is None else self.known.get(param)
+        return None if known is None or known.constant is None else int(known.constant)
 
     def _has_value(self, tensor: Tensor) -> bool:
         """Whether a variable has a value at this turn: from before the run, or assigned in it."""
@@ -383,52 +406,3 @@ class _Specialiser:
         if owner not in self.types:
             raise VariableTypeNeeded([owner])
         return self.types[owner]
-
-    def _gradients(self, op: Operation) -> tuple[Value, ...]:
-        ys, seeds, xs, stops = _gradient_parts(op)
-        places = [self._places(x) for x in xs]
-        found = iter(
-            vjp(
-                self.build,
-                [self.value(t) for t in ys],
-                [self.value(t) for t in seeds] or [None] * len(ys),
-                [place for each in places for place in each],
-                [place for t in stops for place in self._places(t)],
-            )
-        )
-        out = []
-        for x, each in zip(xs, places, strict=True):
-            parts = [g for g in (next(found) for _ in each) if g is not None]
-            total = sum(parts[1:], parts[0]) if parts else ops.zeros_like(self.value(x))
-            out.append(total)
-        return tuple(out)
-
-    def _places(self, x: Tensor) -> list[Value]:
-        """The values by which a derivative by `x` is taken:
-        for a variable, all that were read of it so far.
-        """
-        value, owner = self.value(x), variable_of(x)
-        read = self.watched[owner] if owner is not None else []
-        return read if value in read else [value, *read]
-
-
-def uninitialized(missing: Sequence[Operation]) -> UninitializedError:
-    """The error for a run that needs variables without a value."""
-    names = ", ".join(op.name for op in missing[:8]) + (", ..." if len(missing) > 8 else "")
-    what = f"variable {names} has no value" if len(missing) == 1 else f"variables {names} have no value"
-    text = layout(
-        f"{what} yet",
-        user_frame(),
-        [(op.name, op.where) for op in missing[:3]],
-        hint="run global_variables_initializer() first, or restore a checkpoint",
-    )
-    return UninitializedError(text, missing[0])
-
-
-def _gradient_parts(
-    op: Operation,
-) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """The inputs of a gradients operation: ys, seeds, xs, stops."""
-    a, b, c = op.attrs["ys"], op.attrs["seeds"], op.attrs["xs"]
-    inputs = op.inputs
-    return inputs[:a], inputs[a : a + b], inputs[a + b : a + b + c], inputs[a + b + c :]

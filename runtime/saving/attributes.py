@@ -2,7 +2,8 @@
 
 null, true, 3, 0.5, "VALID" and lists stand for themselves; lists are tuples.
 What JSON has not is an object with one key: {"float": "nan"}, {"dtype":
-"float32"}, {"array": [dtype, shape, base64]}, {"weights": key} for large arrays.
+"float32"}, {"array": [dtype, shape, base64]}, {"weights": key} for large arrays of numbers,
+{"region": ...} for the body of a loop.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bool_, string
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.function import Literal
+from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.runtime.saving.strict_json import check, items
 
@@ -24,8 +26,12 @@ _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _DEEPEST = 8
 
 
-def encode(value: Any, store: Callable[[Literal], str]) -> Any:
-    """The JSON of an attribute. `store` takes a large array and gives its key. TypeError for another type."""
+def encode(
+    value: Any, store: Callable[[Literal], str], tell: Callable[[Region], list[Any]] | None = None
+) -> Any:
+    """The JSON of an attribute. `store` takes a large array and gives its key, `tell` says what a region is.
+    TypeError for another type.
+    """
     match value:
         case None | bool() | str():
             return value
@@ -34,19 +40,27 @@ def encode(value: Any, store: Callable[[Literal], str]) -> Any:
         case float():
             return value if math.isfinite(value) else {"float": repr(float(value))}
         case tuple() | list():
-            return [encode(v, store) for v in value]
+            return [encode(v, store, tell) for v in value]
         case DType():
             return {"dtype": value.name}
-        case Literal() if value.dtype is not string:
+        case Literal():
             data = value.dtype.to_bytes(value.array)
-            if len(data) > INLINE:
+            if len(data) > INLINE and value.dtype is not string:
                 return {"weights": store(value)}
             return {"array": [value.dtype.name, list(value.shape), base64.b64encode(data).decode()]}
-    raise TypeError(value.dtype.name if isinstance(value, Literal) else type(value).__name__)
+        case Region() if tell is not None:
+            return {"region": tell(value)}
+    raise TypeError(type(value).__name__)
 
 
-def decode(value: Any, what: str, fetch: Callable[[str], Literal], depth: int = 0) -> Any:
-    """What `encode` was given. `fetch` gives the large array with a key."""
+def decode(
+    value: Any,
+    what: str,
+    fetch: Callable[[str], Literal],
+    region: Callable[[Any], Region] | None = None,
+    depth: int = 0,
+) -> Any:
+    """What `encode` was given. `fetch` gives the large array with a key, `region` what `tell` said."""
     if depth > _DEEPEST:
         raise InvalidFileError(f"{what} is nested too deeply")
     match value:
@@ -57,7 +71,7 @@ def decode(value: Any, what: str, fetch: Callable[[str], Literal], depth: int = 
         case None | bool() | int() | float() | str():
             return value
         case list():
-            return tuple(decode(v, what, fetch, depth + 1) for v in value)
+            return tuple(decode(v, what, fetch, region, depth + 1) for v in value)
         case {"float": str(name), **rest} if name in _FLOATS and not rest:
             return _FLOATS[name]
         case {"dtype": name, **rest} if not rest:
@@ -66,6 +80,8 @@ def decode(value: Any, what: str, fetch: Callable[[str], Literal], depth: int = 
             return fetch(key)
         case {"array": [name, shape, str(text)], **rest} if not rest:
             return _literal(type_of([name, shape], what), text, what)
+        case {"region": told, **rest} if not rest and region is not None:
+            return region(told)
     raise InvalidFileError(f"{what} is of no known form")
 
 
@@ -74,12 +90,12 @@ def _literal(type: TensorType, text: str, what: str) -> Literal:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         raise InvalidFileError(f"{what} is not base64") from None
-    if (
-        not type.is_static
-        or len(data) > INLINE
-        or len(data) != type.size * type.dtype.size
-        or type.dtype is string
-    ):
+    if type.is_static and type.dtype is string:
+        try:
+            return Literal.of(type.dtype.from_bytes(data, type.static_shape), string)
+        except ValueError:
+            raise InvalidFileError(f"{what} is not an array of strings") from None
+    if not type.is_static or len(data) > INLINE or len(data) != type.size * type.dtype.size:
         raise InvalidFileError(f"{what} is an array whose size is not that of its type, {type}")
     if type.dtype is bool_ and max(data, default=0) > 1:
         raise InvalidFileError(f"{what} has values that are neither true nor false")

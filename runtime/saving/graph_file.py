@@ -141,7 +141,7 @@ def _restore_variables(
 
 
 def _reads(op: Operation) -> bool:
-    return op.definition.name == "read_variable"
+    return op.definition.name == "read_variable" and op.region is None
 
 
 def _restore_counters(graph: Graph, counters: dict[str, Any], store: VariableStore) -> None:

@@ -5,11 +5,13 @@
 Operations come in the order of construction and name only earlier ones, so a
 file cannot hold a cycle. Reading looks ops up by name in the registry,
 decodes attributes from a closed set of types, and asks the type rules again.
+Loops and branches: see `regions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -18,10 +20,13 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.restore import Recorded, restorable_name, restore
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.runtime.saving.allowed import refusal
 from staticgraph.runtime.saving.attributes import decode, encode, encode_type, type_of
+from staticgraph.runtime.saving.regions import RegionReader, RegionWriter
 from staticgraph.runtime.saving.strict_json import check, dump, fields, items, parse
 
 _REQUIRED = {"name": (str,), "op": (str,), "outputs": (list,)}
@@ -32,8 +37,8 @@ _OPTIONAL = {
     "after": (list,),
     "device": (str,),
     "where": (list,),
+    "region": (int,),
 }
-_INTERNAL = {"parameter", "watch", "override"}  # made by the compiler only
 
 
 def write(
@@ -43,56 +48,62 @@ def write(
 
     SaveError for an operation that cannot be told in JSON.
     """
+    operations = list(operations)
     large: dict[str, Literal] = {}
-    lines = ",\n".join(dump(_encode(op, large)) for op in operations)
+    regions = RegionWriter(operations)
+    head = f'"regions":{dump(regions.parents)},' if regions.parents else ""
+    lines = ",\n".join(dump(_encode(op, large, regions)) for op in operations)
     tail = ",\n".join(map(dump, variables))
-    return f'{{"operations":[\n{lines}\n],"variables":[\n{tail}\n]}}\n'.encode(), large
+    return f'{{{head}"operations":[\n{lines}\n],"variables":[\n{tail}\n]}}\n'.encode(), large
 
 
-def _encode(op: Operation, large: dict[str, Literal]) -> dict[str, Any]:
+def _encode(op: Operation, large: dict[str, Literal], regions: RegionWriter) -> dict[str, Any]:
     if not restorable_name(op.name):
         raise SaveError(layout(f"cannot save {op.name!r}: no file can hold this name", op.where))
     where = op.where
+    inside = {} if op.region is None else {"region": regions.number(op.region)}
     record = {
         "name": op.name,
         "op": op.definition.name,
         "inputs": [t.name for t in op.inputs],
         "operands": {name: t.name for name, t in op.operands.items()},
-        "attrs": {name: _attribute(op, name, value, large) for name, value in op.attrs.items()},
+        "attrs": {name: _attribute(op, name, value, large, regions) for name, value in op.attrs.items()},
         "after": [control.name for control in op.control_inputs],
         "device": op.device,
         "where": [PurePath(where.file).name, where.line, where.function] if where is not None else [],
         "outputs": [encode_type(t.type) for t in op.outputs],
     }
-    return {key: value for key, value in record.items() if value or key in _REQUIRED}
+    if why := refusal(op.definition, op.attrs):
+        raise _refused(op, why)
+    return {key: value for key, value in record.items() if value or key in _REQUIRED} | inside
 
 
-def _attribute(op: Operation, name: str, value: Any, large: dict[str, Literal]) -> Any:
+def _attribute(op: Operation, name: str, value: Any, large: dict[str, Literal], regions: RegionWriter) -> Any:
     def store(literal: Literal) -> str:
         key = f"{op.name}:{name}"  # no variable has a colon in its name
         large[key] = literal
         return key
 
     try:
-        return encode(value, store)
+        return encode(value, store, regions.attribute)
     except TypeError as error:
-        raise SaveError(
-            layout(
-                f"cannot save {op.name} ({op.type}): its {name} is of type {error}, which a file cannot hold",
-                user_frame(),
-                [(op.name, op.where)],
-                "save outputs that do not need this operation",
-            ),
-            op,
-        ) from None
+        raise _refused(op, f"its {name} is of type {error}") from None
+
+
+def _refused(op: Operation, why: str) -> SaveError:
+    text = f"cannot save {op.name} ({op.type}): {why}, which a file cannot hold"
+    hint = "save outputs that do not need this operation"
+    return SaveError(layout(text, user_frame(), [(op.name, op.where)], hint), op)
 
 
 def read(data: memoryview, fetch: Callable[[str], Literal]) -> tuple[Graph, list[dict[str, Any]]]:
     """The graph that `write` was given, and what it was told of variables. `fetch` gives the large arrays."""
-    text = fields(parse(data, "its graph"), "its graph", {"operations": (list,), "variables": (list,)})
-    graph = Graph()
+    parts = {"operations": (list,), "variables": (list,)}
+    text = fields(parse(data, "its graph"), "its graph", parts, {"regions": (list,)})
+    graph, regions = Graph(), RegionReader(text["regions"] or [])
     for record in text["operations"]:
-        _restore(graph, record, fetch)
+        _restore(graph, record, fetch, regions)
+    regions.finish()
     kinds = {"name": (str,), "trainable": (bool,), "collections": (list,)}
     variables = [fields(v, "an entry of its variables", kinds) for v in text["variables"]]
     for variable in variables:
@@ -100,29 +111,40 @@ def read(data: memoryview, fetch: Callable[[str], Literal]) -> tuple[Graph, list
     return graph, variables
 
 
-def _restore(graph: Graph, record: Any, fetch: Callable[[str], Literal]) -> None:
+def _restore(graph: Graph, record: Any, fetch: Callable[[str], Literal], regions: RegionReader) -> None:
     record = fields(record, "an operation", _REQUIRED, _OPTIONAL)
     name, op = record["name"], OPS.get(record["op"])
-    if op is None or op.name in _INTERNAL:
+    if op is None:
         raise InvalidFileError(f"operation {name!r} is a {record['op']!r}, which this version does not know")
-    attrs = (record["attrs"] or {}).items()
+    attrs = {
+        attr: decode(value, f"{attr!r} of {name!r}", fetch, partial(_region, graph, regions, attr, name))
+        for attr, value in (record["attrs"] or {}).items()
+    }
+    if why := refusal(op, attrs):
+        raise InvalidFileError(f"{name!r} cannot be in a file: {why}")
     operands = (record["operands"] or {}).items()
     recorded = Recorded(
         op,
         name,
         tuple(tensor(graph, t) for t in record["inputs"] or ()),
         {param: tensor(graph, t) for param, t in operands},
-        {attr: decode(value, f"{attr!r} of {name!r}", fetch) for attr, value in attrs},
+        attrs,
         tuple(operation(graph, c) for c in record["after"] or ()),
         _printable(record["device"] or "", f"the device of {name!r}"),
         _where(record["where"], name),
         tuple(type_of(t, f"an output of {name!r}") for t in record["outputs"]),
+        regions.around(record["region"], name),
     )
     try:
         made = restore(graph, recorded)
     except GraphError as error:
         raise InvalidFileError(str(error)) from None
     _check_variables(made)
+    regions.made(made)
+
+
+def _region(graph: Graph, regions: RegionReader, attr: str, name: str, value: Any) -> Region:
+    return regions.attribute(value, f"{attr!r} of {name!r}", partial(tensor, graph))
 
 
 def _check_variables(op: Operation) -> None:

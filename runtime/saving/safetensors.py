@@ -13,8 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import DTYPES, DType, bool_, complex64, complex128, float32, float64
-from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.compiler.graph.dtypes import (
+    DTYPES,
+    DType,
+    bool_,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    string,
+)
+from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, layout
+from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.runtime.memory import storage_dtype
 from staticgraph.runtime.saving.archive import ALIGNMENT
 from staticgraph.runtime.saving.strict_json import check, dump, fields, items, parse
@@ -32,7 +42,14 @@ _MAX_RANK = 32
 
 
 def write(tensors: Mapping[str, Stored]) -> list[Any]:
-    """The pieces of the file: its header, then the arrays, aligned where sizes are multiples of 64 bytes."""
+    """The pieces of the file: its header, then the arrays, aligned where sizes are multiples of 64 bytes.
+
+    SaveError for an array of strings, which the format has not.
+    """
+    for name, (dtype, _) in tensors.items():
+        if dtype is string:
+            told = f"cannot save {name}: it holds strings, and the format has numbers and truth values only"
+            raise SaveError(layout(told, user_frame(), hint="leave it out of what is saved"))
     order = sorted(tensors, key=lambda n: (tensors[n][1].nbytes % ALIGNMENT != 0, -tensors[n][0].size, n))
     header: dict[str, Any] = {}
     complex_names = {n: tensors[n][0].name for n in order if tensors[n][0] in _PARTS}

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from staticgraph.compiler.graph.dependencies import ancestors, needed
+from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.passes.regions import whole
 
 STRUCTURES = ("dict", "list", "one")  # what a call returns
 
@@ -29,7 +30,7 @@ class Signature:
     def operations(self) -> list[Operation]:
         """Everything that a file must hold, in order of construction."""
         ports = [*self.inputs.values(), *self.outputs.values()]
-        return needed([*(t.op for t in ports), *self.steps])
+        return whole(ancestors([*(t.op for t in ports), *self.steps]))
 
     @property
     def steps(self) -> list[Operation]:
@@ -50,7 +51,7 @@ class Signature:
         """The names of the inputs without which the outputs, and `targets`, cannot be computed."""
         given = set(self.inputs.values())
         roots = [*(t.op for t in self.outputs.values() if t not in given), *targets]
-        used = ancestors(roots, _cut(given))
+        used = set(whole(ancestors(roots, _cut(given))))
         return [n for n, t in self.inputs.items() if t.op.definition.name == "placeholder" and t.op in used]
 
 
@@ -68,7 +69,9 @@ def signature_of(outputs: Any, inputs: Any = None, session: Any = None, step: An
     roots = [*(t.op for t in named.values()), *([] if target is None else [target])]
     if inputs is None:
         fed = [
-            op for op in needed(roots) if op.definition.name in ("placeholder", "placeholder_with_default")
+            op
+            for op in whole(ancestors(roots))
+            if op.definition.name in ("placeholder", "placeholder_with_default")
         ]
         taken = {op.name: op.outputs[0] for op in fed}
     else:
@@ -125,6 +128,10 @@ def _tensor(graph: Graph, value: Any, kind: str) -> Tensor:
     if isinstance(found, Operation):
         hint = "outputs are tensors; an operation that trains is given as step="
         raise SaveError(layout(f"the {kind} {found.name} is an operation", user_frame(), hint=hint))
+    if found.op.region is not None:
+        text = f"the {kind} {found.name} is part of a loop or branch"
+        hint = "take what the loop or branch gives"
+        raise SaveError(layout(text, user_frame(), [(found.op.name, found.op.where)], hint), found.op)
     return found
 
 
@@ -139,7 +146,7 @@ def _element(graph: Graph, value: Any, kind: str) -> Any:
 def _check_given(roots: list[Operation], inputs: dict[str, Tensor]) -> None:
     """Every placeholder that is needed must be among the inputs."""
     given = set(inputs.values())
-    for op in needed((r for r in roots if not set(r.outputs) & given), _cut(given)):
+    for op in whole(ancestors((r for r in roots if not set(r.outputs) & given), _cut(given))):
         if op.definition.name == "placeholder" and op.outputs[0] not in given:
             raise SaveError(
                 layout(

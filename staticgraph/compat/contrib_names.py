@@ -1,13 +1,48 @@
 """`tf.contrib`, as far as programs use it: which of our names, and of the modules in `legacy`, it shows."""
 
 from staticgraph.compat.legacy import (
+    accelerators,
     arg_scope,
+    attention_mechanisms,
+    attention_wrapper,
+    beam_paths,
+    beam_search,
+    checkpoint_assignment,
+    contrib_columns,
+    contrib_distribute,
+    contrib_inputs,
     contrib_layers,
+    contrib_learn,
+    contrib_learn_models,
+    contrib_lookup,
     contrib_losses,
     contrib_metrics,
+    contrib_optimizers,
+    crf,
+    csv_data,
+    cudnn_cells,
+    decoding,
+    decoding_helpers,
+    experiment,
+    external_optimizer,
+    fused_cells,
+    hyperparameters,
+    learn_runner,
+    legacy_attention,
+    legacy_decoders,
+    legacy_seq2seq,
     mnist,
+    model_analyzer,
     model_variables,
+    optimize_loss,
+    optimizer_wrappers,
+    projector,
+    recurrent_cells,
+    recurrent_wrappers,
     regularizers,
+    sequence_losses,
+    tpu_estimator,
+    vocabulary,
 )
 from staticgraph.compat.namespace import Area
 
@@ -23,11 +58,15 @@ _STEP = {
     name: f"train.{name}"
     for name in ("assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step")
 }
+_CHECKPOINT = {
+    name: f"train.{name}"
+    for name in ("init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable")
+}
 
 AREAS = {
-    "contrib.layers": Area((contrib_layers, regularizers), _LAYERS),
+    "contrib.layers": Area((contrib_layers, contrib_columns, optimize_loss, regularizers), _LAYERS),
     "contrib.layers.python.layers": Area(areas=("contrib.layers",)),
-    "contrib.framework": Area((arg_scope, model_variables), _STEP),
+    "contrib.framework": Area((arg_scope, checkpoint_assignment, model_variables), _STEP | _CHECKPOINT),
     "contrib.framework.python.ops": Area(areas=("contrib.framework",)),
     "contrib.framework.python.ops.variables": Area(areas=("contrib.framework",)),
     "contrib.framework.nest": Area(("nest",)),
@@ -35,15 +74,49 @@ AREAS = {
     "contrib.slim.losses": Area((contrib_losses,)),
     "contrib.slim.initializers": Area(areas=("contrib.layers", "initializers")),
     "contrib.slim.regularizers": Area((regularizers,)),
+    "contrib.lookup": Area((contrib_lookup,)),
     "contrib.losses": Area((contrib_losses,)),
     "contrib.metrics": Area((contrib_metrics,)),
-    "contrib.rnn": Area(areas=("nn.rnn_cell",), names={
+    "contrib.rnn": Area((recurrent_cells, recurrent_wrappers, fused_cells), areas=("nn.rnn_cell",), names={
         "static_rnn": "nn.static_rnn",
         "static_bidirectional_rnn": "nn.static_bidirectional_rnn",
         "static_state_saving_rnn": "nn.static_state_saving_rnn",
     }),
     "contrib.data": Area(areas=("data.experimental", "data"), names={"Dataset": "data.Dataset"}),
     "contrib.distributions": Area(areas=("distributions",)),
+    "contrib.distributions.bijectors": Area(("distributions.bijectors",)),
+    "contrib.opt": Area((contrib_optimizers, external_optimizer, optimizer_wrappers)),
+    "contrib.crf": Area((crf,)),
+    "contrib.cudnn_rnn": Area((cudnn_cells,)),
+    "contrib.rnn.python.ops.core_rnn_cell": Area(areas=("contrib.rnn",)),
+    "contrib.rnn.python.ops.core_rnn_cell_impl": Area(areas=("contrib.rnn",)),
+    "contrib.rnn.python.ops.rnn_cell": Area(areas=("contrib.rnn",)),
+    "contrib.seq2seq": Area((
+        sequence_losses, decoding, decoding_helpers, attention_mechanisms, attention_wrapper,
+        beam_paths, beam_search,
+    )),
+    "contrib.legacy_seq2seq": Area((legacy_seq2seq, legacy_decoders, legacy_attention)),
+    "contrib.slim.model_analyzer": Area((model_analyzer,)),
+    "contrib.tpu": Area((accelerators, tpu_estimator)),
+    "contrib.distribute": Area((contrib_distribute,), areas=("distribute",)),
+    "contrib.cluster_resolver": Area(names={"TPUClusterResolver": "contrib.tpu.TPUClusterResolver"}),
+    "contrib.tensorboard.plugins.projector": Area((projector,)),
+    "contrib.training": Area((hyperparameters,)),
+    "contrib.learn": Area(
+        (contrib_learn, contrib_learn_models, experiment),
+        {"NanLossDuringTrainingError": "train.NanLossDuringTrainingError"},
+    ),
+    "contrib.learn.io": Area((contrib_inputs, "estimator.inputs")),
+    "contrib.learn.learn_runner": Area((learn_runner,)),
+    "contrib.learn.python.learn.learn_runner": Area((learn_runner,)),
+    "contrib.learn.python.learn.estimators.estimator": Area((contrib_learn,)),
+    "contrib.learn.python.learn.estimators.model_fn": Area((contrib_learn,)),
+    "contrib.learn.python.learn.estimators.run_config": Area((contrib_learn,)),
+    "contrib.learn.python.learn.metric_spec": Area((contrib_learn,)),
+    "contrib.learn.python.learn.utils.input_fn_utils": Area((experiment,)),
+    "contrib.learn.preprocessing": Area((vocabulary,)),
+    "contrib.learn.datasets.base": Area((csv_data,)),
+    "contrib.learn.python.learn.datasets.base": Area((csv_data,)),
     "contrib.learn.datasets.mnist": Area((mnist,)),
     "contrib.learn.python.learn.datasets.mnist": Area((mnist,)),
 }  # fmt: skip

@@ -18,21 +18,16 @@ ROOT = {
     "complex_abs": "abs",
     "concat_v2": "concat",
     "inv": "reciprocal",
-    "merge_all_summaries": "summary.merge_all",
-    "merge_summary": "summary.merge",
     "mul": "multiply",
     "neg": "negative",
     "pack": "stack",
-    "scalar_summary": "summary.scalar",
-    "histogram_summary": "summary.histogram",
     "select": "where",
     "sub": "subtract",
     "unpack": "unstack",
     # other spellings of 1.15
     "OpError": "errors.OpError",
     "TFRecordReader": "io.TFRecordReader",
-    "decode_csv": "io.decode_csv",
-    "decode_raw": "io.decode_raw",
+    "initialize_all_tables": "tables_initializer",
     "fft": "signal.fft",
     "fft2d": "signal.fft2d",
     "fft3d": "signal.fft3d",
@@ -40,22 +35,56 @@ ROOT = {
     "ifft2d": "signal.ifft2d",
     "ifft3d": "signal.ifft3d",
     "log_sigmoid": "math.log_sigmoid",
-    "parse_example": "io.parse_example",
-    "parse_single_example": "io.parse_single_example",
     "read_file": "io.read_file",
-    "string_split": "strings.split",
     "write_file": "io.write_file",
 }
+
+# Files of pictures, which stand in `io` too.
+_PICTURES = """
+    decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png encode_jpeg
+    extract_jpeg_shape is_jpeg
+"""
+IO = {name: f"image.{name}" for name in _PICTURES.split()}
+
+# Names that the root has beside the modules `io` and `strings`.
+_IO = """
+    FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature decode_base64 decode_compressed
+    decode_csv decode_raw encode_base64 parse_example parse_single_example parse_single_sequence_example
+    parse_tensor serialize_tensor
+"""
+_STRINGS = "as_string reduce_join regex_replace substr"
+_STRING = "join strip to_hash_bucket to_hash_bucket_fast to_hash_bucket_strong to_number"
+ROOT |= (
+    {name: f"io.{name}" for name in _IO.split()}
+    | {name: f"strings.{name}" for name in _STRINGS.split()}
+    | {f"string_{name}": f"strings.{name}" for name in _STRING.split()}
+)
 
 NN = {
     "deconv2d": "nn.conv2d_transpose",
     "log_sigmoid": "log_sigmoid",
+    "bidirectional_rnn": "nn.static_bidirectional_rnn",
     "rnn": "nn.static_rnn",
+    "state_saving_rnn": "nn.static_state_saving_rnn",
 }
+
+_RNN_CELL = "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper"
+RNN_CELL = {name: f"contrib.rnn.{name}" for name in _RNN_CELL.split()}
 
 TRAIN = {
     "SummaryWriter": "summary.FileWriter",
+    "summary_iterator": "summary.summary_iterator",
+    "write_graph": "io.write_graph",
 }
+
+QUEUE_RUNNER = {name: f"train.{name}" for name in ("QueueRunner", "add_queue_runner", "start_queue_runners")}
+
+_HOOKS = """
+    CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook
+    LoggingTensorHook NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer SessionRunArgs
+    SessionRunContext SessionRunHook SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook
+"""
+ESTIMATOR = {name: f"train.{name}" for name in _HOOKS.split()}
 
 RANDOM = {
     "normal": "random_normal",

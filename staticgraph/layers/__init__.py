@@ -1,6 +1,6 @@
 """Layers that own their variables, as functions and as classes (TF1's `tf.layers`)."""
 
-from staticgraph.layers.base import Layer
+from staticgraph.layer import Layer
 from staticgraph.layers.convolution import (
     Conv1D,
     Conv2D,

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.initializers import Zeros
 from staticgraph.inputs import constant
-from staticgraph.layers.base import Layer, check_rank, known_size, variable_options
+from staticgraph.layer import Layer, check_rank, known_size, variable_options
 
 _FORMATS = {
     ("channels_last", 1): "NWC", ("channels_last", 2): "NHWC", ("channels_last", 3): "NDHWC",

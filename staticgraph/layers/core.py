@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.initializers import Zeros
 from staticgraph.inputs import identity
-from staticgraph.layers.base import Layer, known_size, variable_options
+from staticgraph.layer import Layer, known_size, variable_options
 
 
 class Dense(Layer):
@@ -50,6 +50,10 @@ class Dense(Layer):
         if self.bias is not None:
             outputs = ops.bias_add(outputs, self.bias)
         return outputs if self.activation is None else self.activation(outputs)
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the outputs for inputs of this shape."""
+        return TensorShape([*TensorShape(input_shape).as_list()[:-1], self.units])
 
 
 class Dropout(Layer):

@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.initializers import Ones, Zeros
 from staticgraph.inputs import constant
-from staticgraph.layers.base import Layer, known_size, variable_options
+from staticgraph.layer import Layer, known_size, variable_options
 from staticgraph.train.moving_averages import assign_moving_average
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from staticgraph.compiler import ops
 from staticgraph.linalg import l2_normalize
 from staticgraph.nn.activation import (
@@ -89,8 +91,25 @@ from staticgraph.nn.sampling import (
     uniform_candidate_sampler,
 )
 from staticgraph.nn.scaling import compute_average_loss, scale_regularization_loss
+from staticgraph.nn.sparse_embedding import embedding_lookup_sparse, safe_embedding_lookup_sparse
 from staticgraph.sorting import in_top_k, top_k
 from staticgraph.space import depth_to_space, space_to_batch, space_to_depth
+
+# Sequences. Imported when they are first used: most programs have none.
+if TYPE_CHECKING:
+    from staticgraph.nn import rnn_cell as rnn_cell
+    from staticgraph.nn.rnn_names import (
+        bidirectional_dynamic_rnn,
+        ctc_beam_search_decoder,
+        ctc_beam_search_decoder_v2,
+        ctc_greedy_decoder,
+        ctc_loss,
+        dynamic_rnn,
+        raw_rnn,
+        static_bidirectional_rnn,
+        static_rnn,
+        static_state_saving_rnn,
+    )
 
 __all__ = [
     "all_candidate_sampler",
@@ -104,6 +123,7 @@ __all__ = [
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "bias_add",
+    "bidirectional_dynamic_rnn",
     "compute_accidental_hits",
     "compute_average_loss",
     "conv1d",
@@ -117,6 +137,10 @@ __all__ = [
     "conv_transpose",
     "convolution",
     "crelu",
+    "ctc_beam_search_decoder",
+    "ctc_beam_search_decoder_v2",
+    "ctc_greedy_decoder",
+    "ctc_loss",
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",
@@ -126,8 +150,10 @@ __all__ = [
     "depthwise_conv2d_native_backprop_input",
     "dilation2d",
     "dropout",
+    "dynamic_rnn",
     "elu",
     "embedding_lookup",
+    "embedding_lookup_sparse",
     "erosion2d",
     "fixed_unigram_candidate_sampler",
     "fused_batch_norm",
@@ -151,9 +177,11 @@ __all__ = [
     "nce_loss",
     "normalize_moments",
     "pool",
+    "raw_rnn",
     "relu",
     "relu6",
     "relu_layer",
+    "safe_embedding_lookup_sparse",
     "sampled_softmax_loss",
     "scale_regularization_loss",
     "selu",
@@ -168,6 +196,9 @@ __all__ = [
     "space_to_batch",
     "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
+    "static_bidirectional_rnn",
+    "static_rnn",
+    "static_state_saving_rnn",
     "sufficient_statistics",
     "swish",
     "tanh",
@@ -180,3 +211,15 @@ __all__ = [
 ]
 
 l2_loss = ops.l2_loss
+
+
+def __getattr__(name: str) -> Any:
+    if name == "rnn_cell":
+        import staticgraph.nn.rnn_cell
+
+        return staticgraph.nn.rnn_cell
+    if name in __all__:
+        from staticgraph.nn import rnn_names
+
+        return getattr(rnn_names, name)
+    raise AttributeError(f"module 'staticgraph.nn' has no attribute {name!r}")

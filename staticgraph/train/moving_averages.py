@@ -104,7 +104,7 @@ class ExponentialMovingAverage:
         name = f"{var.op.name}/{self._name}"
         with init_scope(), name_scope(None), variable_scope(None, name) as scope:
             initial = creation.zeros(var.shape, var.dtype) if zero else var.initialized_value()
-            return Variable(initial, trainable=False, name=scope.original_name_scope)
+            return Variable(initial, trainable=False, name=f"{scope.name}/")
 
     def _present_decay(self) -> Any:
         if self._num_updates is None:

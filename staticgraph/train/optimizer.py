@@ -178,7 +178,7 @@ class Optimizer:
         slots = self._slot_dict(slot_name)
         if var not in slots:
             with variable_scope(None, f"{var.op.name}/{op_name}") as scope:
-                slots[var] = Variable(initial, trainable=False, name=scope.original_name_scope)
+                slots[var] = Variable(initial, trainable=False, name=f"{scope.name}/")
         return slots[var]
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Variable) -> Variable:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.framework import GraphKeys, get_default_graph
+from staticgraph.messages.meta_graph import MetaGraphDef, SaverDef
 from staticgraph.runtime.saving import checkpoint
+from staticgraph.runtime.saving.atomic import write_file
 from staticgraph.runtime.session import Session
 from staticgraph.train.checkpoint_state import (
     checkpoint_exists,
@@ -25,10 +28,18 @@ from staticgraph.train.checkpoint_state import (
     update_checkpoint_state,
 )
 from staticgraph.train.global_step import global_step as read_global_step
+from staticgraph.train.log import log
+from staticgraph.train.meta_graph import (
+    import_scoped_meta_graph,
+    meta_graph,
+    read_meta_graph_file,
+    write_meta_graph_file,
+)
+from staticgraph.train.tensor_bundle import Bundle, is_bundle
 
-__all__ = ["Saver"]
+__all__ = ["Saver", "import_meta_graph"]
 
-_log = logging.getLogger("staticgraph")
+_V2 = SaverDef.CheckpointFormatVersion.Value("V2")  # how TensorFlow is to read checkpoints
 
 
 class Saver:
@@ -76,16 +87,22 @@ class Saver:
     ) -> None:
         if defer_build and var_list:
             raise ValueError("If `var_list` is provided then build cannot be deferred: set defer_build=False")
-        self._given = var_list
+        self._var_list = var_list  # scripts print it
         self._reshape = reshape
         self._max_to_keep = max_to_keep or 0
         self._every = keep_checkpoint_every_n_hours * 3600
         self._allow_empty = allow_empty
+        self._hours = keep_checkpoint_every_n_hours
         self._pad = pad_step_number
         self._relative = save_relative_paths
         self._variables: dict[str, Operation] | None = None
         self._kept: list[tuple[str, float]] = []
+        self._described: tuple[Any, bytes] | None = None
         self._next_kept = math.inf
+        if saver_def is not None:
+            self._max_to_keep = saver_def.max_to_keep
+            self._hours = saver_def.keep_checkpoint_every_n_hours
+            self._every = self._hours * 3600
         if not defer_build:
             self.build()
 
@@ -93,7 +110,7 @@ class Saver:
         """Choose the variables: those that the graph has now, where no list was given."""
         if self._variables is not None:
             return
-        given = self._given
+        given = self._var_list
         if given is None:
             graph = get_default_graph()
             given = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection(
@@ -101,8 +118,13 @@ class Saver:
             )
         if not given and not self._allow_empty:
             raise ValueError("No variables to save: make them before the Saver, or pass var_list")
-        self._variables = _by_key(given)
+        self._var_list, self._variables = given, _by_key(given)
         self._next_kept = time.time() + self._every
+
+    @property
+    def variables(self) -> dict[str, Operation]:
+        """The variables by their names in checkpoints."""
+        return self._built("variables")
 
     # Saving
 
@@ -119,12 +141,13 @@ class Saver:
         save_debug_info: bool = False,
     ) -> str | None:
         """Write a checkpoint; returns its prefix, for `restore`:
-        `save_path`, with `-step` where a step is given.
+        `save_path`, with `-step` where a step is given. Its folder is made where it does not exist.
 
-        `global_step`: an integer, or a tensor or variable that holds it. `latest_filename`
-        is the file that names the latest checkpoint, `checkpoint` by default;
-        `write_state=False` leaves it alone. No graph is written (`staticgraph.save` does
-        that). A checkpoint replaces one of the same name as a whole or not at all.
+        `global_step`: an integer, or a tensor or variable that holds it. `latest_filename` is the file that
+        names the latest checkpoint, `checkpoint` by default; `write_state=False` leaves it alone. The graph
+        of the session is written beside it, with the suffix `meta_graph_suffix`, for `import_meta_graph`; not
+        with
+        `write_meta_graph=False`. A checkpoint replaces one of the same name as a whole or not at all.
 
         SaveError, a ValueError, where the path cannot be written;
         UninitializedError for a variable without a value.
@@ -149,10 +172,24 @@ class Saver:
             )
         if not variables:
             return None
+        with suppress(OSError):  # where that is not possible, the write says what is wrong
+            os.makedirs(os.path.dirname(prefix) or os.curdir, exist_ok=True)
         checkpoint.write(prefix, variables, sess)
+        if write_meta_graph:
+            write_file(f"{prefix}.{meta_graph_suffix}", [self._meta_graph(sess.graph, strip_default_attrs)])
         if write_state:
             self._write_state(os.path.dirname(save_path), prefix, latest_filename)
         return prefix
+
+    def _meta_graph(self, graph: Graph, strip_default_attrs: bool) -> bytes:
+        """The message of a graph, made once for all checkpoints that are written while it is the same."""
+        sizes = {key: len(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys()}
+        state = (graph, graph.version, sizes, strip_default_attrs)
+        if self._described is None or self._described[0] != state:
+            variables, told = self._built("save"), self.as_saver_def()
+            made = meta_graph(graph, None, told, variables, strip_default_attrs=strip_default_attrs)
+            self._described = state, made.SerializeToString()
+        return self._described[1]
 
     def _write_state(self, folder: str, prefix: str, latest_filename: str) -> None:
         """Name the new checkpoint before an old one is removed: whenever we stop, the latest exists."""
@@ -176,7 +213,43 @@ class Saver:
         except (
             OSError
         ) as error:  # the new checkpoint is written: what became of an old one must not stop training
-            _log.warning("the old checkpoint %s could not be removed: %s", prefix, error)
+            log.warning("the old checkpoint %s could not be removed: %s", prefix, error)
+
+    # The graph
+
+    def export_meta_graph(
+        self, filename: str | None = None, collection_list: Sequence[str] | None = None,
+        as_text: bool = False, export_scope: str | None = None, clear_devices: bool = False,
+        clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> MetaGraphDef:  # fmt: skip
+        """The default graph as a message, with the collections and with what restores the variables of this
+        Saver; written to `filename` too. The parameters are those of `staticgraph.train.export_meta_graph`.
+        """
+        if export_scope is not None:
+            text = "export_meta_graph: export_scope is not supported"
+            raise NotImplementedError(layout(text, user_frame()))
+        variables = self._built("export_meta_graph")
+        made = meta_graph(
+            get_default_graph(), None, self.as_saver_def(), variables, collection_list, clear_devices,
+            strip_default_attrs,
+        )  # fmt: skip
+        if filename:
+            write_meta_graph_file(filename, made, as_text)
+        return made
+
+    def as_saver_def(self) -> SaverDef:
+        """How many checkpoints are kept, as a message."""
+        return SaverDef(max_to_keep=self._max_to_keep, keep_checkpoint_every_n_hours=self._hours, version=_V2)
+
+    def to_proto(self, export_scope: str | None = None) -> SaverDef:
+        """`as_saver_def`."""
+        return self.as_saver_def()
+
+    @staticmethod
+    def from_proto(saver_def: SaverDef, import_scope: str | None = None) -> Saver:
+        """A Saver of all variables that keeps as many checkpoints as a message says."""
+        return Saver(saver_def=saver_def)
 
     # Restoring
 
@@ -199,7 +272,12 @@ class Saver:
             raise ValueError(
                 layout(f"The passed save_path is not a valid checkpoint: {prefix}", user_frame(), hint=hint)
             )
-        checkpoint.restore(prefix, variables, sess, self._reshape)
+        log.info("Restoring parameters from %s", prefix)
+        if is_bundle(prefix):
+            found = checkpoint.chosen(prefix, variables, Bundle(prefix), self._reshape)
+            checkpoint.commit(variables, found, sess)
+        else:
+            checkpoint.restore(prefix, variables, sess, self._reshape)
 
     # Which checkpoints there are
 
@@ -227,6 +305,39 @@ class Saver:
         return self._variables
 
 
+def import_meta_graph(
+    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
+) -> Saver | None:
+    """Add the graph of a `MetaGraphDef`, or of a `.meta` file, to the default graph, with its collections.
+
+    A Saver for its variables, whose values `restore` brings; None where it has none. `clear_devices` forgets
+    the devices that its nodes ask for; with `import_scope` all names lie in that scope. `input_map` is that
+    of
+    `import_graph_def`. OSError where there is no such file, InvalidFileError for another file, GraphDefError
+    for nodes that cannot be imported.
+
+    >>> import os, tempfile
+    >>> import staticgraph as sg
+    >>> with sg.Graph().as_default(), sg.Session() as sess:
+    ...     w = sg.Variable([1.0, 2.0], name="w")
+    ...     _ = sess.run(w.initializer)
+    ...     path = sg.train.Saver().save(sess, os.path.join(tempfile.mkdtemp(), "model"))
+    >>> with sg.Graph().as_default(), sg.Session() as sess:
+    ...     sg.train.import_meta_graph(f"{path}.meta").restore(sess, path)
+    ...     sess.run("w:0")
+    array([1., 2.], dtype=float32)
+    """
+    given = meta_graph_or_file
+    meta = given if isinstance(given, MetaGraphDef) else read_meta_graph_file(given)
+    saved, _ = import_scoped_meta_graph(meta, clear_devices, import_scope, **kwargs)
+    told = meta.saver_def if meta.HasField("saver_def") else None
+    if saved:
+        return Saver({key: op.outputs[0] for key, op in saved.items()}, saver_def=told)
+    if get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES):
+        return Saver(saver_def=told)
+    return None
+
+
 def _by_key(given: Any) -> dict[str, Operation]:
     """The variables by their names in checkpoints."""
     pairs = list(given.items()) if isinstance(given, Mapping) else [(None, v) for v in given]
@@ -241,6 +352,8 @@ def _by_key(given: Any) -> dict[str, Operation]:
             raise TypeError(layout(f"names in a checkpoint are strings, not {name!r}", user_frame()))
         if name in out:
             raise ValueError(layout(f"At least two variables have the same name: {name}", user_frame()))
+        if op in out.values():
+            raise ValueError(layout(f"The variable {op.name} would be saved under two names", user_frame()))
         out[name] = op
     return out
 

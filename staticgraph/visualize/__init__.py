@@ -36,6 +36,9 @@ def visualize(
     are compiled for static shapes: `feeds` gives an array or a shape for fed tensors, and sizes that stay
     unknown are taken as 32. `session` tells the shapes of variables that the graph leaves open.
 
+    Loops and branches are areas around what is in them. What a loop carries is a box in it, to which dashed
+    arrows come back from the values of the next round.
+
     A large graph is folded until at most `max_nodes` boxes are left: scopes become one box, long
     repetitions are shown by their first two rounds and the last one, and long rows without scopes are
     folded by the lines of your program, or cut where few tensors pass. None draws everything. `depth`

@@ -18,7 +18,7 @@ from staticgraph.visualize.fold import fold
 from staticgraph.visualize.model import Drawing
 from staticgraph.visualize.picture import Picture
 from staticgraph.visualize.recorded import recorded
-from staticgraph.visualize.sample import sample_step
+from staticgraph.visualize.sample import compiled_fetches, sample_step
 from staticgraph.visualize.wording import shorten
 
 STAGES = ("user", "optimized", "fused")
@@ -85,7 +85,7 @@ def _recorded(graph: Graph, whole: bool, found: Fetches) -> Drawing:
 def _compiled(graph: Graph, found: Fetches, kernels: bool, feeds: Mapping[Any, Any], session: Any) -> Drawing:
     step, notes = sample_step(graph, found, feeds, session)
     fusion = optimize(step.function)
-    names = [t.name for t in found.tensors if t not in step.names]  # strings are not computed
+    names = [t.name for t in [*compiled_fetches(found), *(t for _, t in step.captured)]]
     drawing = fused(step, fusion, names) if kernels else optimized(step, fusion.function, names)
     return Drawing(drawing.boxes, drawing.links, "", drawing.regions, notes)
 

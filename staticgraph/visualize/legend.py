@@ -9,7 +9,7 @@ from staticgraph.visualize.markup import plain
 from staticgraph.visualize.model import Drawing, Flow, Role, Work
 from staticgraph.visualize.palette import ACCENT, FLOWS, QUIET, ROLES, WORKS
 
-_ARROWS = {Flow.CONTROL: "╌╌▸", Flow.REFERENCE: "┄┄┄"}
+_ARROWS = {Flow.CONTROL: "╌╌▸", Flow.REFERENCE: "┄┄┄", Flow.NEXT: "╌╌▶"}
 
 
 @dataclass(frozen=True, slots=True)

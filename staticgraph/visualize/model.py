@@ -20,6 +20,7 @@ class Role(Enum):
     ASSIGN = "assignment (double line)"
     GRADIENTS = "gradients (octagon)"
     CONTROL = "group, no output"
+    CARRIED = "carried by a loop"
     HIDDEN = "folded operations"
     REPEATS = "folded repetition"
 
@@ -30,6 +31,7 @@ class Flow(Enum):
     DATA = "tensor"
     CONTROL = "runs after"
     REFERENCE = "changes"
+    NEXT = "in the next round"
 
 
 class Work(Enum):
@@ -40,6 +42,8 @@ class Work(Enum):
     REDUCTION = "kernel: reduction"
     PRODUCT = "kernel: product"
     HOST = "call of NumPy"
+    ROUNDS = "rounds of a loop"
+    BRANCH = "branch"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ ROLES = {
     Role.ASSIGN: Look("box", "#fdf3e1", "#9a6410", double=True),
     Role.GRADIENTS: Look("octagon", "#d5eee3", "#1b7a58", "filled", 1.6),
     Role.CONTROL: Look("ellipse", "#ffffff", LINE, "filled,dashed"),
+    Role.CARRIED: Look("box", "#e4f2f3", "#2f7f86", "filled,rounded", 1.4),
     Role.HIDDEN: Look("folder", "#e7eaee", "#5b6673"),
     Role.REPEATS: Look("box3d", "#e7eaee", "#5b6673"),
 }
@@ -45,10 +46,13 @@ WORKS = {
     Work.REDUCTION: Look("box", "#dff1e8", "#62a98a", "filled,rounded,dashed", 1.4),
     Work.PRODUCT: Look("box", "#fcebda", "#cc8f4b", "filled,rounded", 1.8),
     Work.HOST: Look("box", "#f0e6f5", "#9a78b5", "filled,rounded,dotted", 1.6),
+    Work.ROUNDS: Look("box", "#f2f9f9", "#2f7f86", "filled,rounded", 1.6),
+    Work.BRANCH: Look("box", "#fbf7fd", "#8a6aa5", "filled,rounded,dashed", 1.4),
 }
 NESTED_SCOPE = "#eceff3"  # every second level of scopes
 FLOWS = {
     Flow.DATA: {"color": LINE, "style": "solid"},
     Flow.CONTROL: {"color": "#9aa5b1", "style": "dashed", "arrowhead": "vee"},
     Flow.REFERENCE: {"color": "#c08a3a", "style": "dotted", "arrowhead": "none", "penwidth": "1.4"},
+    Flow.NEXT: {"color": "#2f7f86", "style": "dashed", "constraint": "false"},
 }

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import takewhile
 
-from staticgraph.compiler.graph.dependencies import needed
+from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.opdef import Role as ParamRole
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Role
+from staticgraph.compiler.passes.regions import whole
+from staticgraph.visualize import frames
+from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Region, Role
 from staticgraph.visualize.wording import (
     attribute_lines,
     counted,
@@ -31,7 +33,7 @@ from staticgraph.visualize.wording import (
 
 def recorded(graph: Graph, roots: Sequence[Operation] | None, fetched: Collection[Operation]) -> Drawing:
     """The part of `graph` that `roots` need, all of it where they are None; `fetched` ones stand out."""
-    operations = graph.get_operations() if roots is None else needed(roots)
+    operations = graph.get_operations() if roots is None else whole(ancestors(roots))
     return _Recorded(operations, set(fetched)).drawing()
 
 
@@ -43,8 +45,11 @@ class _Recorded:
         for op in operations:
             for source in dict.fromkeys([*(t.op for t in op.all_inputs), *op.control_inputs]):
                 self.users[source].append(op)
+        self.given = frames.given(operations)
+        self.regions: dict[Path, Region] = {}
         self.home: dict[Operation, Operation] = {}  # folded operation -> the one into whose box it goes
         self.inlined: set[Operation] = set()
+        self._fold_loops()
         self._fold_variables()
         self._inline_constants()
         shown = [op for op in operations if op not in self.home and op not in self.inlined]
@@ -57,26 +62,39 @@ class _Recorded:
 
     def drawing(self) -> Drawing:
         links = [link for op in self.operations if op not in self.inlined for link in self._links(op)]
-        return Drawing(tuple(map(self._box, self.shown)), tuple(without_plain_references(links)))
+        boxes = tuple(map(self._box, self.shown))
+        return Drawing(boxes, tuple(without_plain_references(links)), regions=self.regions)
 
     # What is folded
+
+    def _fold_loops(self) -> None:
+        """What only hands on the values of loops and branches is drawn with them."""
+        for op in self.operations:
+            if (twin := frames.twin(op)) is not None:
+                self.home[op] = twin
+            elif op not in self.fetched and self._is_used(op) and frames.passes_on(op):
+                self.home[op] = op.inputs[0].op
+
+    def _is_used(self, op: Operation) -> bool:
+        return bool(self.users[op]) or op in self.given
 
     def _fold_variables(self) -> None:
         for op in reversed(self.operations):  # users before what they use
             definition = op.definition
-            if op in self.fetched:
+            if op in self.fetched or op in self.home:
                 continue
             if definition.name == "read_variable" or _is_initializer(op):
                 self.home[op] = op.inputs[0].op
-            elif role_of(op) not in (Role.VARIABLE, Role.INPUT):
+            elif role_of(op) not in (Role.VARIABLE, Role.INPUT, Role.CARRIED):
                 homes = {self.home.get(user) for user in self.users[op]}
-                if len(homes) == 1 and (home := homes.pop()) is not None:
+                if len(homes) == 1 and (home := homes.pop()) is not None and role_of(home) is Role.VARIABLE:
                     self.home[op] = home
 
     def _inline_constants(self) -> None:
         for op in self.operations:
             short = op.definition.name == "constant" and is_short(op.attrs["value"].array)
-            if short and op not in self.home and op not in self.fetched and self.users[op]:
+            apart = op in self.home or op in self.fetched or op in self.given
+            if short and not apart and self.users[op]:
                 self.inlined.add(op)
 
     # Boxes
@@ -96,8 +114,18 @@ class _Recorded:
         if op.name in self.variables:
             return self._placed_variable(op, parts)
         if op.name in self.scopes:
-            return tuple(parts), op.type  # the result of a scope is in it, though it has the scope's name
-        return tuple(parts[:-1]), parts[-1]
+            return self._inside(op, parts), op.type  # the result of a scope is in it, though it has its name
+        return self._inside(op, parts[:-1]), parts[-1]
+
+    def _inside(self, op: Operation, scopes: Sequence[str]) -> Path:
+        """The scopes of an operation, and the loops and branches that it is a part of."""
+        if op.region is None or (owner := op.region.owner) is None:
+            return tuple(scopes)
+        around = owner.name.split("/")[:-1]
+        name, look = frames.frame(op.region)
+        path = (*self._inside(owner, around), name)
+        self.regions[path] = look
+        return (*path, *(scopes[len(around) :] if list(scopes[: len(around)]) == around else scopes))
 
     def _placed_variable(self, op: Operation, parts: list[str]) -> tuple[Path, str]:
         """A variable is drawn where it is used: an optimizer's slot in the optimizer's scope."""
@@ -118,6 +146,12 @@ class _Recorded:
         match role:
             case Role.INPUT | Role.VARIABLE | Role.CONSTANT:
                 return (type_text(op.outputs[0].type),)
+            case Role.CARRIED:
+                start = frames.start_of(op)
+                from_constant = (
+                    [f"from {value_text(start.op.attrs['value'].array)}"] if start.op in self.inlined else []
+                )
+                return (type_text(op.outputs[0].type), *from_constant)
             case Role.GRADIENTS:
                 ys = ", ".join(t.op.name for t in op.inputs[: op.attrs["ys"]])
                 return (shorten(f"of {ys}"), f"by {counted(op.attrs['xs'], 'tensor')}")
@@ -146,8 +180,12 @@ class _Recorded:
     def _links(self, op: Operation) -> list[Link]:
         target = self.home.get(op, op)
         out = []
+        if frames.holds_regions(op):
+            for tensor, to, flow, text in frames.arrows(op):
+                if tensor.op not in self.inlined:
+                    out.append(self._link(tensor, to, flow, text))
         for position, tensor in enumerate(op.all_inputs):
-            if tensor.op not in self.inlined:
+            if tensor.op not in self.inlined and not frames.holds_regions(op):
                 out.append(self._link(tensor, target, _flow(op, position)))
         for control in op.control_inputs:
             if control not in self.inlined:
@@ -156,9 +194,9 @@ class _Recorded:
                 out.append(Link(source.name, target.name, f"^{control.name}", "", text, Flow.CONTROL))
         return [link for link in out if link.source != link.target]
 
-    def _link(self, tensor: Tensor, target: Operation, flow: Flow) -> Link:
+    def _link(self, tensor: Tensor, target: Operation, flow: Flow, text: str = "") -> Link:
         source = self.home.get(tensor.op, tensor.op)
-        text = type_text(tensor.type) if flow is Flow.DATA else ""
+        text = text or (type_text(tensor.type) if flow is Flow.DATA else "")
         return Link(source.name, target.name, tensor.name, text, f"{tensor.name}: {tensor.type}", flow)
 
 
@@ -193,6 +231,8 @@ def role_of(op: Operation) -> Role:
             return Role.CONSTANT
         case "symbolic_gradients":
             return Role.GRADIENTS
+        case "region_parameter":
+            return Role.CARRIED
     if definition.effect is Effect.RANDOM:
         return Role.RANDOM
     if definition.effect is Effect.WRITE:

@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dependencies import needed
+from staticgraph.compiler.graph.dependencies import ancestors
+from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import FeedError, FetchError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, TensorType, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.specialise import StaticFeedNeeded, Step, VariableTypeNeeded, specialise
+from staticgraph.compiler.passes.needed import StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
+from staticgraph.compiler.passes.regions import is_rounds, whole
+from staticgraph.compiler.passes.specialise import specialise
+from staticgraph.compiler.passes.stages import Calls, is_host, stages
+from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.feeds import convert, feed_tensors
 from staticgraph.runtime.fetches import Fetches
 
@@ -41,40 +46,69 @@ def sample_step(
         else:
             types[tensor] = TensorType(tensor.dtype, _filled(tensor, _shape(tensor, given)))
     assumed = []
-    for op in needed([*(t.op for t in fetches.tensors), *fetches.targets]):
+    for op in whole(ancestors([*(t.op for t in fetches.tensors), *fetches.targets])):
         if op.definition.name == "placeholder" and op.outputs[0] not in types:
             tensor = op.outputs[0]
             types[tensor] = TensorType(tensor.dtype, _filled(tensor, tensor.type.shape))
             if not tensor.type.is_static:
                 assumed.append(op.name)
-    notes = (f"unknown sizes taken as {ASSUMED}: {', '.join(assumed)}",) if assumed else ()
-    return _specialised(graph, fetches, types, values, session), notes
+    planned = stages(fetches.tensors, fetches.targets, types)
+    for op in planned.leading:
+        for tensor in (t for t in op.outputs if t not in types):
+            types[tensor] = TensorType(tensor.dtype, _filled(tensor, tensor.type.shape))
+            if not tensor.type.is_static:
+                assumed.append(tensor.name)
+    notes: tuple[str, ...] = (f"unknown sizes taken as {ASSUMED}: {', '.join(assumed)}",) if assumed else ()
+    text = frozenset(t.op for t in types if t.dtype is string)
+    calls = Calls(planned.trailing, text.union(planned.leading))
+    numbers = {t: type for t, type in types.items() if t.dtype is not string}
+    step = _specialised(graph, fetches, numbers, values, session, calls)
+    rounds = [t.op.name for t in step.feeds if t not in types]
+    if rounds:
+        notes += (f"rounds of which data decide the number taken as {ASSUMED}: {', '.join(rounds)}",)
+    return step, notes
+
+
+def compiled_fetches(fetches: Fetches) -> list[Tensor]:
+    """The fetched tensors that a compiled step computes."""
+    return [t for t in fetches.tensors if not is_host(t.op)]
 
 
 def _specialised(
     graph: Graph,
     fetches: Fetches,
-    types: Mapping[Tensor, TensorType],
+    types: dict[Tensor, TensorType],
     values: Mapping[Tensor, np.ndarray],
     session: Any,
+    calls: Calls,
 ) -> Step:
+    tensors, targets = compiled_fetches(fetches), [op for op in fetches.targets if not is_host(op)]
     variables: dict[Operation, TensorType | None] = {}
     static: dict[Tensor, np.ndarray] = {}
     while True:
         try:
-            return specialise(graph, fetches.tensors, fetches.targets, types, variables, static)
-        except StaticFeedNeeded as needed_values:
-            for tensor in needed_values.feeds:
-                if tensor not in values:
-                    text = f"visualize: shapes depend on the value of {tensor.name}"
-                    hint = f"pass feeds={{{tensor.op.name}: an array}}"
-                    raise FeedError(layout(text, tensor.op.where, hint=hint), tensor.op) from None
-                static[tensor] = values[tensor]
+            return specialise(graph, tensors, targets, types, variables, static, calls)
+        except StaticFeedNeeded as asked:
+            static |= {tensor: _value(tensor, values) for tensor in asked.feeds}
+        except ValueNeeded as asked:
+            for tensor in asked.tensors:
+                if is_rounds(tensor) and tensor not in values:
+                    types[tensor], static[tensor] = tensor.type, np.array(ASSUMED, np.int32)
+                else:
+                    static[tensor] = _value(tensor, values)
         except VariableTypeNeeded as asked:
             for op in asked.variables:
                 type = op.outputs[0].type
                 known = None if session is None else session.variables.type_of(op)
                 variables[op] = known or TensorType(type.dtype, _filled(op.outputs[0], type.shape))
+
+
+def _value(tensor: Tensor, values: Mapping[Tensor, np.ndarray]) -> np.ndarray:
+    if tensor not in values:
+        text = f"visualize: shapes depend on the value of {tensor.name}"
+        hint = f"pass feeds={{{tensor.op.name}: an array}}"
+        raise FeedError(layout(text, tensor.op.where, hint=hint), tensor.op) from None
+    return values[tensor]
 
 
 def _shape(tensor: Tensor, given: Any) -> Shape | None:

@@ -240,3 +240,15 @@ def test_variables_may_be_the_values_of_a_dictionary():
     with sg.Session() as sess:
         sess.run(sg.global_variables_initializer())
         assert sess.run(sg.gradients(loss, weights.values())) == [4.0, 1.0]
+
+
+def test_slots_are_called_after_variable_scopes_and_not_after_name_scopes():
+    """As in TensorFlow: so a checkpoint does not depend on where a training step was made."""
+    w = sg.get_variable("w", [2])
+    with sg.name_scope("head"):
+        sg.train.MomentumOptimizer(0.1, 0.9).minimize(sg.reduce_sum(w))
+    with sg.variable_scope("net"), sg.name_scope("train"):
+        sg.train.MomentumOptimizer(0.1, 0.9).minimize(sg.reduce_sum(w))
+        sg.train.ExponentialMovingAverage(0.9).apply([w])
+    names = [v.op.name for v in sg.global_variables()]
+    assert names == ["w", "w/Momentum", "net/w/Momentum", "net/w/ExponentialMovingAverage"]

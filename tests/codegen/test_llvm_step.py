@@ -14,7 +14,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Sto
 from staticgraph.runtime.devices import cpu_jit
 
 N = 24
-POOL, SCRATCH = BufferRef(0), BufferRef(0)  # the steps here need none
+POOL, SCRATCH, WATCH = BufferRef(0), BufferRef(0), BufferRef(0)  # the steps here need none
 
 
 def kernel(change) -> Kernel:
@@ -48,9 +48,11 @@ def test_launches_copies_and_host_calls():
     feeds, arena = np.arange(N, dtype=np.float32), np.zeros(3 * N, np.float32)
     seen: list[tuple[int, float]] = []
 
-    @ctypes.CFUNCTYPE(None, ctypes.c_int32)
-    def host(index: int) -> None:
+    @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
+    def host(index: int, given: int) -> int:
+        assert given == ctypes.addressof(blocks)
         seen.append((index, float(arena[5])))
+        return 0
 
     part = 4 * N
     code = step([
@@ -62,7 +64,7 @@ def test_launches_copies_and_host_calls():
             call(increment, BufferRef(1, 2 * part), BufferRef(1)),
         ),
         HostCall(2, 8),
-    ], POOL, SCRATCH)  # fmt: skip
+    ], POOL, SCRATCH, WATCH)  # fmt: skip
     library = cpu_jit.load([*functions(double, increment), code], verify=True)
     address = ctypes.cast(host, ctypes.c_void_p).value
     blocks = table(feeds.ctypes.data, arena.ctypes.data, address)
@@ -76,7 +78,7 @@ def test_kernels_loaded_before():
     negate = emit(kernel(lambda x: -x), target)
     name = negate.phases[0].code.name
     first = cpu_jit.load(functions(negate))
-    code = step([serial(call(negate, BufferRef(0), BufferRef(0, 4 * N)))], POOL, SCRATCH)
+    code = step([serial(call(negate, BufferRef(0), BufferRef(0, 4 * N)))], POOL, SCRATCH, WATCH)
     second = cpu_jit.load([*functions(negate), code])
     assert first[name] == second[name]
     memory = np.concatenate([np.arange(N), np.zeros(N)]).astype(np.float32)
@@ -85,7 +87,7 @@ def test_kernels_loaded_before():
 
 
 def test_empty_step():
-    code = step([], POOL, SCRATCH)
+    code = step([], POOL, SCRATCH, WATCH)
     library = cpu_jit.load([code], verify=True)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(None)
 
@@ -94,7 +96,7 @@ def test_long_lists_of_calls_are_divided():
     increment = emit(kernel(lambda x: x + 1.0), cpu_jit.host())
     here, there = BufferRef(0), BufferRef(0, 4 * N)
     work = [call(increment, here, there), Copy(here, there, 4 * N)] * 300
-    code = step([serial(*work)], POOL, SCRATCH)
+    code = step([serial(*work)], POOL, SCRATCH, WATCH)
     library = cpu_jit.load([*functions(increment), code], verify=True)
     memory = np.zeros(2 * N, np.float32)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(ctypes.addressof(table(memory.ctypes.data)))

@@ -11,8 +11,8 @@ from staticgraph.compat.legacy import app, flags
 def values() -> flags.FlagValues:
     made = flags.FlagValues()
     flags.DEFINE_string("name", "net", "A name.", made)
-    flags.DEFINE_integer("steps", 10, "Steps.", made)
-    flags.DEFINE_float("rate", 0.5, "A rate.", made)
+    flags.DEFINE_integer("steps", 10, "Steps.", flag_values=made)
+    flags.DEFINE_float("rate", 0.5, "A rate.", flag_values=made)
     flags.DEFINE_boolean("train", True, "Whether to train.", made)
     flags.DEFINE_list("sizes", ["1", "2"], "Sizes.", made)
     flags.DEFINE_multi_integer("gpu", [0], "Devices.", made)
@@ -84,14 +84,14 @@ def test_the_dictionary_of_the_first_releases(values):
 
 def test_a_flag_is_declared_once(values):
     with pytest.raises(flags.DuplicateFlagError, match="steps"):
-        flags.DEFINE_integer("steps", 1, "Again.", values)
+        flags.DEFINE_integer("steps", 1, "Again.", flag_values=values)
 
 
 def test_a_flag_declared_after_the_first_read_has_its_value(values, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["p", "--late=8"])
     assert values.steps == 10
     values.steps = 11
-    flags.DEFINE_integer("late", 1, "Declared late.", values)
+    flags.DEFINE_integer("late", 1, "Declared late.", flag_values=values)
     assert (values.late, values.steps) == (8, 11)
 
 
@@ -104,7 +104,7 @@ def test_a_required_flag(values):
 
 
 def test_bounds(values):
-    flags.DEFINE_integer("size", 1, "A size.", values, lower_bound=1, upper_bound=3)
+    flags.DEFINE_integer("size", 1, "A size.", flag_values=values, lower_bound=1, upper_bound=3)
     with pytest.raises(flags.IllegalFlagValueError, match="at most 3"):
         values(["p", "--size=4"])
 

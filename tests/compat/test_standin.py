@@ -34,6 +34,12 @@ def run_text(text, tmp_path, *arguments):
     [
         ("linear_regression.py", "slope 2.99 intercept 1.01\n"),
         ("scopes_and_saver.py", "restored ['net/b', 'net/w']\n"),
+        (
+            "records_and_summaries.py",
+            "[b'a cat', b'a dog']\n"
+            "29 ['net/weights_1', 'loss', 'accuracy', 'input/image/0', 'input/image/1']\n"
+            "accuracy 1.0\n",
+        ),
     ],
 )
 def test_a_script_runs_unmodified(script, expected, tmp_path):

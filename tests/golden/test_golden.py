@@ -7,10 +7,7 @@ from tests.golden import store
 from tests.golden.cases import SUBJECTS
 from tests.golden.compare import differences
 from tests.golden.differences import DIFFERENCES
-from tests.golden.pending import PENDING
 from tests.golden.runner import run
-
-WAITS_FOR = {name: function for function, names in PENDING.items() for name in names}
 
 
 def full_name(subject, case):
@@ -33,9 +30,7 @@ def recorded():
     return {subject: store.load(subject) for subject in SUBJECTS}
 
 
-@pytest.mark.parametrize(
-    ("subject", "case"), chosen(lambda name: name not in DIFFERENCES and name not in WAITS_FOR)
-)
+@pytest.mark.parametrize(("subject", "case"), chosen(lambda name: name not in DIFFERENCES))
 def test_same_as_tensorflow(subject, case, recorded):
     found = differences(case, recorded[subject][case.name], run(case, sg))
     assert not found, "\n".join(found)
@@ -46,24 +41,9 @@ def test_differs_on_purpose(subject, case, recorded):
     assert differences(case, recorded[subject][case.name], run(case, sg)), "no difference is left: delete it"
 
 
-@pytest.mark.parametrize(("subject", "case"), chosen(WAITS_FOR.__contains__))
-def test_waits_for_a_function_that_is_missing(subject, case):
-    function = WAITS_FOR[full_name(subject, case)]
-    assert not hasattr(sg, function), "sg.%s exists: take what waited for it off the list" % function
-    assert missing_attribute(case), "this does not need sg.%s" % function
-
-
-def missing_attribute(case):
-    """Whether a case fails since a public name does not exist."""
-    try:
-        return "AttributeError" in run(case, sg).get("error", ())
-    except AttributeError:
-        return True
-
-
 def test_exceptions_are_cases():
     names = {full_name(subject, case) for subject, cases in SUBJECTS.items() for case in cases}
-    assert set(DIFFERENCES) | set(WAITS_FOR) <= names
+    assert set(DIFFERENCES) <= names
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)

@@ -167,12 +167,18 @@ def test_several_assignments_in_one_run(variables):
     np.testing.assert_array_equal(after["a"], (VALUES["a"] + 1).T * 2)
 
 
-def test_a_host_call_forbids_it(variables):
+def test_a_host_call_forbids_it_before(variables):
     """It may fail when the variable is already overwritten."""
     a, b = variables
-    inverse = sg.matrix_inverse(b)
-    _, _, in_place = steps([a.assign(a * 2.0).op, inverse], runs=1)
-    assert not in_place
+    changed = a.assign(a * 2.0)
+    _, _, in_place = steps([changed.op, sg.matrix_inverse(changed), b.assign(b * 2.0).op], runs=1)
+    assert in_place <= {"b"}
+    with sg.Session() as sess:
+        sess.run([a.initializer, b.initializer])
+        sess.run(a.assign(np.zeros((2, 2), np.float32)))
+        with pytest.raises(np.linalg.LinAlgError):
+            sess.run([b.assign(b * 2.0), sg.matrix_inverse(a), changed])
+        np.testing.assert_array_equal(sess.run(b), VALUES["b"])
 
 
 def test_a_variable_that_only_seems_to_be_read():

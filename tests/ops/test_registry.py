@@ -14,7 +14,7 @@ import pytest
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.reverse import reached_inputs, vjp
 from staticgraph.compiler.graph.builder import Builder
-from staticgraph.compiler.graph.dtypes import ANY, DTYPES, DType, complex128, float64
+from staticgraph.compiler.graph.dtypes import ANY, DTYPES, DType, complex128, float64, string
 from staticgraph.compiler.graph.errors import DtypeError, ShapeError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.interpret import interpret
@@ -166,16 +166,24 @@ def test_gradient_is_differentiable(op: OpDef):
         vjp(build.builder, first, [None] * len(first), inputs)
 
 
-RESTRICTED = [op for op in TESTED if "T" in next(dtype_choices(op)) and op.effect is not Effect.RANDOM]
+def refused(op: OpDef) -> list[DType]:
+    """The dtypes that the tensors of an op may not have."""
+    taken = op.dtypes.get("T", ANY) | ({string} if op.strings else set())
+    return [d for d in DTYPES.values() if d not in taken]
+
+
+RESTRICTED = [
+    op for op in TESTED if "T" in next(dtype_choices(op)) and op.effect is not Effect.RANDOM and refused(op)
+]
 
 
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in RESTRICTED])
 def test_refuses_other_dtypes(op: OpDef):
     choice = next(dtype_choices(op))
-    refused = next(d for d in DTYPES.values() if d not in op.dtypes.get("T", ANY))
+    other = refused(op)[0]
     for use in uses(op, choice):
         letters = [p.var for p, n in tensor_params(op, len(use.arrays)) for _ in range(n)]
-        dtypes = [refused if var == "T" else d for var, d in zip(letters, use.dtypes, strict=True)]
+        dtypes = [other if var == "T" else d for var, d in zip(letters, use.dtypes, strict=True)]
         with Graph().as_default(), pytest.raises(DtypeError, match="must be one of"):
             use.call([ops.placeholder(d, a.shape) for a, d in zip(use.arrays, dtypes, strict=True)])
 
@@ -201,7 +209,7 @@ def test_refuses_shapes_that_do_not_broadcast(op: OpDef):
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in OPS.values()])
 def test_is_documented(op: OpDef):
     """The manual is made of the docstrings: a first sentence, and every attribute named or obvious."""
-    summary = op.doc.split("\n\n")[0]
+    summary = op.doc.split("\n\n")[0].strip()
     assert summary.endswith("."), summary
     attributes = {p.name for p in op.params if p.role in (Role.OPERAND, Role.ATTR)}
     assert {name for name in attributes - OBVIOUS if not re.search(rf"\b{name}\b", op.doc)} == set()
@@ -237,17 +245,21 @@ def recorded(operation: Operation) -> tuple[Any, ...]:
     )
 
 
-# Known to the compiler by name, or filled in by the session: their tests are those of graphs and sessions.
+# Known to the compiler by name, or filled in by the session: their tests are those of graphs and sessions,
+# of loops and branches, of assertions and prints.
 WITHOUT_SAMPLES = {
-    "constant", "cotangent", "custom_gradient", "identity", "initialized_value", "is_variable_initialized",
-    "no_op", "override", "parameter", "placeholder", "placeholder_with_default", "rank_of", "read_variable",
-    "report_uninitialized", "shape_of", "size_of", "stop_gradient", "symbolic_gradients", "variable", "watch",
+    "assert_true", "branch", "branch_region", "check_numerics", "constant", "cotangent", "custom_gradient",
+    "effect", "identity", "initialized_value", "is_variable_initialized", "loop", "no_op", "override",
+    "parameter", "placeholder", "placeholder_with_default", "print_line", "print_values", "rank_of",
+    "read_variable", "region_parameter", "report_uninitialized", "shape_of", "size_of", "stop_gradient",
+    "symbolic_gradients", "tensor_array", "unset", "variable", "watch", "while_region",
 }  # fmt: skip
 
 
 def test_has_samples():
-    """Whatever computes is tested here; a new op cannot be forgotten."""
-    assert {op.name for op in OPS.values() if op.samples is None} == WITHOUT_SAMPLES
+    """Whatever is compiled is tested here; a new op cannot be forgotten."""
+    compiled = [op for op in OPS.values() if op.kind is not Kind.HOST]
+    assert {op.name for op in compiled if op.samples is None} == WITHOUT_SAMPLES
 
 
 @each_op

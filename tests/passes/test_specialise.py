@@ -8,7 +8,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError
 from staticgraph.compiler.graph.verify import verify
-from staticgraph.compiler.passes.specialise import StaticFeedNeeded
+from staticgraph.compiler.passes.needed import StaticFeedNeeded, ValueNeeded
 from tests.passes.steps import run, step_of
 
 
@@ -288,11 +288,21 @@ def test_a_feed_of_which_only_the_shape_matters_is_not_static():
     assert caught.value.feeds == [n]
 
 
-def test_a_shape_from_a_variable_is_refused():
+def test_a_shape_from_a_variable_needs_another_stage():
     n = sg.Variable(3, name="n")
-    y = sg.fill(sg.stack([n, 2]), 1.0, name="filled")
-    with pytest.raises(InvalidArgumentError, match="computed from values that are only known while running"):
-        step_of([y])
+    shape = sg.stack([n, 2])
+    with pytest.raises(ValueNeeded) as caught:
+        step_of([sg.fill(shape, 1.0)])
+    assert caught.value.tensors == [shape]
+
+
+def test_a_shape_from_a_large_feed_needs_another_stage():
+    """Otherwise each new batch would be compiled anew."""
+    lengths = sg.placeholder(sg.int32, [None])
+    longest = sg.reduce_max(lengths)
+    with pytest.raises(ValueNeeded) as caught:
+        step_of([sg.fill([longest], 1.0)], {lengths: np.arange(100)})
+    assert caught.value.tensors != [lengths]
 
 
 # Defaults and operands
@@ -324,3 +334,16 @@ def test_composites_check_their_operands():
     ids = sg.placeholder(sg.int32, [2])
     with pytest.raises(ValueError, match="must be sorted"):
         run([sg.segment_sum([1.0, 2.0], ids)], {ids: [1, 0]}, static={ids: np.int32([1, 0])})
+
+
+@pytest.mark.parametrize("number", [-1, 0, 1, 2])
+def test_a_number_that_no_branch_has_takes_the_last(number: int):
+    """Whether it is known while the graph is built, when the step is compiled, or while it runs in Python."""
+    wanted = number if number in (0, 1) else 1
+    index = sg.placeholder(sg.int32, [])
+    python = [lambda n=n: sg.py_func(lambda: np.int32(n), [], sg.int32) for n in range(2)]
+    plain = [lambda n=n: sg.constant(n) for n in range(2)]
+    fetches = [sg.switch_case(index, functions) for functions in (plain, python)]
+    fetches.append(sg.switch_case(sg.constant(number), plain))
+    with sg.Session() as sess:
+        assert sess.run(fetches, {index: number}) == [wanted] * 3

@@ -3,7 +3,7 @@
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime import binding, caller, dispatch
+from staticgraph.runtime import binding, chain, dispatch
 from staticgraph.runtime import plan as plan_module
 
 native_only = pytest.mark.skipif(not dispatch._supported(), reason="objects are laid out in another way here")
@@ -38,7 +38,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     `native`: machine code that Python calls. `long`: the same for long runs, without Python's lock.
     """
     if request.param == "python":
-        monkeypatch.setattr(caller, "native", lambda: None)
+        monkeypatch.setattr(chain, "native", lambda: None)
     else:
         monkeypatch.setattr(binding, "SHORT", -1 if request.param == "long" else 10**9)
     return request.param

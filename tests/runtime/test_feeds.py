@@ -67,7 +67,8 @@ def test_every_size(size: int, sess):
         ("int32", np.array([2.0**31], np.float32), "has values outside of what int32 can hold"),
         ("int64", np.array([2.0**63], np.float32), "has values outside of what int64 can hold"),
         ("float32", [1j], "is complex128"),
-        ("bool", [1], "is int64"),
+        ("bool", [2], "is int64"),
+        ("bool", [1.0], "is float64"),
         ("float32", ["a"], "is <U1"),
         ("float32", [[1, 2], [3]], "its rows differ in length"),
         ("float32", [object()], "is not an array of numbers"),
@@ -80,6 +81,13 @@ def test_what_cannot_be_fed(dtype: str, value, message: str, sess):
     with pytest.raises(FeedError, match=message) as caught:
         sess.run(p, {p: value})
     assert caught.value.op is p.op
+
+
+def test_zeros_and_ones_are_truth_values(sess):
+    p = sg.placeholder(sg.bool, [None])
+    assert sess.run(sg.logical_not(p), {p: [1, 0]}).tolist() == [False, True]
+    single = sg.placeholder_with_default(False, [])
+    assert sess.run(sg.logical_not(single), {single: 1}) == np.False_
 
 
 def test_whole_floats_are_integers(sess):
@@ -138,14 +146,23 @@ def test_complex_numbers(sess):
         np.testing.assert_allclose(made, wanted, rtol=1e-6)
 
 
-@pytest.mark.parametrize("value", [["a", "b"], np.array(["a", "b"], object)], ids=["list", "objects"])
-def test_strings_do_not_reach_compiled_code(value, sess):
-    """It would take the addresses of Python's objects for their values."""
+@pytest.mark.parametrize(
+    "value",
+    [["a", "é\0"], (b"a", "é\0"), np.array(["a", b"\xc3\xa9\0"], object)],
+    ids=["text", "mixed", "objects"],
+)
+def test_strings_are_fetched_as_bytes(value, sess):
     names = sg.placeholder(sg.string, [None])
-    with pytest.raises(FeedError, match="of strings"):
+    made = sess.run(names, {names: value})
+    assert made.dtype == object
+    assert made.tolist() == [b"a", b"\xc3\xa9\0"]
+
+
+@pytest.mark.parametrize("value", [[1, 2], ["a", 1], np.array([1.5], object)], ids=str)
+def test_what_is_no_string_is_refused(value, sess):
+    names = sg.placeholder(sg.string, [None])
+    with pytest.raises(FeedError, match="is not of strings"):
         sess.run(names, {names: value})
-    with pytest.raises(sg.errors.InvalidArgumentError, match=r"label \(Const\) is of strings"):
-        sess.run(sg.constant("abc", name="label"))
 
 
 def test_whole_numbers_of_any_kind(sess):
@@ -154,3 +171,12 @@ def test_whole_numbers_of_any_kind(sess):
         made = sess.run(x + 0, {x: np.array([0, 1], dtype)})
         assert made.dtype == np.int32
         assert made.tolist() == [0, 1]
+
+
+def test_tensors_that_are_fed_together(sess):
+    a, b, c = (sg.placeholder(sg.float32, [], name=name) for name in "abc")
+    total = a + 10.0 * b + 100.0 * c
+    assert sess.run(total, {(a, (b, c)): (1.0, (2.0, 3.0))}) == 321
+    assert sess.run(total, {(a, (b, c)): [1.0, np.array([2.0, 3.0])]}) == 321
+    with pytest.raises(FeedError, match="takes 2 values, nested in the same way"):
+        sess.run(total, {(a, (b, c)): (1.0, (2.0, 3.0, 4.0))})

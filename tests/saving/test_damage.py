@@ -121,7 +121,7 @@ GRAPHS = {
     ),
     "op of the compiler": (
         lambda g: first(g, "placeholder").update(op="parameter"),
-        "which this version does not know",
+        "parameter is an op of the compiler's",
     ),
     "a cycle": (lambda g: named(g, "mul").update(inputs=["y:0", "x:0"]), "no operation 'y' before"),
     "itself as input": (lambda g: named(g, "mul").update(inputs=["mul:0", "x:0"]), "no operation 'mul'"),

@@ -323,9 +323,21 @@ def test_what_cannot_be_saved_is_refused(tmp_path):
         refused(path, SaveError, "not an element of this graph", y, session=Session(graph=Graph()))
 
 
-def test_a_string_constant_is_refused(tmp_path):
-    x = sg.constant(["a", "b"], name="names")
-    refused(tmp_path / "net.sg", SaveError, r"cannot save names \(Const\): its value is of type string", x)
+@pytest.mark.parametrize("value", ["a\0", ["a", "é"], [[], []], ["long" * 999] * 3], ids=["0", "1", "2", "3"])
+def test_strings_are_kept(tmp_path, value):
+    x = sg.constant(np.array(value, object) if value == [[], []] else value, sg.string, name="names")
+    wanted = np.asarray(value, object)
+    save(tmp_path / "net.sg", x)
+    loaded = load(tmp_path / "net.sg")
+    with Session(graph=loaded.graph) as session:
+        made = np.asarray(session.run("names:0"), object)
+    assert made.shape == wanted.shape
+    assert [v.decode() for v in made.flat] == list(wanted.flat)
+
+
+def test_a_function_of_python_is_refused(tmp_path):
+    x = sg.py_func(abs, [1.0], sg.float32, name="call")
+    refused(tmp_path / "net.sg", SaveError, r"cannot save call \(PyFunc\): its func is of type builtin", x)
 
 
 def test_a_closed_session_is_refused(tmp_path):
@@ -352,3 +364,12 @@ def test_an_optimizer_goes_on_in_another_session(tmp_path, rng):
     assert [net.step(x=batch)["loss"] for _ in range(3)] == wanted
     assert net.variables["global_step"] == 4
     assert {"dense/kernel", "dense/kernel/Adam", "beta1_power"} <= set(net.variables)
+
+
+def test_ops_that_take_strings_too(tmp_path):
+    with sg.Graph().as_default():
+        x = sg.placeholder(sg.string, [None], name="x")
+        y = sg.where(sg.equal(x, "A"), x, sg.gather(sg.constant(["p", "q", "r"]), [1, 2]))
+        with sg.Session() as sess:
+            sg.save(tmp_path / "words.sg", outputs={"y": sg.expand_dims(y, 1)}, session=sess)
+    assert sg.load(tmp_path / "words.sg")(x=["A", "B"])["y"].tolist() == [[b"A"], [b"r"]]

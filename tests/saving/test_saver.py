@@ -52,6 +52,11 @@ def names(folder: Path) -> set[str]:
     return {p.name for p in folder.iterdir()}
 
 
+def kept(*steps: object) -> set[str]:
+    """The files of a folder with the checkpoints of these steps."""
+    return {"checkpoint", *(f"model-{n}.{end}" for n in steps for end in ("index", "meta"))}
+
+
 def test_values_come_back(session, tmp_path):
     before = get_default_graph().version
     path = Saver().save(session, str(tmp_path / "model"))
@@ -74,7 +79,7 @@ def test_the_step_is_part_of_the_name(session, tmp_path):
     assert Saver().save(session, prefix, step) == f"{prefix}-7"
     assert Saver().save(session, prefix, np.int64(3)) == f"{prefix}-3"
     assert Saver(pad_step_number=True).save(session, prefix, "n:0") == f"{prefix}-00000007"
-    assert names(tmp_path) == {"checkpoint", *(f"model-{n}.index" for n in ("100", "7", "3", "00000007"))}
+    assert names(tmp_path) == kept("100", "7", "3", "00000007")
 
 
 def test_the_last_few_are_kept(session, tmp_path):
@@ -82,7 +87,7 @@ def test_the_last_few_are_kept(session, tmp_path):
     for step in (1, 2, 3, 4):
         saver.save(session, str(tmp_path / "model"), step)
     assert saver.last_checkpoints == [str(tmp_path / f"model-{n}") for n in (3, 4)]
-    assert names(tmp_path) == {"checkpoint", "model-3.index", "model-4.index"}
+    assert names(tmp_path) == kept(3, 4)
     saver.save(session, str(tmp_path / "model"), 3)  # the same name again counts as the newest
     assert saver.last_checkpoints == [str(tmp_path / f"model-{n}") for n in (4, 3)]
     assert latest_checkpoint(str(tmp_path)) == str(tmp_path / "model-3")
@@ -93,7 +98,7 @@ def test_all_are_kept_where_no_number_is_given(session, tmp_path, most):
     saver = Saver(max_to_keep=most)
     for step in range(7):
         saver.save(session, str(tmp_path / "model"), step)
-    assert len(names(tmp_path)) == 8
+    assert names(tmp_path) == kept(*range(7))
     assert saver.last_checkpoints == []
     assert get_checkpoint_state(str(tmp_path)).all_model_checkpoint_paths == [str(tmp_path / "model-6")]
 
@@ -105,7 +110,7 @@ def test_one_per_so_many_hours_is_kept_besides(session, tmp_path, monkeypatch):
     for step in range(8):
         clock = step * 1800 + 1.0
         saver.save(session, str(tmp_path / "model"), step)
-    assert names(tmp_path) == {"checkpoint", *(f"model-{n}.index" for n in (2, 4, 6, 7))}
+    assert names(tmp_path) == kept(2, 4, 6, 7)
 
 
 def test_the_state_file_is_tensorflows(session, tmp_path, monkeypatch):
@@ -143,7 +148,7 @@ def test_a_saver_goes_on_after_a_restart(session, tmp_path):
     state = get_checkpoint_state(str(tmp_path))
     second.recover_last_checkpoints([*state.all_model_checkpoint_paths, str(tmp_path / "gone")])
     second.save(session, str(tmp_path / "model"), 3)
-    assert names(tmp_path) == {"checkpoint", "model-2.index", "model-3.index"}
+    assert names(tmp_path) == kept(2, 3)
     third = Saver(max_to_keep=1)
     third.set_last_checkpoints(second.last_checkpoints)
     third.save(session, str(tmp_path / "model"), 4)
@@ -161,6 +166,33 @@ def test_variables_can_be_chosen_and_renamed(session, tmp_path):
         Saver([variable()]).restore(session, path)
     assert "it has 'old/v'" in str(caught.value)
     assert "test_saver.py" in str(caught.value)
+
+
+def test_all_that_is_missing_or_does_not_fit_is_told_at_once(session, tmp_path):
+    path = Saver({"a": variable()}).save(session, str(tmp_path / "model"))
+    with sg.Graph().as_default(), Session() as fresh:
+        many = {f"k{n}": sg.Variable(float(n)) for n in range(7)}
+        with pytest.raises(NotFoundError, match=r"^Keys k0, k1, k2, k3, k4, \.\.\. not found in checkpoint"):
+            Saver(many).restore(fresh, path)
+        with pytest.raises(NotFoundError, match=r"^Keys k0, k1 not found in checkpoint"):
+            Saver({key: many[key] for key in ("k0", "k1")}).restore(fresh, path)
+    with sg.Graph().as_default(), Session() as fresh:
+        both = {"a": sg.Variable([1]), "b": sg.Variable(1.0)}
+        with Session() as other:
+            other.run(sg.global_variables_initializer())
+            Saver(both).save(other, path)
+    with sg.Graph().as_default(), Session() as fresh:
+        unlike = {"a": sg.Variable([1, 2], name="x"), "b": sg.Variable([1.0], name="y")}
+        with pytest.raises(InvalidArgumentError) as caught:
+            Saver(unlike).restore(fresh, path)
+        first, second = str(caught.value).splitlines()[:2]
+        assert first.startswith("variable x is int32[2], and a in checkpoint")
+        assert second.startswith("variable y is float32[1], and b in checkpoint")
+
+
+def test_a_variable_has_one_name_in_a_checkpoint(session):
+    with pytest.raises(ValueError, match="v would be saved under two names"):
+        Saver({"a": variable(), "b": variable()})
 
 
 def test_values_that_do_not_fit_are_refused_and_nothing_changes(session, tmp_path):
@@ -246,10 +278,16 @@ def test_variables_made_later_count_where_building_is_deferred(session, tmp_path
 def test_an_unwritable_path_changes_nothing(session, tmp_path):
     saver = Saver()
     saver.save(session, str(tmp_path / "model"), 1)
+    (tmp_path / "file").write_text("no folder")
     for error in (SaveError, ValueError):
-        with pytest.raises(error, match="missing does not exist"):
-            saver.save(session, str(tmp_path / "missing" / "model"), 2)
+        with pytest.raises(error, match=r"cannot save to .*file/model-2"):
+            saver.save(session, str(tmp_path / "file" / "model"), 2)
     assert saver.last_checkpoints == [str(tmp_path / "model-1")]
+
+
+def test_the_folder_is_made(session, tmp_path):
+    path = Saver().save(session, str(tmp_path / "new" / "folder" / "model"), 3)
+    assert latest_checkpoint(str(tmp_path / "new" / "folder")) == path
 
 
 def test_variables_of_a_loaded_graph_have_checkpoints_too(tmp_path):
@@ -261,7 +299,7 @@ def test_variables_of_a_loaded_graph_have_checkpoints_too(tmp_path):
     np.testing.assert_array_equal(net.variables["w"], [1, 2])
 
 
-@pytest.mark.parametrize("step", range(1, 9))
+@pytest.mark.parametrize("step", range(1, 13))
 def test_a_killed_process_leaves_a_latest_checkpoint(tmp_path, step):
     """Killed before each call that changes the disk, while it saves for the third time and keeps one."""
     program = f"""
@@ -291,7 +329,7 @@ raise SystemExit(calls)
 """
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment)
-    assert run.returncode == (-signal.SIGKILL if step < 8 else 7)  # so there are seven such calls
+    assert run.returncode == (-signal.SIGKILL if step < 12 else 11)  # so there are eleven such calls
     v = sg.Variable(0.0, name="v")
     with Session() as session:
         latest = latest_checkpoint(str(tmp_path))

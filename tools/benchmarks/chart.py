@@ -17,18 +17,15 @@ OURS, THEIRS, FLOOR, GRID, TEXT, FAINT = "#d9480f", "#b9c4d3", "#1f2937", "#e5e7
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The bars of one workload: seconds by name. `floor` is drawn as a line, None where there is none.
-    `absent` says why ours is not among them.
-    """
+    """The bars of one workload: seconds by name. `floor` is drawn as a line, None where there is none."""
 
     title: str
     times: dict[str, float]
     floor: float | None
-    absent: str = ""
 
     @property
     def height(self) -> int:
-        return TITLE + BAR * (len(self.times) + bool(self.absent)) + GAP
+        return TITLE + BAR * len(self.times) + GAP
 
 
 def draw(groups: Sequence[Group], ours: str, caption: str) -> str:
@@ -77,9 +74,6 @@ def _decade(x: float, top: int, height: int, decade: int) -> list[str]:
 def _group(group: Group, left: float, y: float, place: Callable[[float], float], ours: str) -> list[str]:
     parts = [_text(left, y + TITLE - 6, group.title, TEXT, weight="bold", size=11.5)]
     y += TITLE
-    if group.absent:
-        parts.append(_text(left + 5, y + BAR - 3.5, f"{ours}: {group.absent}", OURS))
-        y += BAR
     for row, (name, time) in enumerate(sorted(group.times.items(), key=lambda pair: pair[1])):
         mine, at = name == ours, y + row * BAR
         length = max(place(time), 1.0)

@@ -10,10 +10,6 @@ from pathlib import Path
 from benchmarks.workloads import WORKLOADS
 
 OURS = "staticgraph"
-NOT_YET = {
-    "lstm": "needs loops, not there yet",
-    "heat": "needs loops, not there yet",
-}  # what we lack, and why
 CALLABLE = frozenset({"scalar_callable"})
 LARGE = frozenset({"dag_10000", "dag_100000"})
 CONVOLUTIONAL = frozenset({"lenet", "resnet18", "resnet50"})
@@ -33,7 +29,7 @@ class Peer:
 
 
 PEERS = {
-    OURS: Peer("staticgraph_row", "", "staticgraph", frozenset(NOT_YET)),
+    OURS: Peer("staticgraph_row", "", "staticgraph", frozenset()),
     "NumPy": Peer("numpy_row", "numpy", "numpy", CALLABLE | CONVOLUTIONAL | {"lstm", "transformer"}),
     "PyTorch": Peer("torch_row", "torch", "torch", CALLABLE),
     "torch.compile": Peer("torch_row", "torch", "torch", CALLABLE | LARGE),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from benchmarks.peers import NOT_YET, OURS
+from benchmarks.peers import OURS
 from benchmarks.report import Results, cell, fastest_peer, floor_of, threads, times
 from benchmarks.text import duration, ratio
 from benchmarks.workloads import WORKLOADS
@@ -73,7 +73,7 @@ def table(results: Results) -> str:
         best, value, floor = fastest_peer(rows), speed(results, workload), floor_of(results, workload)
         cells = [
             WORKLOADS[workload].title,
-            cell(rows[OURS]) if OURS in rows else NOT_YET.get(workload, ""),
+            cell(rows[OURS]) if OURS in rows else "",
             duration(rows[best]["median"]) if best else "",
             best or "",
             "" if value is None else f"**{ratio(value)}**" if value >= 1 else f"{ratio(value)}, slower",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.chart import Group, draw
-from benchmarks.peers import NOT_YET, OURS
+from benchmarks.peers import OURS
 from benchmarks.text import duration, ratio
 from benchmarks.workloads import WORKLOADS
 
@@ -83,7 +83,7 @@ def table(results: Results, names: Sequence[str]) -> str:
             [
                 WORKLOADS[workload].title,
                 duration(floor) if floor else "",
-                f"**{cell(rows[OURS])}**" if OURS in rows else NOT_YET.get(workload, ""),
+                f"**{cell(rows[OURS])}**" if OURS in rows else "",
                 *(cell(rows.get(name)) for name in peers),
                 best or "",
                 verdict(mine / rows[best]["median"]) if mine and best else "",
@@ -165,12 +165,7 @@ def failures(results: Results) -> str:
 def chart(results: Results) -> str:
     """The bar chart, as SVG."""
     groups = [
-        Group(
-            WORKLOADS[name].title.replace("`", ""),
-            times(rows),
-            floor_of(results, name),
-            "" if OURS in rows else NOT_YET.get(name, ""),
-        )
+        Group(WORKLOADS[name].title.replace("`", ""), times(rows), floor_of(results, name))
         for name, rows in results["work"].items()
     ]
     machine = results["machine"]

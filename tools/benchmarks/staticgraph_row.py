@@ -129,6 +129,23 @@ def norm_softmax(data: Data) -> Any:
     return function(data, [loss, *sg.gradients(loss, feeds)], feeds)
 
 
+def lstm(data: Data) -> Any:
+    (x, y), w = placeholders(data.batches[0]), variables(data)
+    time, batch, width = x.shape.as_list()
+    hidden = data.weights["wh"].shape[0]
+    projected = sg.matmul(sg.reshape(x, [-1, width]), w["wx"]) + w["b"]
+    inputs = sg.TensorArray(sg.float32, time).unstack(sg.reshape(projected, [time, batch, 4 * hidden]))
+
+    def cell(t: sg.Tensor, h: sg.Tensor, c: sg.Tensor) -> tuple[sg.Tensor, sg.Tensor, sg.Tensor]:
+        i, f, g, o = sg.split(inputs.read(t) + sg.matmul(h, w["wh"]), 4, axis=1)
+        c = sg.sigmoid(f) * c + sg.sigmoid(i) * sg.tanh(g)
+        return t + 1, sg.sigmoid(o) * sg.tanh(c), c
+
+    start = sg.zeros([batch, hidden])
+    _, h, _ = sg.while_loop(lambda t, h, c: t < time, cell, (0, start, start))
+    return training(data, cross_entropy(y, sg.matmul(h, w["wo"]) + w["bo"]), [x, y])
+
+
 def transformer(data: Data) -> Any:
     (x, y), w = placeholders(data.batches[0]), variables(data)
     batch, time, width = x.shape.as_list()
@@ -195,6 +212,19 @@ def resnet50(data: Data) -> Any:
         inner = sg.nn.relu(biased(second, sg.nn.relu(biased(first, h))))
         h = sg.nn.relu(biased(third, inner) + direct)
     return function(data, sg.matmul(sg.reduce_mean(h, [1, 2]), w["fc.w"]) + w["fc.b"], [x])
+
+
+def heat(data: Data) -> Any:
+    (u,) = placeholders(data.batches[0])
+    steps, factor = data.settings["steps"], data.settings["factor"]
+
+    def advance(step: sg.Tensor, u: sg.Tensor) -> tuple[sg.Tensor, sg.Tensor]:
+        c = u[1:-1, 1:-1]
+        around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+        return step + 1, u + sg.pad(factor * (around - 4.0 * c), [[1, 1], [1, 1]])
+
+    _, u_end = sg.while_loop(lambda step, u: step < steps, advance, (0, u))
+    return function(data, u_end, [u])
 
 
 def embedding(data: Data) -> Any:

@@ -86,7 +86,8 @@ def differences(theirs: Parameters, ours: Parameters) -> dict[str, str]:
 
 def _difference(theirs: Parameter, ours: Parameters) -> str:
     if theirs.name not in ours.named:
-        return "not taken"
+        passed_on = ours.more_names and (ours.more_places or theirs.place is None)
+        return "" if passed_on else "by name only" if ours.more_names else "not taken"
     mine, changes = ours.named[theirs.name], []
     if not mine.named:
         changes.append("by place only")

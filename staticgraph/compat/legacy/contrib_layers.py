@@ -202,12 +202,21 @@ def batch_norm(
             renorm_momentum=renorm_decay, fused=fused, trainable=trainable, adjustment=adjustment,
             _scope=opened, _reuse=reuse,
         )  # fmt: skip
-        outputs = layer(inputs, training=is_training)
+        # A matrix is normalized as pictures of one pixel are, whose moving variance is that of a sample.
+        as_pictures = fused is not False and inputs.shape.ndims == 2 and not renorm and adjustment is None
+        outputs = layer(_one_pixel(inputs, data_format) if as_pictures else inputs, training=is_training)
+        outputs = sg.reshape(outputs, sg.shape(inputs)) if as_pictures else outputs
         if updates_collections != sg.GraphKeys.UPDATE_OPS:
             outputs = _move_updates(layer.updates, updates_collections, outputs)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
     return _collected(outputs, outputs_collections)
+
+
+def _one_pixel(inputs: sg.Tensor, data_format: str) -> sg.Tensor:
+    """The rows of a matrix as pictures of one pixel."""
+    channels = inputs.shape[1].value
+    return sg.reshape(inputs, [-1, channels, 1, 1] if data_format == "NCHW" else [-1, 1, 1, channels])
 
 
 def _move_updates(updates: list[Any], collections: Any, outputs: Any) -> Any:

@@ -265,8 +265,8 @@ def DEFINE_string(name: str, default: Any, help: str | None, flag_values: FlagVa
 
 
 def DEFINE_integer(
-    name: str, default: Any, help: str | None, flag_values: FlagValues = FLAGS,
-    lower_bound: int | None = None, upper_bound: int | None = None,
+    name: str, default: Any, help: str | None, lower_bound: int | None = None,
+    upper_bound: int | None = None, flag_values: FlagValues = FLAGS,
 ) -> None:  # fmt: skip
     """Declare a flag with a whole number as its value."""
     DEFINE(_integer, name, default, help, flag_values)
@@ -274,8 +274,8 @@ def DEFINE_integer(
 
 
 def DEFINE_float(
-    name: str, default: Any, help: str | None, flag_values: FlagValues = FLAGS,
-    lower_bound: float | None = None, upper_bound: float | None = None,
+    name: str, default: Any, help: str | None, lower_bound: float | None = None,
+    upper_bound: float | None = None, flag_values: FlagValues = FLAGS,
 ) -> None:  # fmt: skip
     """Declare a flag with a number as its value."""
     DEFINE(float, name, default, help, flag_values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import threading
 import unittest
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,17 +14,22 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import GraphError, OpError
+from staticgraph.messages.text_format import Merge, MessageToString
 
 __all__ = [
     "TestCase",
     "get_temp_dir",
     "gpu_device_name",
     "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "is_built_with_rocm",
     "is_gpu_available",
     "main",
 ]
 
-main = unittest.main
+def main(argv: list[str] | None = None) -> None:
+    """Run the tests of the program; `argv` is what `sys.argv` is."""
+    unittest.main(argv=argv)
 
 
 def get_temp_dir() -> str:
@@ -36,6 +42,9 @@ def is_built_with_cuda() -> bool:
     return False
 
 
+is_built_with_gpu_support = is_built_with_rocm = is_built_with_cuda
+
+
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
     """False, like `is_built_with_cuda`."""
     return False
@@ -44,6 +53,25 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any =
 def gpu_device_name() -> str:
     """Empty: there is none."""
     return ""
+
+
+class CheckedThread(threading.Thread):
+    """A thread whose error, if there is one, is that of `join`."""
+
+    def __init__(self, target: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        super().__init__(target=self._call, args=(target, args, kwargs), daemon=True)
+        self._error: BaseException | None = None
+
+    def _call(self, target: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        try:
+            target(*args, **kwargs)
+        except BaseException as error:
+            self._error = error
+
+    def join(self, timeout: float | None = None) -> None:
+        super().join(timeout)
+        if self._error is not None:
+            raise AssertionError(f"the thread failed: {self._error!r}") from self._error
 
 
 class TestCase(unittest.TestCase):
@@ -160,15 +188,68 @@ class TestCase(unittest.TestCase):
     def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} begins otherwise")
 
-    def assertAllInRange(self, target: Any, lower_bound: float, upper_bound: float) -> None:
+    def assertAllInRange(
+        self, target: Any, lower_bound: float, upper_bound: float, open_lower_bound: bool = False,
+        open_upper_bound: bool = False,
+    ) -> None:  # fmt: skip
+        """All elements are from one bound to the other, or between those that are open."""
         values = self._array(target)
-        self.assertTrue(((values >= lower_bound) & (values <= upper_bound)).all(), values)
+        above = values > lower_bound if open_lower_bound else values >= lower_bound
+        below = values < upper_bound if open_upper_bound else values <= upper_bound
+        self.assertTrue((above & below).all(), values)
+
+    def assertAllInSet(self, target: Any, expected_set: Any) -> None:
+        self.assertLessEqual(set(self._array(target).reshape(-1).tolist()), set(expected_set))
 
     def assertAllGreater(self, a: Any, comparison_target: float) -> None:
         self.assertTrue((self._array(a) > comparison_target).all())
 
     def assertAllLess(self, a: Any, comparison_target: float) -> None:
         self.assertTrue((self._array(a) < comparison_target).all())
+
+    def assertAllGreaterEqual(self, a: Any, comparison_target: float) -> None:
+        self.assertTrue((self._array(a) >= comparison_target).all())
+
+    def assertAllLessEqual(self, a: Any, comparison_target: float) -> None:
+        self.assertTrue((self._array(a) <= comparison_target).all())
+
+    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
+        self.assertEqual(self._array(target).dtype, sg.as_dtype(expected_dtype).as_numpy_dtype)
+
+    def assertDeviceEqual(self, device1: Any, device2: Any, msg: str | None = None) -> None:
+        first, second = (str(device).lower().replace("/device:", "/") for device in (device1, device2))
+        self.assertEqual(first, second, msg)
+
+    def assertProtoEquals(
+        self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None
+    ) -> None:
+        """Equal messages; the first may be a text."""
+        expected = expected_message_maybe_ascii
+        if isinstance(expected, str | bytes):
+            expected = Merge(expected, type(message)())
+        self.assertMultiLineEqual(MessageToString(expected), MessageToString(message), msg)
+
+    def assertEmpty(self, container: Any, msg: str | None = None) -> None:
+        self.assertEqual(len(container), 0, msg)
+
+    def assertNotEmpty(self, container: Any, msg: str | None = None) -> None:
+        self.assertNotEqual(len(container), 0, msg)
+
+    def assertLen(self, container: Any, expected_len: int, msg: str | None = None) -> None:
+        self.assertEqual(len(container), expected_len, msg)
+
+    def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: str | None = None) -> None:
+        self.assertTrue(minv <= value <= maxv, msg or f"{value} is not from {minv} to {maxv}")
+
+    def assertSameElements(self, expected_seq: Any, actual_seq: Any, msg: str | None = None) -> None:
+        """The same elements, however often."""
+        self.assertEqual(set(expected_seq), set(actual_seq), msg)
+
+    def checkedThread(
+        self, target: Callable[..., Any], args: Any = None, kwargs: Any = None
+    ) -> CheckedThread:
+        """A thread that `join` makes fail the test where it failed."""
+        return CheckedThread(target, args or (), kwargs or {})
 
     def assertRaisesWithPredicateMatch(
         self, exception_type: Any, expected_err_re_or_predicate: str | Callable[[Exception], bool]

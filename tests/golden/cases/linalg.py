@@ -40,7 +40,29 @@ def late_variable(tf):
     return [layer(), layer()]
 
 
+PIVOTED = given([[2.0, 3, 1, 0], [0.1, 1, 0.2, 4], [0, 5, 2, 3]])
+
+
+def solved(tf, x, rhs, **options):
+    """Systems whose diagonals dominate, so that rounding decides nothing."""
+    strong = tf.concat([x[..., :1, :], x[..., 1:2, :] + 6.0, x[..., 2:, :]], -2)
+    return tf.linalg.tridiagonal_solve(strong, rhs, **options)
+
+
 CASES = [
+    [value("expm %s, times %s" % (shape, factor), lambda tf, x, f=factor: tf.linalg.expm(f * x), real(*shape),
+           tolerance=4.0)
+     for shape, factor in (((3, 3), 1.0), ((1, 1), 2.0), ((2, 4, 4), 0.1), ((2, 3, 3), 4.0))],
+    [value("lu %s" % (shape,), lambda tf, x: list(tf.linalg.lu(x)), real(*shape), grad=False, tolerance=4.0)
+     for shape in ((4, 4), (1, 1), (2, 3, 3))],
+    value("lu, int64", lambda tf, x: list(tf.linalg.lu(x, tf.int64)), real(3, 3), grad=False, tolerance=4.0),
+    [value("tridiagonal_solve %s" % (shape,), solved, real(*shape[:-1]), real(*shape[:-3], *shape[-2:]))
+     for shape in ((3, 6, 2), (2, 3, 4, 1), (3, 1, 2))],
+    value("tridiagonal_solve with pivots", linalg("tridiagonal_solve"), PIVOTED, real(4, 2), grad=False,
+          tolerance=4.0),
+    value("tridiagonal_solve of a vector", solved, real(3, 5), real(5)),
+    value("tridiagonal_solve, transposed", lambda tf, x, y: solved(tf, x, y, transpose_rhs=True), real(3, 5),
+          real(2, 5), grad=False),
     [value("normalize, ord %s, axis %s" % (ord, axis), linalg("normalize", ord=ord, axis=axis),
            positive(3, 4))
      for ord in ("euclidean", 1, 3, INF) for axis in (None, 0, 1)],

@@ -1,0 +1,68 @@
+"""Derivatives of branches, which are branches again: the backward form computes again what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.opdef import OPS
+
+Vjp = Callable[..., list[Value | None]]
+
+
+def branch_cotangents(build: Builder, node: Node, gs: Sequence[Value | None], vjp: Vjp) -> list[Value | None]:
+    """What the inputs of a branch receive when its outputs receive `gs`."""
+    branches: tuple[Function, ...] = node.attrs["branches"]
+    given = [g for g in gs if g is not None]
+    stand_ins = [build.fresh_parameter("received", g.type) for g in given]
+    seeds = iter(stand_ins)
+    weights = [next(seeds) if g is not None else None for g in gs]
+    alternatives = []
+    for each in branches:
+        pairs = [(r, w) for r, w in zip(each.results, weights, strict=True) if w is not None]
+        wanted = [p for p in each.params if p.dtype.is_differentiable]
+        received = vjp(build, [r for r, _ in pairs], [w for _, w in pairs], wanted)
+        alternatives.append(dict(zip(wanted, received, strict=True)))
+    reached = [
+        i for i, param in enumerate(branches[0].params)
+        if any(f.get(each.params[i]) is not None for f, each in zip(alternatives, branches, strict=True))
+    ]  # fmt: skip
+    parts: list[Value | None] = [None] * len(node.inputs)
+    if not reached:
+        return parts
+    made = []
+    for each, found in zip(branches, alternatives, strict=True):
+        results = []
+        for i in reached:
+            g = found.get(each.params[i])
+            results.append(zeros(build, each.params[i]) if g is None else g)
+        made.append(Function((*each.params, *stand_ins), tuple(results)))
+    shared = [_renamed(build, each, made[0].params) for each in made]
+    backward = build.node(OPS["branch"], (*node.inputs, *given), {"branches": tuple(shared)})
+    for i, value in zip(reached, backward.outputs, strict=True):
+        parts[1 + i] = value
+    return parts
+
+
+def _renamed(build: Builder, function: Function, params: Sequence[Value]) -> Function:
+    """`function` in terms of other params; branches must agree on them."""
+    if tuple(params) == function.params:
+        return function
+    table = dict(zip(function.params, params, strict=True))
+    for node in function.nodes:
+        if node.outputs and node.outputs[0] not in table:
+            made = build.node(node.op, tuple(table[v] for v in node.inputs), node.attrs)
+            table.update(zip(node.outputs, made.outputs, strict=True))
+    return Function(tuple(params), tuple(table[r] for r in function.results))
+
+
+def zeros(build: Builder, like: Value) -> Value:
+    """What a value receives where nothing reaches it."""
+    if like.size > 1:
+        zero: Value = ops.fill(build.constant(0, like.dtype), dims=like.shape)
+        return zero
+    return build.constant(np.zeros(like.shape), like.dtype)

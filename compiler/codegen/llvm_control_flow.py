@@ -1,0 +1,220 @@
+"""Loops and branches of a step: calls of inner steps, with tables that are filled just before.
+
+A round costs two stores for each carried value that is not overwritten in place, a call, and a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from staticgraph.compiler.codegen.abi import Branch, BufferRef, Inner, Loop, RowAt
+from staticgraph.compiler.codegen.llvm_text import NAME, Code, Emitter, function
+
+Address = Callable[[BufferRef], str]
+
+STOP, ENSURE, RELEASE, SIGNALS, SAVE, RESTORE = range(6)  # the words of a watch: a flag, functions of Python
+
+# Whether to stop: because the flag is set, or since a signal handler of Python's raised an exception.
+_WATCH = f"""
+define internal i32 @watch(ptr %watch) nounwind {{
+entry:
+  %stop = load atomic i64, ptr %watch monotonic, align 8
+  %go.on = icmp eq i64 %stop, 0
+  br i1 %go.on, label %look, label %told
+told:
+  ret i32 1
+look:
+  %ensure.at = getelementptr ptr, ptr %watch, i64 {ENSURE}
+  %release.at = getelementptr ptr, ptr %watch, i64 {RELEASE}
+  %signals.at = getelementptr ptr, ptr %watch, i64 {SIGNALS}
+  %ensure = load ptr, ptr %ensure.at
+  %release = load ptr, ptr %release.at
+  %signals = load ptr, ptr %signals.at
+  %state = call i32 %ensure()
+  %raised = call i32 %signals()
+  call void %release(i32 %state)
+  ret i32 %raised
+}}
+"""
+
+
+def guarded() -> Code:
+    """`i32 (ptr step, ptr table, ptr watch)`: a step, while other threads of Python run. If an exception was
+    raised during it, it is the thread's when this returns.
+    """
+    text = f"""
+define i32 {NAME}(ptr %step, ptr %table, ptr %watch) nounwind {{
+entry:
+  %save.at = getelementptr ptr, ptr %watch, i64 {SAVE}
+  %restore.at = getelementptr ptr, ptr %watch, i64 {RESTORE}
+  %save = load ptr, ptr %save.at
+  %restore = load ptr, ptr %restore.at
+  %thread = call ptr %save()
+  %status = call i32 %step(ptr %table)
+  call void %restore(ptr %thread)
+  ret i32 %status
+}}
+"""
+    return function(text)
+
+
+def stop_unless(writer: Emitter, call: str) -> None:
+    """Make a call, and return from the step where it does not give 0."""
+    status = writer.value(call)
+    good = writer.value(f"icmp eq i32 {status}, 0")
+    stopped, following = writer.label(), writer.label()
+    writer.branch_if(good, following, stopped)
+    writer.start(stopped)
+    writer.line("ret i32 1")
+    writer.start(following)
+
+
+def branch(writer: Emitter, segment: Branch, address: Address) -> None:
+    """Call one of several inner steps."""
+    index = writer.value(f"load i32, ptr {address(segment.index)}, align 4")
+    cases = [(writer.label(), inner) for inner in segment.branches]
+    done, last = writer.label(), cases[-1][0]
+    refs = {r for inner in segment.branches for r in (inner.table, *inner.slots) if r is not None}
+    places = {ref: address(ref) for ref in sorted(refs, key=lambda r: (r.slot, r.offset))}
+    targets = " ".join(f"i32 {n}, label %{label}" for n, (label, _) in enumerate(cases[:-1]))
+    writer.line(f"switch i32 {index}, label %{last} [ {targets} ]")
+    for label, inner in cases:
+        writer.start(label)
+        _fill(writer, inner, places.__getitem__)
+        _call(writer, inner, places[inner.table])
+        writer.branch(done)
+    writer.start(done)
+
+
+def loop(writer: Emitter, segment: Loop, address: Address, watch: BufferRef) -> None:
+    """Call an inner step as often as it asks for."""
+    body, table = segment.body, address(segment.body.table)
+    finals = [address(c.final) for c in segment.carried]
+    inits = [
+        final if c.init is None else address(c.init) for c, final in zip(segment.carried, finals, strict=True)
+    ]
+    others = [None if c.other is None else address(c.other) for c in segment.carried]
+    again, watcher = address(segment.again), address(watch)
+    _fill(writer, body, address)
+    pred = writer.value(f"load i8, ptr {address(segment.pred)}, align 1")
+    turns = [n for n, other in enumerate(others) if other is not None]
+    spare = address(segment.spare) if segment.rows else ""
+    bases = [address(row.base) for row in segment.rows]
+    for copy in segment.copies:
+        _copy(writer, address(copy.target), address(copy.source), copy.size)
+    if segment.rows:
+        operands = [("ptr", spare), ("i8", "0"), ("i64", str(segment.spare_bytes)), ("i1", "false")]
+        writer.call("void", "llvm.memset.p0.i64", *operands)
+    for n, carried in enumerate(segment.carried):
+        if others[n] is None:
+            _copy(writer, finals[n], inits[n], carried.size)
+            _set(writer, table, carried.argument, finals[n])
+            _set(writer, table, carried.result, finals[n])
+    head, inside, stopped, done = (writer.label() for _ in range(4))
+    names = [tuple(writer.reserve() for _ in range(3)) for _ in turns]
+    runs, rounds, following = (writer.reserve() for _ in range(3))
+    first = writer.value(f"icmp ne i8 {pred}, 0")
+    before = writer.block
+    writer.branch(head)
+    # The phis name the block that the rounds end in, which is not known yet: they are put in afterwards.
+    writer.start(head)
+    place = len(writer.lines)
+    writer.branch_if(runs, inside, done)
+    writer.start(inside)
+    for n, (current, target, _) in zip(turns, names, strict=True):
+        _set(writer, table, segment.carried[n].argument, current)
+        _set(writer, table, segment.carried[n].result, target)
+    now = dict(zip(turns, (current for current, _, _ in names), strict=True))
+    for row, base in zip(segment.rows, bases, strict=True):
+        counter = now.get(row.counter, finals[row.counter])
+        _set(writer, table, row.slot, _row(writer, row, base, counter, spare))
+    status = writer.value(f"call i32 @{body.code.name}(ptr {table})")
+    writer.need(f"declare i32 @{body.code.name}(ptr)")
+    _stop_if(writer, status, stopped)
+    _ask(writer, watcher, rounds, following, segment.patience, stopped)
+    last = writer.value(f"load i8, ptr {again}, align 1")
+    holds = writer.value(f"icmp ne i8 {last}, 0")
+    latch = writer.block
+    writer.branch(head)
+    phis = [
+        f"  {runs} = phi i1 [ {first}, %{before} ], [ {holds}, %{latch} ]",
+        f"  {rounds} = phi i64 [ 0, %{before} ], [ {following}, %{latch} ]",
+    ]
+    for n, (current, target, spare) in zip(turns, names, strict=True):
+        phis += [
+            f"  {current} = phi ptr [ {inits[n]}, %{before} ], [ {target}, %{latch} ]",
+            f"  {target} = phi ptr [ {finals[n]}, %{before} ], [ {spare}, %{latch} ]",
+            f"  {spare} = phi ptr [ {others[n]}, %{before} ], [ {target}, %{latch} ]",
+        ]
+    writer.lines[place:place] = phis
+    writer.start(stopped)
+    writer.line("ret i32 1")
+    writer.start(done)
+    for n, (current, _, _) in zip(turns, names, strict=True):
+        _copy_if_elsewhere(writer, finals[n], current, segment.carried[n].size)
+
+
+def _row(writer: Emitter, row: RowAt, base: str, counter: str, spare: str) -> str:
+    """The address of a row, or of spare memory where there is no such row."""
+    index = writer.value(f"load i{8 * row.counter_bytes}, ptr {counter}, align {row.counter_bytes}")
+    if row.counter_bytes < 8:
+        index = writer.value(f"sext i{8 * row.counter_bytes} {index} to i64")
+    if row.offset:
+        index = writer.value(f"add i64 {index}, {row.offset}")
+    exists = writer.value(f"icmp ult i64 {index}, {row.rows}")
+    offset = writer.value(f"mul i64 {index}, {row.size}")
+    place = writer.value(f"getelementptr i8, ptr {base}, i64 {offset}")
+    return writer.value(f"select i1 {exists}, ptr {place}, ptr {spare}")
+
+
+def _ask(writer: Emitter, watch: str, rounds: str, following: str, patience: int, stopped: str) -> None:
+    """Every so many rounds, ask the watch whether to stop."""
+    writer.need(_WATCH)
+    writer.line(f"{following} = add i64 {rounds}, 1")
+    wait = writer.value(f"and i64 {following}, {patience - 1}")
+    due = writer.value(f"icmp eq i64 {wait}, 0")
+    ask, go_on = writer.label(), writer.label()
+    writer.branch_if(due, ask, go_on)
+    writer.start(ask)
+    _stop_if(writer, writer.value(f"call i32 @watch(ptr {watch})"), stopped)
+    writer.branch(go_on)
+    writer.start(go_on)
+
+
+def _stop_if(writer: Emitter, status: str, stopped: str) -> None:
+    following = writer.label()
+    writer.branch_if(writer.value(f"icmp ne i32 {status}, 0"), stopped, following)
+    writer.start(following)
+
+
+def _fill(writer: Emitter, inner: Inner, address: Address) -> None:
+    table = address(inner.table)
+    for slot, ref in enumerate(inner.slots):
+        if ref is not None:
+            _set(writer, table, slot, address(ref))
+
+
+def _set(writer: Emitter, table: str, slot: int, value: str) -> None:
+    place = writer.value(f"getelementptr ptr, ptr {table}, i64 {slot}") if slot else table
+    writer.line(f"store ptr {value}, ptr {place}, align 8")
+
+
+def _call(writer: Emitter, inner: Inner, table: str) -> None:
+    writer.need(f"declare i32 @{inner.code.name}(ptr)")
+    stop_unless(writer, f"call i32 @{inner.code.name}(ptr {table})")
+
+
+def _copy(writer: Emitter, target: str, source: str, size: int) -> None:
+    if target != source:
+        operands = [("ptr", target), ("ptr", source), ("i64", str(size)), ("i1", "false")]
+        writer.call("void", "llvm.memcpy.p0.p0.i64", *operands)
+
+
+def _copy_if_elsewhere(writer: Emitter, target: str, source: str, size: int) -> None:
+    copy, done = writer.label(), writer.label()
+    same = writer.value(f"icmp eq ptr {target}, {source}")
+    writer.branch_if(same, done, copy)
+    writer.start(copy)
+    _copy(writer, target, source, size)
+    writer.branch(done)
+    writer.start(done)

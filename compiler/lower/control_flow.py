@@ -1,0 +1,146 @@
+"""Loops and branches of a program: programs inside it, each with a table of addresses of its own.
+
+A round of a loop reads what is carried and writes what the next round carries: in place where a kernel may
+overwrite what it reads, else by turns in two places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.lower.loop_rows import ByRow, Row, by_row
+from staticgraph.compiler.lower.program import (
+    Branch,
+    Carried,
+    Inner,
+    Loop,
+    Program,
+    Ref,
+    RowAt,
+    padded,
+)
+
+Lower = Callable[[Function, int, Mapping[int, int]], Program]
+_ADDRESS = 8  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The programs of a loop or branch, and how much memory they need while it runs."""
+
+    node: Node
+    programs: tuple[Program, ...]
+    size: int
+    loop: ByRow | None = None
+    others: tuple[int, ...] = ()  # offsets of the second place of what a loop carries; -1 where there is none
+    spare: int = 0  # that of memory for rows that do not exist
+    row: int = 0  # bytes of the longest row
+
+
+def plan(node: Node, lower: Lower) -> Plan:
+    """The programs of the Functions of `node`."""
+    return _loop_plan(node, lower) if node.op.name == "loop" else _branch_plan(node, lower)
+
+
+def _branch_plan(node: Node, lower: Lower) -> Plan:
+    programs = tuple(lower(each, len(each.results), {}) for each in node.attrs["branches"])
+    return Plan(node, programs, max(map(_memory, programs)))  # only one of them runs
+
+
+def _loop_plan(node: Node, lower: Lower) -> Plan:
+    loop = by_row(node)
+    # The condition comes first, then what is carried, by turns argument and result.
+    program = lower(loop.body, 1, {1 + i: i for i in range(len(loop.carried))})
+    size, others = _memory(program), []
+    for i, number in enumerate(loop.carried):
+        others.append(-1 if i in program.in_place else size)
+        size += 0 if i in program.in_place else padded(_bytes(node.outputs[number]))
+    rows = [padded(_row_bytes(tensor)) for tensor in _tensors(node, loop)]
+    return Plan(
+        node, (program,), size + max(rows, default=0), loop, tuple(others), size, max(rows, default=0)
+    )
+
+
+def _memory(program: Program) -> int:
+    """That of the table of an inner program, its arena, and the condition of a loop."""
+    return padded(program.slots * _ADDRESS) + padded(program.arena) + padded(1)
+
+
+def _tensors(node: Node, loop: ByRow) -> list[Value]:
+    """The tensors of the rows that a loop reads, then of those that it writes."""
+    captures = node.inputs[1 + node.attrs["carried"] :]
+    return [*(captures[r.tensor] for r in loop.reads), *(node.outputs[r.tensor] for r in loop.writes)]
+
+
+def _bytes(value: Value) -> int:
+    return max(value.size * value.dtype.size, 1)
+
+
+def _row_bytes(tensor: Value) -> int:
+    return tensor.size // max(tensor.shape[0], 1) * tensor.dtype.size
+
+
+def instruction(
+    plan: Plan, scratch: Ref, place: Callable[[Value], Ref], keep: Callable[[bytes], Ref]
+) -> Loop | Branch:
+    """The instruction that runs a plan. `place` tells where values are, `keep` puts constants somewhere."""
+    node = plan.node
+    inners = [_inner(program, scratch, keep) for program in plan.programs]
+    inputs = [None if v.node.op.name == "unset" else place(v) for v in node.inputs]
+    outputs = [place(v) for v in node.outputs]
+    if plan.loop is None:
+        given = tuple(ref for ref in inputs if ref is not None)
+        return Branch(given[0], given[1:], tuple(outputs), tuple(inners), node)
+    return _loop(plan, plan.loop, scratch, inners[0], inputs, outputs)
+
+
+def _loop(
+    plan: Plan, loop: ByRow, scratch: Ref, body: Inner, inputs: Sequence[Ref | None], outputs: Sequence[Ref]
+) -> Loop:
+    node, pred = plan.node, inputs[0]
+    assert pred is not None, node
+    end = 1 + node.attrs["carried"]
+    captures = inputs[end:]
+
+    def at(offset: int) -> Ref:
+        return Ref(scratch.slot, scratch.offset + offset)
+
+    carried = tuple(
+        Carried(inputs[1 + n], outputs[n], at(other) if other >= 0 else None, _bytes(node.outputs[n]))
+        for n, other in zip(loop.carried, plan.others, strict=True)
+    )
+    whole = tuple(
+        Carried(inputs[1 + row.tensor], outputs[row.tensor], None, _bytes(node.outputs[row.tensor]))
+        for row in loop.writes
+    )
+    bases = [*(captures[r.tensor] for r in loop.reads), *(outputs[r.tensor] for r in loop.writes)]
+    rows = tuple(
+        _row(node, loop, row, base, tensor)
+        for row, base, tensor in zip((*loop.reads, *loop.writes), bases, _tensors(node, loop), strict=True)
+    )
+    given = tuple(ref for n in loop.captured if (ref := captures[n]) is not None)
+    return Loop(
+        pred, carried, given, whole, rows[: len(loop.reads)], rows[len(loop.reads) :], at(plan.spare),
+        plan.row, body, node,
+    )  # fmt: skip
+
+
+def _row(node: Node, loop: ByRow, row: Row, base: Ref | None, tensor: Value) -> RowAt:
+    assert base is not None, node
+    counter = node.outputs[row.counter]
+    return RowAt(
+        base,
+        loop.carried.index(row.counter),
+        counter.dtype.size,
+        row.offset,
+        tensor.shape[0],
+        _row_bytes(tensor),
+    )
+
+
+def _inner(program: Program, table: Ref, keep: Callable[[bytes], Ref]) -> Inner:
+    arena = Ref(table.slot, table.offset + padded(program.slots * _ADDRESS))
+    pred = Ref(arena.slot, arena.offset + padded(program.arena))
+    return Inner(program, table, arena, keep(program.constants), pred)

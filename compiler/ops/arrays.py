@@ -1,0 +1,99 @@
+"""Arrays of rows that are made empty: the shape of a row may be known only when one is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import ANY, DType
+from staticgraph.compiler.graph.opdef import ops
+from staticgraph.compiler.graph.shapes import Shape, TensorType
+from staticgraph.compiler.ops.kinds import composite, structural
+from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.samples import Sample, indices, real
+
+
+def _array_type(dtype: DType, size: Any, element_shape: Shape | None, number: int) -> TensorType:
+    count = None if size is None else int(size)
+    return TensorType(dtype, None if element_shape is None else (count, *element_shape))
+
+
+@structural(
+    tf="TensorArrayV3", type=_array_type, operands=("size",), partial=("size",), differentiable=False,
+    numpy=lambda dtype, size, element_shape, number: np.zeros((int(size), *element_shape), dtype.numpy),
+)  # fmt: skip
+def tensor_array(*, dtype: DType, size: Any, element_shape: Shape | None, number: int) -> Any:
+    """An array of `size` rows of zeros, each of shape `element_shape`, None where a write will tell.
+
+    What has the same `number` was made from it.
+    """
+
+
+def _write_type(flow: TensorType, index: TensorType, value: TensorType, number: int) -> TensorType:
+    if flow.shape is None or value.shape is None:
+        return TensorType(flow.dtype, None if value.shape is None else (None, *value.shape))
+    types: TensorType = ops.row_update.type(flow, index, value)
+    return types
+
+
+def _write(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
+    out = flow.copy()
+    out[int(index)] = value
+    return out
+
+
+_DTYPES: dict[str, Any] = {"vars": {"index": "I"}, "dtypes": {"T": ANY, "I": INDEX}}
+
+
+@composite(
+    tf="TensorArrayWriteV3", type=_write_type, numpy=_write, **_DTYPES,
+    samples=[
+        Sample(real(3, 2), indices(below=3), real(2), number=0),
+        Sample(real(4), indices(below=4, dtype="int64"), real(), number=1),
+        Sample(real(2, 3, 2), indices(below=2), real(3, 2), number=2),
+    ],
+)  # fmt: skip
+def tensor_array_write(flow: Any, index: Any, value: Any, *, number: int) -> Any:
+    """The array with another row at `index`; `number` is that of the array."""
+    return ops.row_update(flow, index, value)
+
+
+def _scatter_type(flow: TensorType, index: TensorType, value: TensorType, number: int) -> TensorType:
+    return flow if flow.shape is not None else TensorType(flow.dtype, None)
+
+
+def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
+    out = flow.copy()
+    out[index] = value
+    return out
+
+
+@composite(
+    tf="TensorArrayScatterV3", type=_scatter_type, numpy=_scatter, **_DTYPES,
+    samples=[
+        Sample(real(4, 2), indices(1, below=4), real(1, 2), number=0),
+        Sample(real(5), indices(1, below=5), real(1), number=1),
+        Sample(real(3, 2, 2), indices(0, below=3, dtype="int64"), real(0, 2, 2), number=2),
+    ],
+)  # fmt: skip
+def tensor_array_scatter(flow: Any, index: Any, value: Any, *, number: int) -> Any:
+    """The array with other rows at the positions `index`; `number` is that of the array."""
+    return ops.tensor_scatter_update(flow, ops.expand_dims(index, axis=1), value)
+
+
+def _grow_type(flow: TensorType, size: Any) -> TensorType:
+    if flow.shape is None or size is None:
+        return TensorType(flow.dtype, None if flow.shape is None else (None, *flow.shape[1:]))
+    return TensorType(flow.dtype, (int(size), *flow.shape[1:]))
+
+
+@composite(
+    type=_grow_type, operands=("size",), partial=("size",),
+    numpy=lambda flow, size: np.pad(flow, [(0, int(size) - len(flow))] + [(0, 0)] * (flow.ndim - 1)),
+    samples=[Sample(real(2, 3), size=5), Sample(real(3), size=3), Sample(real(1, 2, 2), size=4)],
+)  # fmt: skip
+def tensor_array_grow(flow: Any, *, size: Any) -> Any:
+    """The array with rows of zeros after its own, `size` rows in all."""
+    extra = int(size) - flow.shape[0]
+    return ops.pad(flow, paddings=((0, extra), *((0, 0) for _ in flow.shape[1:]))) if extra > 0 else flow

@@ -1,0 +1,165 @@
+"""Discrete Fourier transforms along the last one, two or three axes. NumPy computes them on the host.
+
+All are linear, so a gradient is the adjoint transform: n times the inverse for a transform of n points. The
+real transforms keep one half of a spectrum that is the other half's conjugate; their adjoints count those
+entries twice whose conjugates are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import COMPLEX, complex64, complex128, float32, float64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import OpDef, ops
+from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
+from staticgraph.compiler.ops.kinds import on_host
+from staticgraph.compiler.ops.samples import Sample, real
+
+_OF_REAL = {float32: complex64, float64: complex128}
+_OF_COMPLEX = {spectrum: signal for signal, spectrum in _OF_REAL.items()}
+
+
+def _last(rank: int) -> tuple[int, ...]:
+    return tuple(range(-rank, 0))
+
+
+def _checked(input: TensorType, rank: int) -> Shape | None:
+    require(
+        input.rank is None or input.rank >= rank,
+        f"input has shape {shape_text(input.shape)}, and at least {rank} axes are needed",
+    )
+    return input.shape
+
+
+def _points(x: Any, rank: int) -> int:
+    return math.prod(x.shape[-rank:])
+
+
+def _complex_transform(rank: int, inverse: bool) -> OpDef:
+    """Transforms of complex numbers: `fft`, `ifft2d` and so on."""
+    names = [f"{kind}{f'{rank}d' if rank > 1 else ''}" for kind in ("fft", "ifft")]
+    name, opposite = reversed(names) if inverse else names
+
+    def type(input: TensorType) -> TensorType:
+        _checked(input, rank)
+        return input
+
+    def run(input: np.ndarray) -> np.ndarray:
+        made = (np.fft.ifftn if inverse else np.fft.fftn)(input, axes=_last(rank))
+        return made.astype(input.dtype, copy=False)
+
+    def grad(g: Any, y: Any, x: Any) -> tuple[Any]:
+        n = float(_points(x, rank))
+        return (getattr(ops, opposite)(g) * (1 / n if inverse else n),)
+
+    def signature(input: Any) -> None: ...
+
+    which = f"last {rank} axes" if rank > 1 else "last axis"
+    signature.__name__ = name
+    signature.__doc__ = f"The {'inverse ' if inverse else ''}discrete Fourier transform over the {which}."
+    shapes = ((4, 3, 5)[:rank], (2, *(3, 1, 2)[:rank]), (0, *(2, 4, 3)[:rank]))
+    samples = [Sample(real(*shape)) for shape in shapes]
+    return on_host(tf=name.upper(), type=type, numpy=run, dtypes=COMPLEX, samples=samples, grad=grad)(
+        signature
+    )
+
+
+def _resized(x: Any, sizes: Any) -> Any:
+    """The last axes of `x` cut or filled with zeros to `sizes`."""
+    lead = x.rank - len(sizes)
+    wanted = (*x.shape[:lead], *sizes)
+    cut = ops.slice(x, begin=(0,) * x.rank, size=tuple(map(min, x.shape, wanted)))
+    return ops.pad(cut, paddings=[(0, n - have) for n, have in zip(wanted, cut.shape, strict=True)])
+
+
+def _real_name(rank: int, inverse: bool) -> str:
+    return f"{'ir' if inverse else 'r'}fft{f'{rank}d' if rank > 1 else ''}"
+
+
+def _lengths(fft_length: Any, rank: int) -> tuple[int | None, ...]:
+    if fft_length is None:
+        return (None,) * rank
+    require(len(fft_length) == rank, f"fft_length is {fft_length}, and {rank} numbers are needed")
+    require(all(n is None or n > 0 for n in fft_length), f"fft_length is {fft_length}, and must be positive")
+    return tuple(fft_length)
+
+
+def _half(n: int | None) -> int | None:
+    return None if n is None else n // 2 + 1
+
+
+def _to_spectrum(rank: int) -> OpDef:
+    """Transforms of real numbers: `rfft`, `rfft2d`, `rfft3d`."""
+
+    def type(input: TensorType, fft_length: Any) -> TensorType:
+        shape, lengths = _checked(input, rank), _lengths(fft_length, rank)
+        spectrum = None if shape is None else (*shape[:-rank], *lengths[:-1], _half(lengths[-1]))
+        return TensorType(_OF_REAL[input.dtype], spectrum)
+
+    def run(input: np.ndarray, fft_length: Any) -> np.ndarray:
+        return np.fft.rfftn(input, s=fft_length, axes=_last(rank))
+
+    def grad(g: Any, y: Any, x: Any, fft_length: Any) -> tuple[Any]:
+        inverse = getattr(ops, "ifft" if rank == 1 else f"ifft{rank}d")
+        spread = inverse(_resized(g, fft_length)) * float(math.prod(fft_length))
+        return (_resized(ops.real(spread), x.shape[-rank:]),)
+
+    def signature(input: Any, *, fft_length: Any) -> None: ...
+
+    signature.__name__ = _real_name(rank, inverse=False)
+    signature.__doc__ = f"""The Fourier transform of real numbers, cut or filled with zeros to `fft_length`.
+
+    Over the last {rank} axes; of the last one, the entries up to the middle: the rest are their conjugates.
+    """
+    return on_host(
+        tf=signature.__name__.upper(), type=type, numpy=run, dtypes=frozenset(_OF_REAL),
+        operands=("fft_length",), partial=("fft_length",), grad=grad,
+        samples=[Sample(real(*(4, 3, 5)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
+                 Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
+                 Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:])],
+    )(signature)  # fmt: skip
+
+
+def _to_signal(rank: int) -> OpDef:
+    """Inverse transforms to real numbers: `irfft`, `irfft2d`, `irfft3d`."""
+
+    def type(input: TensorType, fft_length: Any) -> TensorType:
+        shape, lengths = _checked(input, rank), _lengths(fft_length, rank)
+        return TensorType(_OF_COMPLEX[input.dtype], None if shape is None else (*shape[:-rank], *lengths))
+
+    def run(input: np.ndarray, fft_length: Any) -> np.ndarray:
+        return np.fft.irfftn(input, s=fft_length, axes=_last(rank))
+
+    def grad(g: Any, y: Any, x: Any, fft_length: Any) -> tuple[Any]:
+        spectrum = getattr(ops, _real_name(rank, inverse=False))(g, fft_length=fft_length)
+        last, points = fft_length[-1], math.prod(fft_length)
+        counts = np.full(last // 2 + 1, 2.0)
+        counts[0] = 1.0
+        if last % 2 == 0:
+            counts[-1] = 1.0
+        return (_resized(spectrum * (counts / points).astype(x.dtype.numpy), x.shape[-rank:]),)
+
+    def signature(input: Any, *, fft_length: Any) -> None: ...
+
+    signature.__name__ = _real_name(rank, inverse=True)
+    signature.__doc__ = f"""The inverse of `{_real_name(rank, inverse=False)}`.
+
+    The last axis holds the entries up to the middle; the result has the lengths `fft_length`.
+    """
+    return on_host(
+        tf=signature.__name__.upper(), type=type, numpy=run, dtypes=COMPLEX,
+        operands=("fft_length",), partial=("fft_length",), grad=grad,
+        samples=[Sample(real(*(4, 3, 3)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
+                 Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
+                 Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:])],
+    )(signature)  # fmt: skip
+
+
+fft, fft2d, fft3d = (_complex_transform(rank, inverse=False) for rank in (1, 2, 3))
+ifft, ifft2d, ifft3d = (_complex_transform(rank, inverse=True) for rank in (1, 2, 3))
+rfft, rfft2d, rfft3d = (_to_spectrum(rank) for rank in (1, 2, 3))
+irfft, irfft2d, irfft3d = (_to_signal(rank) for rank in (1, 2, 3))

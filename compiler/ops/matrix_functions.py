@@ -1,0 +1,178 @@
+"""Exponentials and LU decompositions of matrices, and solutions of tridiagonal systems.
+NumPy computes them on the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import COMPLEX, DType, float32, float64, int32
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
+from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.ops.kinds import on_host
+from staticgraph.compiler.ops.lapack import adjoint
+from staticgraph.compiler.ops.samples import Sample, real
+
+_FIELDS = COMPLEX | {float32, float64}
+_TERMS = 9  # of the rational function that stands for the exponential of small matrices
+_SMALL = 2.0  # its norm limit: the error is below 1e-15 then
+
+
+def _square(input: TensorType, **_: Any) -> TensorType:
+    shape = input.shape
+    require(shape is None or len(shape) >= 2, f"input has shape {shape_text(shape)}, and must be of matrices")
+    square = shape is None or None in shape[-2:] or shape[-2] == shape[-1]
+    require(square, f"input has shape {shape_text(shape)}, its matrices must be square")
+    return input
+
+
+def _wide(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+def _exponential(input: np.ndarray) -> np.ndarray:
+    """By Padé's approximation, of the matrix halved so often that it is small; then squared as often."""
+    x = _wide(input)
+    if x.size == 0:
+        return input.copy()
+    norm = np.abs(x).sum(axis=-2).max(axis=-1)
+    times = np.maximum(np.ceil(np.log2(np.maximum(norm, 1e-300) / _SMALL)), 0).astype(int)
+    x = x / np.exp2(times)[..., None, None]
+    above = below = power = np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
+    weight, sign = 1.0, 1.0
+    for k in range(1, _TERMS + 1):
+        weight *= (_TERMS - k + 1) / (k * (2 * _TERMS - k + 1))
+        power, sign = power @ x, -sign
+        above, below = above + weight * power, below + sign * weight * power
+    made = np.linalg.solve(below, above)
+    for step in range(int(times.max(initial=0))):
+        made = np.where((times > step)[..., None, None], made @ made, made)
+    return made.astype(input.dtype)
+
+
+def _exponential_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
+    """The upper right block of exp([[X^H, G], [0, X^H]]) is the derivative's adjoint at G."""
+    turned, n = adjoint(x), x.shape[-1]
+    upper = ops.concat([turned, g], axis=x.rank - 1)
+    lower = ops.concat([ops.zeros_like(turned), turned], axis=x.rank - 1)
+    return (matrix_exponential(ops.concat([upper, lower], axis=x.rank - 2))[..., :n, n:],)
+
+
+_SQUARES = [Sample(real(3, 3)), Sample(real(2, 1, 1)), Sample(real(2, 3, 4, 4, low=-0.4, high=0.4))]
+
+
+@on_host(
+    tf="MatrixExponential", type=_square, numpy=_exponential, dtypes=_FIELDS, samples=_SQUARES,
+    grad=_exponential_grad,
+)  # fmt: skip
+def matrix_exponential(input: Any) -> Any:
+    """Exponentials of square matrices: 1 + X + X^2 / 2 + X^3 / 6 + ..."""
+
+
+def _lu_types(input: TensorType, output_idx_type: DType = int32) -> tuple[TensorType, TensorType]:
+    _square(input)
+    rows = None if input.shape is None else input.shape[:-1]
+    return input, TensorType(output_idx_type, rows)
+
+
+def _lu(input: np.ndarray, output_idx_type: DType = int32) -> tuple[np.ndarray, np.ndarray]:
+    """Elimination with the largest element of each column as pivot, of all matrices at once."""
+    x = _wide(input).reshape(-1, *input.shape[-2:])
+    batch, n = np.arange(x.shape[0]), input.shape[-1]
+    order = np.tile(np.arange(n), (len(batch), 1))
+    for k in range(n):
+        pivot = k + np.abs(x[:, k:, k]).argmax(axis=1)
+        for table in (x, order):
+            table[batch, k], table[batch, pivot] = table[batch, pivot].copy(), table[batch, k].copy()
+        divisor = x[:, k, k]
+        divisor = np.where(divisor == 0, 1, divisor)
+        x[:, k + 1 :, k] /= divisor[:, None]
+        x[:, k + 1 :, k + 1 :] -= x[:, k + 1 :, k, None] * x[:, None, k, k + 1 :]
+    numbers = order.astype(output_idx_type.numpy)
+    return x.reshape(input.shape).astype(input.dtype), numbers.reshape(input.shape[:-1])
+
+
+@on_host(tf="Lu", type=_lu_types, numpy=_lu, dtypes=_FIELDS, samples=_SQUARES, differentiable=False)
+def lu(input: Any, *, output_idx_type: DType = int32) -> Any:
+    """L below the diagonal, which is of ones, and U on and above it: L U has the rows of `input` in an order.
+
+    The second result is this order, of `output_idx_type`: row i of L U is row order[i] of the input.
+    """
+
+
+def _tridiagonal_type(diagonals: TensorType, rhs: TensorType, partial_pivoting: bool = True) -> TensorType:
+    for name, t in (("diagonals", diagonals), ("rhs", rhs)):
+        require(t.rank is None or t.rank >= 2, f"{name} has shape {shape_text(t.shape)}, and needs two axes")
+    if diagonals.shape is not None and rhs.shape is not None:
+        rows, size, other = diagonals.shape[-2], diagonals.shape[-1], rhs.shape[-2]
+        require(rows in (3, None), f"diagonals has shape {shape_text(diagonals.shape)}, and not three rows")
+        fits = None in (size, other) or size == other
+        require(fits, f"the diagonals have {size} elements and rhs has {other} rows")
+    return rhs
+
+
+def _tridiagonal(diagonals: np.ndarray, rhs: np.ndarray, partial_pivoting: bool = True) -> np.ndarray:
+    """Elimination in a band; a row is exchanged with the next one where that has the larger element."""
+    above, middle, below = (_wide(diagonals[..., i, :]) for i in range(3))
+    n, out = middle.shape[-1], _wide(rhs)
+    # Row i of `band` holds row i of the matrix from column i on; an exchange makes three elements of two.
+    band = np.zeros((*middle.shape, 3), out.dtype)
+    band[..., 0] = middle
+    band[..., :-1, 1] = above[..., :-1]
+    for i in range(n - 1):
+        here, there = band[..., i, :].copy(), np.zeros_like(band[..., i, :])
+        there[..., 0], there[..., 1], there[..., 2] = (
+            below[..., i + 1],
+            band[..., i + 1, 0],
+            band[..., i + 1, 1],
+        )
+        swap = (np.abs(there[..., 0]) > np.abs(here[..., 0]))[..., None] & partial_pivoting
+        here, there = np.where(swap, there, here), np.where(swap, here, there)
+        upper, lower = out[..., i, :].copy(), out[..., i + 1, :].copy()
+        upper, lower = np.where(swap, lower, upper), np.where(swap, upper, lower)
+        factor = (there[..., 0] / here[..., 0])[..., None]
+        band[..., i, :], band[..., i + 1, :2] = here, (there - factor * here)[..., 1:]
+        out[..., i, :], out[..., i + 1, :] = upper, lower - factor * upper
+    for i in reversed(range(n)):
+        for ahead in (1, 2):
+            if i + ahead < n:
+                out[..., i, :] -= band[..., i, ahead, None] * out[..., i + ahead, :]
+        out[..., i, :] /= band[..., i, 0, None]
+    return out.astype(rhs.dtype)
+
+
+def _transposed(diagonals: Any) -> Any:
+    """The diagonals of the adjoint matrices."""
+    above, middle, below = (ops.conj(d) if d.dtype.is_complex else d for d in
+                            (diagonals[..., i, :] for i in range(3)))  # fmt: skip
+    axis = middle.rank - 1
+    return ops.stack(
+        [ops.roll(below, shift=-1, axis=axis), middle, ops.roll(above, shift=1, axis=axis)],
+        axis=middle.rank - 1,
+    )
+
+
+def _tridiagonal_grad(g: Any, y: Any, diagonals: Any, rhs: Any, partial_pivoting: bool = True) -> Any:
+    by_rhs = tridiagonal_solve(_transposed(diagonals), g, partial_pivoting=partial_pivoting)
+    other = ops.conj(y) if y.dtype.is_complex else y
+    rows, nothing = other.rank - 2, ops.zeros_like(other[..., :1, :])
+    after = ops.concat([other[..., 1:, :], nothing], axis=rows)
+    before = ops.concat([nothing, other[..., :-1, :]], axis=rows)
+    parts = [-ops.reduce_sum(by_rhs * x, axis=(other.rank - 1,)) for x in (after, other, before)]
+    return ops.stack(parts, axis=other.rank - 2), by_rhs
+
+
+@on_host(
+    tf="TridiagonalSolve", type=_tridiagonal_type, numpy=_tridiagonal, dtypes=_FIELDS, grad=_tridiagonal_grad,
+    samples=[Sample(real(3, 1, low=1.0), real(1, 2)), Sample(real(2, 3, 1, low=1.0), real(2, 1, 1)),
+             Sample(real(0, 3, 2), real(0, 2, 1))],
+)  # fmt: skip
+def tridiagonal_solve(diagonals: Any, rhs: Any, *, partial_pivoting: bool = True) -> Any:
+    """X with T X = rhs, where the rows of `diagonals` are those of T: above, main and below.
+
+    The last element of the upper diagonal and the first of the lower one do not count. Without
+    `partial_pivoting` no rows are exchanged.
+    """

@@ -1,0 +1,37 @@
+"""The order of the places of a sparse tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import int32, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.ops.kinds import composite
+from staticgraph.compiler.ops.samples import Draw, Sample
+
+
+def _type(numbers: TensorType) -> TensorType:
+    require(numbers.rank in (None, 1), f"numbers has rank {numbers.rank}, and must be a vector")
+    return TensorType(int32, numbers.shape)
+
+
+# It has a rule for gradients, if one that gives none, so that it stays one node and what is fed can be put in
+# order while compiling: how many rows a result has may depend on it.
+@composite(
+    tf="RowMajorOrder",
+    type=_type,
+    numpy=lambda numbers: np.argsort(numbers, kind="stable").astype(np.int32),
+    dtypes=frozenset({int64}),
+    grad=lambda g, y, numbers: (None,),
+    differentiable=False,
+    samples=[Sample(Draw((n,), -9, 9)) for n in (0, 1, 7, 40)],
+)
+def row_major_order(numbers: Any) -> Any:
+    """Where the elements of a vector stand in ascending order; equal ones stay in place."""
+    if numbers.shape[0] == 0:
+        return ops.cast(numbers, dtype=int32)
+    return ops.top_k(ops.invert(numbers), k=numbers.shape[0])[1]

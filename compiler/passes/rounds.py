@@ -1,0 +1,88 @@
+"""How many rounds a loop takes at most, where that can be told before it runs.
+
+A loop that counts is the usual case: its condition compares a carried number with a bound, and each round
+adds a constant to it. Conditions joined by `logical_and` hold no longer than each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from staticgraph.compiler.graph.builder import number
+from staticgraph.compiler.graph.function import Value
+
+# Comparisons of a counter with a bound, by which way the counter must go, and whether the bound is included.
+_UP = {"less": 0, "less_equal": 1}
+_DOWN = {"greater": 0, "greater_equal": 1}
+_MIRRORED = {
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+}
+
+
+def most_rounds(
+    init: Sequence[Value], params: Sequence[Value], results: Sequence[Value]
+) -> tuple[int | None, bool]:
+    """The number of rounds that a loop does not exceed, None where that depends on data; and whether there
+    are always so many.
+
+    `results`: the condition of the next round, then what it carries into it.
+    """
+    conditions = _conjuncts(results[0])
+    counts = [_counted(each, init, params, results[1:]) for each in conditions]
+    return min((n for n in counts if n is not None), default=None), len(counts) == 1 and counts[0] is not None
+
+
+def _conjuncts(pred: Value) -> list[Value]:
+    if pred.node.op.name in ("identity", "watch"):
+        return _conjuncts(pred.node.inputs[0])
+    if pred.node.op.name == "logical_and":
+        return [part for v in pred.node.inputs for part in _conjuncts(v)]
+    return [pred]
+
+
+def _counted(
+    condition: Value, init: Sequence[Value], params: Sequence[Value], results: Sequence[Value]
+) -> int | None:
+    """How often `condition` holds where it compares a counter with a number."""
+    name = condition.node.op.name
+    if name not in _MIRRORED:
+        return None
+    left, right = map(_plain, condition.node.inputs)
+    if number(right) is None:
+        left, right, name = right, left, _MIRRORED[name]
+    bound = number(right)
+    counters = [i for i, result in enumerate(results) if _plain(result) is left]
+    if bound is None or not counters:
+        return None
+    first, step = number(_plain(init[counters[0]])), _step(left, params[counters[0]])
+    if first is None or not step:
+        return None
+    if name in _DOWN:
+        bound, first, step = -bound, -first, -step
+    if step <= 0:
+        return None
+    inclusive = (_UP | _DOWN)[name]
+    steps = (bound - first) // step + 1 if inclusive else -(-(bound - first) // step)
+    return max(0, int(steps))
+
+
+def _step(value: Value, param: Value) -> float | None:
+    """The constant that makes `value` of `param`."""
+    if value.node.op.name not in ("add", "subtract") or not value.dtype.is_integer:
+        return None
+    left, right = map(_plain, value.node.inputs)
+    if left is param and (step := number(right)) is not None:
+        return step if value.node.op.name == "add" else -step
+    if right is param and value.node.op.name == "add":
+        return number(left)
+    return None
+
+
+def _plain(value: Value) -> Value:
+    """The value behind markers."""
+    while value.node.op.name in ("identity", "watch"):
+        value = value.node.inputs[0]
+    return value

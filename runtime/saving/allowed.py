@@ -1,0 +1,38 @@
+"""What a graph in a file may hold: nothing that reaches out of it, since the file may come from anybody.
+
+Running such a graph computes, and may read files; it calls nothing of Python's, and writes no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from staticgraph.compiler.graph.opdef import Effect, OpDef
+
+_INTERNAL = {"parameter", "watch", "override", "loop", "branch", "unset", "effect"}  # made by the compiler
+_READING = {"read_file", "matching_files"}  # host ops that change nothing
+# What attributes may be where otherwise they are Python's, or the paths of other files.
+_PLAIN: dict[tuple[str, str], tuple[Any, ...]] = {
+    ("print_line", "stream"): ("stdout", "stderr"),
+    ("print_values", "first"): (None,),
+    ("py_func_stateless", "func"): (),
+}
+
+
+def refusal(op: OpDef, attrs: Mapping[str, Any]) -> str | None:
+    """Why no file can hold an operation, None where it can.
+
+    >>> from staticgraph.compiler.graph.opdef import OPS
+    >>> refusal(OPS["print_line"], {"stream": "/home/me/.profile"})
+    "its stream is '/home/me/.profile'"
+    >>> refusal(OPS["print_line"], {"stream": "stdout"})
+    """
+    if op.name in _INTERNAL:
+        return f"{op.name} is an op of the compiler's"
+    for name, value in attrs.items():
+        if value not in _PLAIN.get((op.name, name), (value,)):
+            return f"its {name} is {value!r}"
+    if op.effect is Effect.HOST and op.name not in _READING:
+        return f"{op.name} reaches out of the graph"
+    return None

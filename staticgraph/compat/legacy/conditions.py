@@ -1,0 +1,54 @@
+"""Conditions that may be known while the graph is built, and what is computed after something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+
+__all__ = ["smart_cond", "smart_constant_value", "with_dependencies"]
+
+
+def smart_constant_value(pred: Any) -> bool | None:
+    """The value of a condition: a bool, 0 or 1, or a tensor that is known; None for another tensor.
+
+    TypeError for anything else.
+    """
+    if isinstance(pred, sg.Variable):
+        return None
+    if isinstance(pred, sg.Tensor):
+        known = sg.get_static_value(pred)
+        return None if known is None else bool(known)
+    if pred in (0, 1):
+        return bool(pred)
+    raise TypeError(layout(f"a condition is a bool, 0, 1 or a tensor, not {pred!r}", user_frame()))
+
+
+def smart_cond(
+    pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """`tf.cond`, or only the one function where the condition is known.
+
+    >>> smart_cond(True, lambda: "one", lambda: "other")
+    'one'
+    """
+    for function in (true_fn, false_fn):
+        if not callable(function):
+            raise TypeError(layout(f"smart_cond takes two functions, not {function!r}", user_frame()))
+    known = smart_constant_value(pred)
+    if known is None:
+        return sg.cond(pred, true_fn, false_fn, name=name)
+    chosen = true_fn if known else false_fn
+    assert chosen is not None
+    return chosen()
+
+
+def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Any:
+    """The tensor, which is computed after `dependencies`."""
+    values = [*dependencies, output_tensor]
+    with sg.name_scope(name, "control_dependency", values) as scope, sg.control_dependencies(dependencies):
+        return sg.identity(output_tensor, name=scope)

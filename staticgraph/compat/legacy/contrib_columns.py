@@ -1,0 +1,179 @@
+"""`tf.contrib.layers`: the feature columns that came before `tf.feature_column`, as columns of today."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+
+__all__ = [
+    "bucketized_column",
+    "create_feature_spec_for_parsing",
+    "crossed_column",
+    "embedding_column",
+    "input_from_feature_columns",
+    "one_hot_column",
+    "real_valued_column",
+    "shared_embedding_columns",
+    "sparse_column_with_hash_bucket",
+    "sparse_column_with_integerized_feature",
+    "sparse_column_with_keys",
+    "sparse_column_with_vocabulary_file",
+    "weighted_sparse_column",
+    "weighted_sum_from_feature_columns",
+]
+
+fc = sg.feature_column
+
+
+def real_valued_column(
+    column_name: str, dimension: int = 1, default_value: Any = None, dtype: Any = sg.float32,
+    normalizer: Callable[[Any], Any] | None = None,
+) -> Any:  # fmt: skip
+    """`feature_column.numeric_column` of a vector."""
+    return fc.numeric_column(column_name, (dimension,), default_value, dtype, normalizer)
+
+
+def bucketized_column(source_column: Any, boundaries: Sequence[float]) -> Any:
+    """`feature_column.bucketized_column`."""
+    return fc.bucketized_column(source_column, list(boundaries))
+
+
+def sparse_column_with_keys(
+    column_name: str,
+    keys: Sequence[Any],
+    default_value: int = -1,
+    combiner: str = "sum",
+    dtype: Any = sg.string,
+) -> Any:
+    """`feature_column.categorical_column_with_vocabulary_list`."""
+    _check_combiner(combiner)
+    return fc.categorical_column_with_vocabulary_list(column_name, tuple(keys), dtype, default_value)
+
+
+def sparse_column_with_vocabulary_file(
+    column_name: str, vocabulary_file: str, num_oov_buckets: int = 0, vocab_size: int | None = None,
+    default_value: int = -1, combiner: str = "sum", dtype: Any = sg.string,
+) -> Any:  # fmt: skip
+    """`feature_column.categorical_column_with_vocabulary_file`."""
+    _check_combiner(combiner)
+    default = None if num_oov_buckets else default_value
+    return fc.categorical_column_with_vocabulary_file(
+        column_name, vocabulary_file, vocab_size, num_oov_buckets, default, dtype
+    )
+
+
+def sparse_column_with_hash_bucket(
+    column_name: str,
+    hash_bucket_size: int,
+    combiner: str = "sum",
+    dtype: Any = sg.string,
+    hash_keys: Any = None,
+) -> Any:
+    """`feature_column.categorical_column_with_hash_bucket`."""
+    _check_combiner(combiner)
+    if hash_keys is not None:
+        text = "sparse_column_with_hash_bucket: hash_keys is not supported"
+        raise NotImplementedError(layout(text, user_frame()))
+    return fc.categorical_column_with_hash_bucket(column_name, hash_bucket_size, dtype)
+
+
+def sparse_column_with_integerized_feature(
+    column_name: str, bucket_size: int, combiner: str = "sum", dtype: Any = sg.int64
+) -> Any:
+    """`feature_column.categorical_column_with_identity`."""
+    _check_combiner(combiner)
+    return fc.categorical_column_with_identity(column_name, bucket_size)
+
+
+def weighted_sparse_column(sparse_id_column: Any, weight_column_name: str, dtype: Any = sg.float32) -> Any:
+    """`feature_column.weighted_categorical_column`."""
+    return fc.weighted_categorical_column(sparse_id_column, weight_column_name, dtype)
+
+
+def crossed_column(
+    columns: Sequence[Any], hash_bucket_size: int, combiner: str = "sum", ckpt_to_load_from: Any = None,
+    tensor_name_in_ckpt: Any = None, hash_key: int | None = None,
+) -> Any:  # fmt: skip
+    """`feature_column.crossed_column`; a hashed column counts as the name of its feature."""
+    _check_combiner(combiner)
+    keys = [column.key if hasattr(column, "hash_bucket_size") and hasattr(column, "key") else column
+            for column in columns]  # fmt: skip
+    return fc.crossed_column(keys, hash_bucket_size, hash_key)
+
+
+def one_hot_column(sparse_id_column: Any) -> Any:
+    """`feature_column.indicator_column`."""
+    return fc.indicator_column(sparse_id_column)
+
+
+def embedding_column(
+    sparse_id_column: Any, dimension: int, combiner: str = "mean", initializer: Any = None,
+    ckpt_to_load_from: str | None = None, tensor_name_in_ckpt: str | None = None,
+    max_norm: float | None = None, trainable: bool = True,
+) -> Any:  # fmt: skip
+    """`feature_column.embedding_column`."""
+    return fc.embedding_column(
+        sparse_id_column, dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt, max_norm,
+        trainable,
+    )  # fmt: skip
+
+
+def shared_embedding_columns(
+    sparse_id_columns: Sequence[Any], dimension: int, combiner: str = "mean",
+    shared_embedding_name: str | None = None, initializer: Any = None, ckpt_to_load_from: str | None = None,
+    tensor_name_in_ckpt: str | None = None, max_norm: float | None = None, trainable: bool = True,
+) -> Any:  # fmt: skip
+    """`feature_column.shared_embedding_columns`."""
+    return fc.shared_embedding_columns(
+        sparse_id_columns, dimension, combiner, initializer, shared_embedding_name, ckpt_to_load_from,
+        tensor_name_in_ckpt, max_norm, trainable,
+    )  # fmt: skip
+
+
+def create_feature_spec_for_parsing(feature_columns: Iterable[Any]) -> dict[str, Any]:
+    """`feature_column.make_parse_example_spec`."""
+    return fc.make_parse_example_spec(feature_columns)
+
+
+def input_from_feature_columns(
+    columns_to_tensors: Mapping[str, Any], feature_columns: Any, weight_collections: Any = None,
+    trainable: bool = True, scope: str | None = None, cols_to_outs: dict[Any, Any] | None = None,
+) -> Any:  # fmt: skip
+    """`feature_column.input_layer` in a scope `input_from_feature_columns`."""
+    with sg.variable_scope(scope, "input_from_feature_columns"):
+        return fc.input_layer(
+            columns_to_tensors,
+            feature_columns,
+            weight_collections,
+            trainable,
+            cols_to_output_tensors=cols_to_outs,
+        )
+
+
+def weighted_sum_from_feature_columns(
+    columns_to_tensors: Mapping[str, Any], feature_columns: Any, num_outputs: int,
+    weight_collections: Any = None, trainable: bool = True, scope: str | None = None,
+) -> tuple[Any, dict[Any, Any], Any]:  # fmt: skip
+    """`feature_column.linear_model` in a scope of its own; returns the sum, the variables by column, the
+    bias.
+    """
+    variables: dict[Any, Any] = {}
+    with sg.variable_scope(scope, "weighted_sum_from_feature_columns"):
+        logits = fc.linear_model(
+            columns_to_tensors, feature_columns, num_outputs, weight_collections=weight_collections,
+            trainable=trainable, cols_to_vars=variables,
+        )  # fmt: skip
+    [bias] = variables.pop("bias")
+    return logits, variables, bias
+
+
+def _check_combiner(combiner: str) -> None:
+    """Here a model combines categories as it is told to, not as each column is."""
+    if combiner != "sum":
+        text = f"combiner={combiner!r} of a single column is not supported"
+        hint = "feature_column.linear_model has sparse_combiner, embedding_column has combiner"
+        raise NotImplementedError(layout(text, user_frame(), hint=hint))

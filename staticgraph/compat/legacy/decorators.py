@@ -1,0 +1,33 @@
+"""`tensorflow.python.util`: decorators that speak to TensorFlow's own tools, and change nothing here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["deprecated", "make_decorator", "tf_export", "unwrap"]
+
+
+def tf_export(*names: str, **options: Any) -> Callable[[Any], Any]:
+    """A decorator that leaves what it decorates as it is."""
+    return lambda decorated: decorated
+
+
+def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> Callable[[Any], Any]:
+    """A decorator that leaves a function as it is."""
+    return lambda function: function
+
+
+def make_decorator(target: Any, decorator_func: Any, *details: Any, **more: Any) -> Any:
+    """The function that stands for `target`."""
+    decorator_func.__wrapped__ = target
+    return decorator_func
+
+
+def unwrap(maybe_tf_decorator: Any) -> tuple[list[Any], Any]:
+    """What decorates a function, and the function."""
+    layers = []
+    while hasattr(maybe_tf_decorator, "__wrapped__"):
+        layers.append(maybe_tf_decorator)
+        maybe_tf_decorator = maybe_tf_decorator.__wrapped__
+    return layers, maybe_tf_decorator

@@ -1,0 +1,134 @@
+"""`tf.contrib.layers.optimize_loss`: a training step with clipping, noise and multipliers in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+
+__all__ = ["OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES", "optimize_loss"]
+
+OPTIMIZER_CLS_NAMES: dict[str, Callable[..., Any]] = {
+    "Adagrad": sg.train.AdagradOptimizer,
+    "Adam": sg.train.AdamOptimizer,
+    "Ftrl": sg.train.FtrlOptimizer,
+    "Momentum": partial(sg.train.MomentumOptimizer, momentum=0.9),
+    "RMSProp": sg.train.RMSPropOptimizer,
+    "SGD": sg.train.GradientDescentOptimizer,
+}
+OPTIMIZER_SUMMARIES = ["learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm"]
+
+Pairs = list[tuple[Any, Any]]
+
+
+def optimize_loss(
+    loss: Any, global_step: Any, learning_rate: Any, optimizer: Any, gradient_noise_scale: float | None =
+    None, gradient_multipliers: Any = None, clip_gradients: Any = None, learning_rate_decay_fn: Any = None,
+    update_ops: Sequence[Any] | None = None, variables: Sequence[Any] | None = None, name: str | None = None,
+    summaries: Sequence[str] | None = None, colocate_gradients_with_ops: bool = False, increment_global_step:
+    bool = True,
+) -> sg.Tensor:  # fmt: skip
+    """The loss as a tensor that takes a training step whenever it is computed.
+
+    `optimizer` is a name in OPTIMIZER_CLS_NAMES, an optimizer, its class, or a function of the learning rate.
+    `clip_gradients` is a bound on their global norm, or a function of the pairs (gradient, variable).
+    `gradient_multipliers` maps variables or their names to factors. `update_ops` run first, by default those
+    of the collection UPDATE_OPS. ValueError for what is none of these, and for a negative learning rate.
+
+    `summaries` may name some of OPTIMIZER_SUMMARIES; none is written.
+    """
+    loss = sg.convert_to_tensor(loss)
+    if loss.shape.ndims not in (0, None):
+        raise ValueError(
+            layout(f"optimize_loss: the loss must be a number, not of shape {loss.shape}", user_frame())
+        )
+    if global_step is None:
+        global_step = sg.train.get_global_step()
+    for wanted in summaries or ():
+        if wanted not in OPTIMIZER_SUMMARIES:
+            _refuse(f"there is no summary {wanted!r}; there are {', '.join(OPTIMIZER_SUMMARIES)}")
+    with sg.variable_scope(name, "OptimizeLoss", [loss, global_step]):
+        first = sg.get_collection(sg.GraphKeys.UPDATE_OPS) if update_ops is None else list(update_ops)
+        if first:
+            with sg.control_dependencies(first):
+                loss = sg.identity(loss)
+        rate = _rate(learning_rate)
+        if rate is not None and learning_rate_decay_fn is not None:
+            if global_step is None:
+                _refuse("learning_rate_decay_fn needs a global_step")
+            rate = learning_rate_decay_fn(rate, global_step)
+        made = _optimizer(optimizer, rate)
+        trained = sg.trainable_variables() if variables is None else variables
+        pairs = made.compute_gradients(loss, trained)
+        if gradient_noise_scale is not None:
+            pairs = [(_noisy(grad, gradient_noise_scale), var) for grad, var in pairs]
+        if gradient_multipliers is not None:
+            pairs = [(_multiplied(grad, var, gradient_multipliers), var) for grad, var in pairs]
+        pairs = _clipped(pairs, clip_gradients)
+        step = made.apply_gradients(pairs, global_step if increment_global_step else None, name="train")
+        with sg.control_dependencies([step]):
+            return sg.identity(loss)
+
+
+def _refuse(text: str) -> None:
+    raise ValueError(layout(f"optimize_loss: {text}", user_frame()))
+
+
+def _rate(learning_rate: Any) -> Any:
+    """A given number becomes a variable, so that it is saved and can be changed."""
+    if learning_rate is None or (isinstance(learning_rate, sg.Tensor) and learning_rate.shape.ndims == 0):
+        return learning_rate
+    if not isinstance(learning_rate, float):
+        _refuse(f"the learning rate must be a float or a scalar tensor, not {learning_rate!r}")
+    if learning_rate < 0.0:
+        _refuse(f"the learning rate {learning_rate} is negative")
+    initial = sg.constant_initializer(learning_rate)
+    return sg.get_variable("learning_rate", [], trainable=False, initializer=initial)
+
+
+def _optimizer(given: Any, rate: Any) -> Any:
+    if isinstance(given, sg.train.Optimizer):
+        return given
+    is_class = isinstance(given, type) and issubclass(given, sg.train.Optimizer)
+    if rate is None and (is_class or isinstance(given, str)):
+        _refuse(f"the optimizer {given!r} needs a learning rate")
+    if isinstance(given, str) and given not in OPTIMIZER_CLS_NAMES:
+        _refuse(f"there is no optimizer {given!r}; there are {', '.join(OPTIMIZER_CLS_NAMES)}")
+    maker = OPTIMIZER_CLS_NAMES[given] if isinstance(given, str) else given
+    made = None
+    if callable(maker):
+        made = maker() if rate is None else maker(rate)
+    if not isinstance(made, sg.train.Optimizer):
+        _refuse(f"{given!r} is no optimizer, and does not make one")
+    return made
+
+
+def _noisy(grad: Any, scale: float) -> Any:
+    if grad is None:
+        return None
+    grad = sg.convert_to_tensor(grad)
+    return grad + sg.truncated_normal(grad.shape, dtype=grad.dtype) * scale
+
+
+def _multiplied(grad: Any, var: Any, multipliers: Any) -> Any:
+    factor = multipliers.get(var, multipliers.get(var.name))
+    if grad is None or factor is None:
+        return grad
+    if isinstance(grad, sg.IndexedSlices):
+        return sg.IndexedSlices(grad.values * factor, grad.indices, grad.dense_shape)
+    return grad * sg.cast(factor, grad.dtype)
+
+
+def _clipped(pairs: Pairs, clip_gradients: Any) -> Pairs:
+    if isinstance(clip_gradients, float):
+        grads, variables = zip(*pairs, strict=True)
+        return list(zip(sg.clip_by_global_norm(grads, clip_gradients)[0], variables, strict=True))
+    if callable(clip_gradients):
+        return list(clip_gradients(pairs))
+    if clip_gradients is not None:
+        _refuse(f"clip_gradients is a float or a function, not {clip_gradients!r}")
+    return pairs

@@ -1,0 +1,40 @@
+"""The products with variables that the cells of `tf.contrib.rnn` are made of, under their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+
+
+def linear(args: Sequence[Any], size: Any, bias: bool = True, initializer: Any = None) -> sg.Tensor:
+    """`concat(args, 1) @ kernel + bias`, `kernel` and `bias` being variables of the open scope.
+
+    ValueError for arguments that are no matrices of a known number of columns.
+    """
+    widths = [each.shape[1].value if each.shape.ndims == 2 else None for each in args]
+    if None in widths:
+        shapes = ", ".join(str(each.shape) for each in args)
+        text = f"matrices with a known number of columns are needed, not tensors of shape {shapes}"
+        raise ValueError(layout(text, user_frame()))
+    dtype = args[0].dtype
+    kernel = sg.get_variable("kernel", [sum(widths), int(size)], dtype, initializer)
+    made = sg.matmul(args[0] if len(args) == 1 else sg.concat(list(args), 1), kernel)
+    if not bias:
+        return made
+    start = sg.constant_initializer(0.0, dtype=dtype)
+    return sg.nn.bias_add(made, sg.get_variable("bias", [int(size)], dtype, start))
+
+
+def normalized(x: sg.Tensor, gain: float, shift: float, scope: str) -> sg.Tensor:
+    """Rows with mean 0 and variance 1, then scaled by `gamma` and shifted by `beta` of `scope`, which begin
+    as `gain` and `shift`.
+    """
+    with sg.variable_scope(scope):
+        gamma = sg.get_variable("gamma", x.shape[-1:], x.dtype, sg.constant_initializer(gain))
+        beta = sg.get_variable("beta", x.shape[-1:], x.dtype, sg.constant_initializer(shift))
+        mean, variance = sg.nn.moments(x, [1], keep_dims=True)
+        return sg.nn.batch_normalization(x, mean, variance, beta, gamma, 1e-12)

@@ -1,0 +1,212 @@
+"""`cond`, `case` and `switch_case`: one of several functions, chosen while the graph runs."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from staticgraph import nest
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import bool_, int32
+from staticgraph.compiler.graph.errors import DtypeError, UnlikeDtypeError, layout
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.region import Region
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.control_flow.regions import Carrier, captures, finish, own
+from staticgraph.debugging.assertions import Assert
+from staticgraph.framework import control_dependencies, graph_of, name_scope
+from staticgraph.inputs import convert_to_tensor, identity
+from staticgraph.reductions import reduce_sum
+from staticgraph.renamed import renamed
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Callable[[], Any] | None = None,
+    fn2: Callable[[], Any] | None = None,
+) -> Any:
+    """What `true_fn()` returns where `pred` is True, else what `false_fn()` does. Only one of them is run.
+
+    Both are called once, while the graph is built, and must return the same structure of tensors of the same
+    dtypes and shapes. Operations that were made outside of them run in any case. A structure of one item is
+    that item unless `strict`. `fn1` and `fn2` are old names. TypeError and ValueError where they disagree.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [])
+    >>> y = sg.cond(x > 0, lambda: x, lambda: -x)
+    >>> with sg.Session() as sess:
+    ...     float(sess.run(y, {x: -3.0}))
+    3.0
+    """
+    try:
+        true_fn = renamed("true_fn", true_fn, "fn1", fn1)
+        false_fn = renamed("false_fn", false_fn, "fn2", fn2)
+    except ValueError as error:
+        raise TypeError(f"cond(): {error}") from None
+    for function, role in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+        if not callable(function):
+            raise TypeError(f"cond({role}): {function!r} is not a function")
+    if isinstance(pred, bool):
+        raise TypeError("cond(pred): a Python truth value decides nothing in the graph; use `if`")
+    with graph_of([pred]).as_default() as graph, name_scope(name, "cond", [pred]):
+        pred = convert_to_tensor(pred, name="pred")
+        if pred.dtype is not bool_:
+            raise DtypeError(layout(f"cond(pred) must be a truth value, not {pred.type}", user_frame()))
+        return _branch(graph, pred, [true_fn, false_fn], strict)
+
+
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case"
+) -> Any:
+    """What the function with the number `branch_index` returns, `default` where there is none of that number.
+
+    `branch_fns`: a dict by number, a list of pairs, or a list of functions. Without a default, the one with
+    the greatest number is used.
+
+    >>> import staticgraph as sg
+    >>> i = sg.placeholder(sg.int32, [])
+    >>> y = sg.switch_case(i, [lambda: sg.constant(10), lambda: sg.constant(20)])
+    >>> with sg.Session() as sess:
+    ...     int(sess.run(y, {i: 1}))
+    20
+    """
+    by_number = _numbered(branch_fns)
+    with graph_of([branch_index]).as_default() as graph, name_scope(name, "switch_case"):
+        index = convert_to_tensor(branch_index, name="branch_index")
+        if index.dtype is not int32:
+            raise DtypeError(layout(f"branch_index must be int32, not {index.type}", user_frame()))
+        functions = [by_number[n] for n in sorted(by_number)]
+        if default is not None:
+            functions.append(default)
+        if sorted(by_number) == list(range(len(by_number))):
+            return _branch(graph, index, functions, False)
+        position = convert_to_tensor(len(functions) - 1)
+        for at, number in enumerate(sorted(by_number)):
+            position = ops.select(ops.equal(index, number), at, position)
+        return _branch(graph, position, functions, False)
+
+
+def _numbered(branch_fns: Any) -> dict[int, Callable[[], Any]]:
+    if not branch_fns:
+        raise ValueError("switch_case(branch_fns): there must be at least one function")
+    if isinstance(branch_fns, Mapping):
+        pairs = list(branch_fns.items())
+    elif all(callable(f) for f in branch_fns):
+        pairs = list(enumerate(branch_fns))
+    else:
+        pairs = [tuple(pair) for pair in branch_fns]
+    for number, function in pairs:
+        if not isinstance(number, int) or not callable(function):
+            raise TypeError(
+                f"switch_case(branch_fns): {number!r}: {function!r} is not a number and a function"
+            )
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("switch_case(branch_fns): a number appears twice")
+    return dict(pairs)
+
+
+def case(
+    pred_fn_pairs: Any,
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """What the function of the first condition that holds returns, `default` where none does.
+
+    `pred_fn_pairs`: pairs of a condition and a function, or a dict, whose conditions are taken by their
+    names. With `exclusive` it is an error, when the graph runs, if more than one condition holds, without a
+    default if none does.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [])
+    >>> y = sg.case([(x < 0, lambda: -x), (x < 1, lambda: x * x)], default=lambda: x)
+    >>> with sg.Session() as sess:
+    ...     float(sess.run(y, {x: 0.5}))
+    0.25
+    """
+    pairs = _pairs(pred_fn_pairs)
+    with name_scope(name, "case", [pred for pred, _ in pairs]):
+        waits = []
+        if exclusive:
+            preds = ops.stack([convert_to_tensor(pred) for pred, _ in pairs])
+            count = reduce_sum(ops.cast(preds, dtype=int32))
+            text = "case(exclusive=True): more than one condition holds"
+            waits.append(Assert(ops.less_equal(count, 1), [text, preds]))
+        if default is None:
+            preds = ops.stack([convert_to_tensor(pred) for pred, _ in pairs])
+            text = "case(): no condition holds and there is no default"
+            waits.append(Assert(ops.reduce_any(preds), [text, preds]))
+            default = pairs[-1][1]
+            pairs = pairs[:-1]
+        with control_dependencies(waits):
+            chosen = default
+            for pred, function in reversed(pairs):
+                chosen = functools.partial(cond, pred, function, chosen, strict=strict)
+            return chosen()
+
+
+def _pairs(pred_fn_pairs: Any) -> list[tuple[Any, Callable[[], Any]]]:
+    if isinstance(pred_fn_pairs, OrderedDict):
+        pairs = list(pred_fn_pairs.items())
+    elif isinstance(pred_fn_pairs, Mapping):
+        pairs = sorted(pred_fn_pairs.items(), key=lambda pair: pair[0].name)
+    elif isinstance(pred_fn_pairs, list | tuple):
+        pairs = [tuple(pair) for pair in pred_fn_pairs]
+    else:
+        raise TypeError(f"case(pred_fn_pairs): a list of pairs is needed, not {pred_fn_pairs!r}")
+    if not pairs:
+        raise ValueError("case(pred_fn_pairs): there must be at least one pair")
+    for pair in pairs:
+        if len(pair) != 2 or not callable(pair[1]):
+            raise TypeError(f"case(pred_fn_pairs): {pair!r} is not a condition and a function")
+        if convert_to_tensor(pair[0]).dtype is not bool_:
+            raise TypeError(f"case(pred_fn_pairs): the condition {pair[0]!r} is not a truth value")
+    return pairs
+
+
+def _branch(graph: Graph, pred: Tensor, functions: Sequence[Callable[[], Any]], strict: bool) -> Any:
+    """The operation that runs one of `functions`, and what it gives, in their structure."""
+    regions = [Region(graph.region) for _ in functions]
+    carriers = []
+    for region, function in zip(regions, functions, strict=True):
+        with graph.inside(region):
+            made = function()
+            carriers.append(Carrier(made))
+            finish(region, carriers[-1].tensors())
+    _check_same(carriers, regions)
+    tensors, controls = captures(regions)
+    with graph.control_dependencies(controls):
+        outputs = ops.branch_region(pred, tensors, branches=tuple(regions))
+    outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+    if not isinstance(outputs, tuple):  # there are no results: what runs is the operation itself
+        own(regions, outputs)
+        return outputs
+    own(regions, outputs[0].op)
+    merged = [identity(t, name="Merge") for t in outputs]
+    made = carriers[0].restore(merged)
+    single = not strict and isinstance(made, list | tuple) and len(made) == 1 and not hasattr(made, "_make")
+    return made[0] if single else made
+
+
+def _check_same(carriers: Sequence[Carrier], regions: Sequence[Region]) -> None:
+    first = carriers[0]
+    for number, other in enumerate(carriers[1:], 2):
+        try:
+            nest.assert_same_structure(first.structure, other.structure)
+        except (ValueError, TypeError) as error:
+            text = f"the branches must return the same structure: {error}"
+            raise type(error)(layout(text, user_frame())) from None
+        for a, b in zip(regions[0].results, regions[number - 1].results, strict=True):
+            if a.dtype is not b.dtype:
+                text = f"the first branch returns {a.type} where branch {number} returns {b.type}"
+                made = [("the first", a.op.where), ("the other", b.op.where)]
+                hint = f"convert one of them: cast(..., sg.{a.dtype.name})"
+                raise UnlikeDtypeError(layout(text, user_frame(), made, hint))

@@ -1,0 +1,65 @@
+"""Checks of what a graph takes for granted, at once where it is known and else in each run."""
+
+from staticgraph.compiler.ops import is_finite, is_inf, is_nan
+from staticgraph.debugging.assertions import Assert
+from staticgraph.debugging.comparisons import (
+    assert_equal,
+    assert_greater,
+    assert_greater_equal,
+    assert_less,
+    assert_less_equal,
+    assert_near,
+    assert_negative,
+    assert_non_negative,
+    assert_non_positive,
+    assert_none_equal,
+    assert_positive,
+)
+from staticgraph.debugging.numerics import assert_all_finite, check_numerics
+from staticgraph.debugging.shapes import (
+    assert_rank,
+    assert_rank_at_least,
+    assert_rank_in,
+    assert_scalar,
+    assert_shapes,
+)
+from staticgraph.debugging.types import (
+    assert_integer,
+    assert_proper_iterable,
+    assert_same_float_dtype,
+    assert_type,
+)
+from staticgraph.math_ops import is_non_decreasing, is_strictly_increasing
+from staticgraph.tensor_queries import is_numeric_tensor
+
+__all__ = [
+    "Assert",
+    "assert_all_finite",
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_proper_iterable",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_shapes",
+    "assert_type",
+    "check_numerics",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "is_non_decreasing",
+    "is_numeric_tensor",
+    "is_strictly_increasing",
+]

@@ -1,0 +1,91 @@
+"""`Assert`: what a graph takes for granted, checked in each run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.errors import DtypeError, InvalidArgumentError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.summaries import first_elements
+from staticgraph.framework import graph_of, name_scope
+from staticgraph.inputs import convert_to_tensor
+from staticgraph.tensor_queries import get_static_value
+
+SUMMARIZE = 3  # elements of each tensor, where a caller does not say how many
+
+
+def Assert(
+    condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None
+) -> Operation:
+    """An operation that fails with InvalidArgumentError unless all of `condition` is True.
+
+    The error shows `data`, a list of texts and tensors: of each tensor the first `summarize` elements, 3 by
+    default, all if it is negative. It is checked where the operation is run, so let something depend on it,
+    as below; inside a loop or branch it is checked in each round.
+
+    >>> x = sg.placeholder(sg.float32, [None])
+    >>> with sg.control_dependencies([sg.Assert(sg.reduce_all(x > 0), ["x must be positive:", x])]):
+    ...     y = sg.log(x)
+    >>> with sg.Session() as sess:
+    ...     sess.run(y, {x: [1.0, -1.0]})
+    Traceback (most recent call last):
+    ...
+    staticgraph.compiler.graph.errors.InvalidArgumentError: Assert/Assert (Assert): assertion failed: ...
+    """
+    most = SUMMARIZE if summarize is None else summarize
+    with graph_of([condition, *listed("Assert", data)]).as_default(), name_scope(name, "Assert"):
+        shown, tensors = showing(data, most)
+        return ops.assert_true(condition, tensors, shown=shown, summarize=most, name="Assert")
+
+
+def listed(what: str, data: Any) -> Sequence[Any]:
+    """`data` of the function `what`; TypeError unless it is a list or the like."""
+    if not isinstance(data, Sequence) or isinstance(data, str | bytes):
+        text = f"{what}(data): a list of texts and tensors is needed, not {data!r}"
+        raise DtypeError(layout(text, user_frame(), hint="data=[x]"))
+    return data
+
+
+def showing(data: Sequence[Any], summarize: int) -> tuple[tuple[str | None, ...], list[Tensor]]:
+    """How `data` is shown: its texts, with None for each of the tensors in it."""
+    shown: list[str | None] = []
+    tensors = []
+    for item in data:
+        text = constant_text(item, summarize)
+        shown.append(text)
+        if text is None:
+            tensors.append(convert_to_tensor(item, name="data"))
+    return tuple(shown), tensors
+
+
+def constant_text(item: Any, summarize: int) -> str | None:
+    """What is known of strings already; None for anything else. Loops and branches take no strings."""
+    if isinstance(item, str):
+        return item
+    if isinstance(item, bytes):
+        return item.decode(errors="replace")
+    if isinstance(item, Tensor) and item.dtype is string:
+        known = get_static_value(item)
+        return None if known is None else first_elements(known, summarize)
+    return None
+
+
+def check(
+    condition: Tensor, known: Any, data: Sequence[Any], summarize: int | None, message: str | None
+) -> Operation:
+    """An assertion that fails now if `known`, what is known of the condition already, is False."""
+    parts = [message, *data] if message else list(data)
+    if known is not None and not np.all(known):
+        raise InvalidArgumentError(layout("\n".join(map(_known_text, parts)), user_frame()))
+    return Assert(condition, parts, summarize=summarize)
+
+
+def _known_text(item: Any) -> str:
+    value = get_static_value(item) if isinstance(item, Tensor) else item
+    return str(item if value is None else value).rstrip()

@@ -1,0 +1,181 @@
+"""Assertions about the elements of tensors: `assert_equal`, `assert_less`, `assert_positive` and their like.
+
+All of them give an operation that fails with InvalidArgumentError, whose text begins with `message` and shows
+`data`: by default what was compared, the first `summarize` elements of each tensor. Where both sides are
+constants, the error comes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.debugging.assertions import Assert, check
+from staticgraph.framework import graph_of, name_scope
+from staticgraph.inputs import convert_to_tensor, no_op
+from staticgraph.reductions import reduce_all
+from staticgraph.tensor_queries import get_static_value
+
+Data = Sequence[Any] | None
+
+
+def assert_equal(
+    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+    name: str | None = None,
+) -> Operation:  # fmt: skip
+    """An operation that fails unless `x == y` for all elements. Shapes broadcast, dtypes must be equal.
+
+    >>> x = sg.placeholder(sg.int32, [None])
+    >>> with sg.control_dependencies([sg.assert_equal(sg.size(x), 3)]):
+    ...     y = x * 2
+    >>> with sg.Session() as sess:
+    ...     sess.run(y, {x: [1, 2, 3]})
+    array([2, 4, 6], dtype=int32)
+    """
+    if x is y:
+        with name_scope(name, "assert_equal", [x, y]):
+            return no_op()
+    return _compare("assert_equal", "==", ops.equal, x, y, data, summarize, message, name)
+
+
+def assert_none_equal(
+    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+    name: str | None = None,
+) -> Operation:  # fmt: skip
+    """An operation that fails unless `x != y` for all elements."""
+    return _compare("assert_none_equal", "!=", ops.not_equal, x, y, data, summarize, message, name)
+
+
+def assert_less(
+    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+    name: str | None = None,
+) -> Operation:  # fmt: skip
+    """An operation that fails unless `x < y` for all elements."""
+    return _compare("assert_less", "<", ops.less, x, y, data, summarize, message, name)
+
+
+def assert_less_equal(
+    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+    name: str | None = None,
+) -> Operation:  # fmt: skip
+    """An operation that fails unless `x <= y` for all elements."""
+    return _compare("assert_less_equal", "<=", ops.less_equal, x, y, data, summarize, message, name)
+
+
+def assert_greater(
+    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+    name: str | None = None,
+) -> Operation:  # fmt: skip
+    """An operation that fails unless `x > y` for all elements."""
+    return _compare("assert_greater", ">", ops.greater, x, y, data, summarize, message, name)
+
+
+def assert_greater_equal(
+    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+    name: str | None = None,
+) -> Operation:  # fmt: skip
+    """An operation that fails unless `x >= y` for all elements."""
+    return _compare("assert_greater_equal", ">=", ops.greater_equal, x, y, data, summarize, message, name)
+
+
+def assert_negative(
+    x: Any,
+    data: Data = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """An operation that fails unless all elements are `< 0`."""
+    return _compare("assert_negative", "<", ops.less, x, None, data, summarize, message, name)
+
+
+def assert_positive(
+    x: Any,
+    data: Data = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """An operation that fails unless all elements are `> 0`.
+
+    >>> sg.assert_positive(sg.constant([1, -1]), message="sizes")
+    Traceback (most recent call last):
+    ...
+    staticgraph.compiler.graph.errors.InvalidArgumentError: sizes
+    Condition x > 0 did not hold element-wise:
+    ...
+    """
+    return _compare("assert_positive", ">", ops.greater, x, None, data, summarize, message, name)
+
+
+def assert_non_negative(
+    x: Any,
+    data: Data = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """An operation that fails unless all elements are `>= 0`."""
+    return _compare("assert_non_negative", ">=", ops.greater_equal, x, None, data, summarize, message, name)
+
+
+def assert_non_positive(
+    x: Any,
+    data: Data = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """An operation that fails unless all elements are `<= 0`."""
+    return _compare("assert_non_positive", "<=", ops.less_equal, x, None, data, summarize, message, name)
+
+
+def _compare(
+    what: str, sign: str, holds: OpDef, x: Any, y: Any, data: Data, summarize: int | None,
+    message: str | None, name: str | None,
+) -> Operation:  # fmt: skip
+    """The assertion that `holds(x, y)`; where `y` is None it stands for zero."""
+    with graph_of([x, y]).as_default(), name_scope(name, what, [x, y]):
+        x = convert_to_tensor(x, name="x")
+        if y is None:
+            y, other, shown = convert_to_tensor(0, dtype=x.dtype), "0", _shown(x=x)
+        else:
+            y = convert_to_tensor(y, name="y")
+            other, shown = "y", _shown(x=x, y=y)
+        made = reduce_all(holds(x, y))
+        values = get_static_value(x), get_static_value(y)
+        assert holds.reference is not None
+        known = None if any(v is None for v in values) else holds.reference(*values)
+        if data is None:
+            data = [f"Condition x {sign} {other} did not hold element-wise:", *shown]
+        return check(made, known, data, summarize, message)
+
+
+def _shown(**tensors: Tensor) -> list[Any]:
+    return [part for name, tensor in tensors.items() for part in (f"{name} ({tensor.name}) = ", tensor)]
+
+
+def assert_near(
+    x: Any, y: Any, rtol: Any = None, atol: Any = None, data: Data = None, summarize: int | None = None,
+    message: str | None = None, name: str | None = None,
+) -> Operation:  # fmt: skip
+    """An operation that fails unless `|x - y| < atol + rtol * |y|` for all elements.
+
+    Both tolerances are ten times the machine epsilon of the dtype by default.
+    """
+    with graph_of([x, y]).as_default(), name_scope(name, "assert_near", [x, y]):
+        x = convert_to_tensor(x, name="x")
+        y = convert_to_tensor(y, dtype=x.dtype, name="y")
+        least = 10 * np.finfo(x.dtype.numpy).eps
+        rtol, atol = (least if tolerance is None else tolerance for tolerance in (rtol, atol))
+        if data is None:
+            data = [f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}", *_shown(x=x, y=y)]
+        rtol = convert_to_tensor(rtol, dtype=x.dtype, name="rtol")
+        atol = convert_to_tensor(atol, dtype=x.dtype, name="atol")
+        condition = reduce_all(ops.less(ops.abs(x - y), atol + rtol * ops.abs(y)))
+        return Assert(condition, [message, *data] if message else data, summarize=summarize)

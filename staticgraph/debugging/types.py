@@ -1,0 +1,77 @@
+"""Assertions about dtypes and Python values. All are decided at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
+from staticgraph.compiler.graph.errors import DtypeError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.framework import name_scope
+from staticgraph.inputs import convert_to_tensor, no_op
+from staticgraph.sparse.tensor import SparseTensor
+
+
+def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Operation:
+    """TypeError unless the dtype is `tf_type`. An operation that does nothing.
+
+    >>> sg.assert_type(sg.constant(1), sg.int32).type
+    'NoOp'
+    """
+    with name_scope(name, "assert_type", [tensor]):
+        tensor = convert_to_tensor(tensor, name="tensor")
+        wanted = as_dtype(tf_type)
+        if tensor.dtype is not wanted:
+            raise _wrong(message, tensor, f"must be {wanted.name}")
+        return no_op(name="statically_determined_correct_type")
+
+
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
+    """TypeError unless the dtype is one of integers. An operation that does nothing."""
+    with name_scope(name, "assert_integer", [x]):
+        x = convert_to_tensor(x, name="x")
+        if not x.dtype.is_integer:
+            raise _wrong(message, x, "must be of an integer dtype")
+        return no_op(name="statically_determined_was_integer")
+
+
+def _wrong(message: str | None, tensor: Tensor, text: str) -> DtypeError:
+    headline = f"{message + ': ' if message else ''}{tensor.name} is {tensor.dtype.name}, it {text}"
+    return DtypeError(layout(headline, user_frame(), [(tensor.name, tensor.op.where)]))
+
+
+def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
+    """The one floating dtype of all `tensors`, those that are not None, and of `dtype` if given.
+
+    float32 where nothing is given; ValueError where they differ, or do not hold floating numbers.
+
+    >>> sg.assert_same_float_dtype([sg.zeros([2]), None], sg.float32)
+    sg.float32
+    """
+    found = None if dtype is None else as_dtype(dtype)
+    for tensor in tensors or ():
+        if tensor is None:
+            continue
+        found = found or tensor.dtype
+        if tensor.dtype is not found:
+            text = f"{tensor.name} is {tensor.dtype.name}, where {found.name} is expected of all"
+            raise ValueError(layout(text, user_frame(), [(tensor.name, getattr(tensor.op, "where", None))]))
+    found = found or float32
+    if not found.is_floating:
+        raise ValueError(layout(f"the dtype is {found.name}, a floating one is expected", user_frame()))
+    return found
+
+
+def assert_proper_iterable(values: Any) -> None:
+    """TypeError unless `values` is a list or the like, and no tensor, array or string, which one could also
+    go through.
+    """
+    if isinstance(values, Tensor | SparseTensor | np.ndarray | str | bytes):
+        text = f"a list or tuple of values is expected, not {values!r}"
+        raise DtypeError(layout(text, user_frame(), hint="put it into a list"))
+    if not isinstance(values, Iterable):
+        raise DtypeError(layout(f"{values!r} is nothing to go through", user_frame()))

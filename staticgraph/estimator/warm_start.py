@@ -1,0 +1,38 @@
+"""Variables of a new model that begin as those of a checkpoint."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from staticgraph import train
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.train.log import log
+
+__all__ = ["WarmStartSettings"]
+
+
+class WarmStartSettings(NamedTuple):
+    """Which variables begin as those of a checkpoint, see `train.warm_start`."""
+
+    ckpt_to_initialize_from: str
+    vars_to_warm_start: Any = ".*"
+    var_name_to_vocab_info: Any = None
+    var_name_to_prev_var_name: Any = None
+
+
+def as_settings(given: Any) -> WarmStartSettings | None:
+    """What a user gives to begin with: settings, or the path of a checkpoint. Else ValueError."""
+    if given is None or isinstance(given, WarmStartSettings):
+        return given
+    if isinstance(given, str):
+        return WarmStartSettings(given)
+    text = f"warm_start_from must be a string or a WarmStartSettings, instead got {given!r}"
+    raise ValueError(layout(text, user_frame()))
+
+
+def warm_start(settings: WarmStartSettings | None) -> None:
+    """Change the initializers of the default graph's variables."""
+    if settings is not None:
+        log.info("Warm-starting with WarmStartSettings: %s", settings)
+        train.warm_start(*settings)

@@ -1,0 +1,124 @@
+"""Operations that TensorFlow has in another form: what they are written as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from staticgraph.compiler.graph.dtypes import bool_, int32, string
+from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.graph_def.export import EXCEPTIONS, Writer, port
+
+__all__: list[str] = []
+
+_Written = Callable[[Writer, Operation], bool]
+
+
+def _exception(*names: str) -> Callable[[_Written], _Written]:
+    def declare(written: _Written) -> _Written:
+        EXCEPTIONS.update(dict.fromkeys(names, written))
+        return written
+
+    return declare
+
+
+@_exception("softmax", "log_softmax")
+def _along_another_axis(writer: Writer, op: Operation) -> bool:
+    """TensorFlow's take the last axis: others are moved there and back."""
+    [x], axis = op.inputs, op.attrs["axis"]
+    rank = x.type.rank
+    if axis == -1 or (rank is not None and axis == rank - 1):
+        writer.node(op.type, op.name, [port(x)], {"T": x.dtype}, op)
+        return True
+    if rank is None:
+        return False
+    order = list(range(rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    perm = writer.constant(order, int32, f"{op.name}/perm", op)
+    types = {"T": x.dtype, "Tperm": int32}
+    moved = writer.helper("Transpose", f"{op.name}/moved", [port(x), perm], types, op)
+    made = writer.helper(op.type, f"{op.name}/last", [moved], {"T": x.dtype}, op)
+    writer.node("Transpose", op.name, [made, perm], types, op)
+    return True
+
+
+@_exception("initialized_value")
+def _initialized_value(writer: Writer, op: Operation) -> bool:
+    """A branch in the manner of dataflow: only one side of the switch lets a value through."""
+    variable, initial = op.inputs
+    types = {"T": variable.dtype}
+    ready = writer.helper(
+        "IsVariableInitialized", f"{op.name}/ready", [port(variable)], {"dtype": variable.dtype}, op
+    )
+    kept = writer.helper("RefSwitch", f"{op.name}/kept", [port(variable), ready], types, op)
+    first = writer.helper("Switch", f"{op.name}/initial", [port(initial), ready], types, op)
+    writer.node("Merge", op.name, [first, f"{kept}:1"], {"T": variable.dtype, "N": 2}, op)
+    return True
+
+
+@_exception("assert_true")
+def _assert(writer: Writer, op: Operation) -> bool:
+    condition, *data = op.inputs
+    shown = op.attrs["shown"] or ((None,) * len(data) if data else (op.attrs["text"] or "assertion failed",))
+    ports, types = _parts(writer, op, shown, data)
+    whole = port(condition)
+    if condition.type.rank != 0:
+        whole = _all(writer, op)
+    attrs = {"T": types, "summarize": op.attrs["summarize"]}
+    writer.node("Assert", op.name, [whole, *ports], attrs, op)
+    return True
+
+
+def _all(writer: Writer, op: Operation) -> str:
+    condition = op.inputs[0]
+    name = f"{op.name}/all"
+    if condition.type.rank is not None:
+        axes = writer.constant(range(condition.type.rank), int32, f"{name}/axes", op)
+    else:
+        count = writer.helper("Rank", f"{name}/rank", [port(condition)], {"T": bool_}, op)
+        ends = [writer.constant(n, int32, f"{name}/{word}", op) for n, word in enumerate(("zero", "one"))]
+        axes = writer.helper("Range", f"{name}/axes", [ends[0], count, ends[1]], {"Tidx": int32}, op)
+    return writer.helper("All", name, [port(condition), axes], {"Tidx": int32}, op)
+
+
+def _parts(writer: Writer, op: Operation, shown: Any, data: Any) -> tuple[list[str], tuple[Any, ...]]:
+    """Texts, as constants, between the tensors that are shown: their ports and dtypes."""
+    tensors = iter(data)
+    ports, types = [], []
+    for number, text in enumerate(shown):
+        if text is None:
+            tensor = next(tensors)
+            ports.append(port(tensor))
+            types.append(tensor.dtype)
+        else:
+            ports.append(writer.constant(text.encode(), string, f"{op.name}/data_{number}", op))
+            types.append(string)
+    return ports, tuple(types)
+
+
+@_exception("print_values")
+def _print(writer: Writer, op: Operation) -> bool:
+    given, *data = op.inputs
+    ports, types = _parts(writer, op, op.attrs["shown"] or (None,) * len(data), data)
+    attrs = {"T": given.dtype, "U": types, "message": op.attrs["text"], "summarize": op.attrs["summarize"]}
+    writer.node("Print", op.name, [port(given), *ports], attrs, op)
+    return True
+
+
+@_exception("print_line")
+def _print_line(writer: Writer, op: Operation) -> bool:
+    """TensorFlow formats the line with one op, and writes it with another."""
+    stream = op.attrs["stream"]
+    if not isinstance(stream, str):
+        return False
+    template = "".join("{}" if part is None else part for part in op.attrs["shown"])
+    attrs = {
+        "T": tuple(tensor.dtype for tensor in op.inputs),
+        "template": template,
+        "placeholder": "{}",
+        "summarize": op.attrs["summarize"],
+    }
+    line = writer.helper("StringFormat", f"{op.name}/format", [port(t) for t in op.inputs], attrs, op)
+    where = stream if stream in ("stdout", "stderr") else f"file://{stream}"
+    writer.node("PrintV2", op.name, [line], {"output_stream": where, "end": op.attrs["end"]}, op)
+    return True

@@ -1,0 +1,232 @@
+"""A graph as TensorFlow's `GraphDef`: what TensorBoard draws, what `.pbtxt` files hold, what TensorFlow runs.
+
+Nodes have TensorFlow's op types, with its inputs and attributes in its order, so that it can import them.
+What it has no type for becomes several nodes (`exceptions`), or one of a type of our own (`own`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import DType, int32
+from staticgraph.compiler.graph.function import Literal
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.opdef import Param, Role
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.graph_def.attributes import attr_value
+from staticgraph.graph_def.correspondence import OWN, Pairs, pairs
+from staticgraph.graph_def.own import own_attrs
+from staticgraph.graph_def.signatures import REQUIRED, Argument, signature
+from staticgraph.messages.graph import AttrValue, GraphDef, NodeDef
+from staticgraph.runtime.saving.regions import RegionWriter
+
+__all__ = ["EXCEPTIONS", "Writer", "as_graph_def", "node_def", "port"]
+
+_PRODUCER = 134  # the number of TensorFlow 1.15's form of graphs
+
+# How the operations that are no single node of TensorFlow's are written, by the names of their ops. False:
+# this one is a single node after all.
+EXCEPTIONS: dict[str, Callable[[Writer, Operation], bool]] = {}
+
+
+def as_graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
+    """The message of a graph, without the operations before `from_version`.
+
+    `add_shapes`: with the static shapes of all outputs, as the attribute `_output_shapes`.
+
+    >>> import staticgraph as sg
+    >>> graph = sg.Graph()
+    >>> with graph.as_default(), sg.name_scope("scope"):
+    ...     y = sg.placeholder(sg.float32, [2], name="x") * 2.0
+    >>> [(node.name, node.op, list(node.input)) for node in as_graph_def(graph).node][-1]
+    ('scope/mul', 'Mul', ['scope/x', 'scope/mul/y'])
+    """
+    writer = Writer(graph, add_shapes)
+    for op in graph.operations_from(from_version or 0):
+        writer.write(op)
+    made = GraphDef(versions={"producer": _PRODUCER})
+    made.node.read(writer.nodes)
+    return made
+
+
+class Writer:
+    """The nodes of a graph on their way into a message."""
+
+    def __init__(self, graph: Graph, add_shapes: bool = False) -> None:
+        self.nodes: list[NodeDef] = []
+        self._names = {op.name for op in graph.get_operations()}
+        self._regions = RegionWriter(graph.get_operations())
+        self._add_shapes = add_shapes
+
+    def write(self, op: Operation) -> None:
+        """Add the node of an operation, after those that only serve it."""
+        written = EXCEPTIONS.get(op.definition.name, _regular)
+        if not written(self, op) and (written is _regular or not _regular(self, op)):
+            ports = [port(tensor) for tensor in op.all_inputs]
+            self._add(OWN + op.definition.name, op.name, ports, own_attrs(op, self._regions), op)
+
+    def node(
+        self, type: str, name: str, inputs: Sequence[str], attrs: Mapping[str, Any], op: Operation
+    ) -> str:
+        """Add a node of TensorFlow's type; other attributes than `attrs` have their defaults. Its first
+        output.
+        """
+        self._add(type, name, inputs, full_attrs(type, attrs), op)
+        return name
+
+    def helper(
+        self, type: str, name: str, inputs: Sequence[str], attrs: Mapping[str, Any], op: Operation
+    ) -> str:
+        """`node`, under a name that no other has."""
+        return self.node(type, self._unique(name), inputs, attrs, op)
+
+    def constant(self, value: Any, dtype: DType, name: str, op: Operation) -> str:
+        """Add a constant that serves `op`."""
+        literal = Literal.of(np.asarray(value), dtype)
+        return self.helper("Const", name, (), {"value": literal, "dtype": dtype}, op)
+
+    def cast(self, given: str, source: DType, target: DType, name: str, op: Operation) -> str:
+        """What `given` is as another dtype."""
+        if source is target:
+            return given
+        return self.helper("Cast", name, [given], {"SrcT": source, "DstT": target}, op)
+
+    def _add(
+        self, type: str, name: str, inputs: Sequence[str], attrs: Mapping[str, AttrValue], op: Operation
+    ) -> None:
+        node = NodeDef(name=name, op=type, device=op.device)
+        node.input.extend(inputs)
+        if name == op.name:
+            node.input.extend(f"^{control.name}" for control in op.control_inputs)
+        for key, value in attrs.items():
+            node.attr[key].CopyFrom(value)
+        if op.region is not None:
+            node.attr["_region"].i = self._regions.number(op.region)
+        if self._add_shapes and name == op.name:
+            shapes = [output.type.shape for output in op.outputs]
+            told = signature(type)
+            if told is not None and not any(output.is_list for output in told.outputs):
+                shapes += [None] * (len(told.outputs) - len(shapes))  # outputs that are none of ours
+            node.attr["_output_shapes"].CopyFrom(attr_value("list(shape)", shapes))
+        self.nodes.append(node)
+
+    def _unique(self, name: str) -> str:
+        found, number = name, 0
+        while found in self._names:
+            number += 1
+            found = f"{name}_{number}"
+        self._names.add(found)
+        return found
+
+
+def full_attrs(type: str, attrs: Mapping[str, Any]) -> dict[str, AttrValue]:
+    """The attributes of a node of TensorFlow's type: those given, and the defaults of the others."""
+    told = signature(type)
+    assert told is not None, type
+    values = {attr: attrs.get(attr.name, attr.default) for attr in told.attrs.values()}
+    return {
+        attr.name: attr_value(attr.kind, value)
+        for attr, value in values.items()
+        if value is not None or attr.kind != "tensor"
+    }
+
+
+def node_def(
+    type: str, name: str, inputs: Iterable[str], attrs: Mapping[str, Any], device: str = ""
+) -> NodeDef:
+    """A node of TensorFlow's type with all its attributes."""
+    node = NodeDef(name=name, op=type, device=device)
+    node.input.extend(inputs)
+    for key, value in full_attrs(type, attrs).items():
+        node.attr[key].CopyFrom(value)
+    return node
+
+
+def port(tensor: Tensor) -> str:
+    """How a node names an input: `node`, or `node:1` for its second output."""
+    return tensor.name if tensor.value_index else tensor.op.name
+
+
+def _regular(writer: Writer, op: Operation) -> bool:
+    """Write an operation as the one node that its op is beside; False where it is none."""
+    together = pairs(op.definition)
+    if together is None or any(op.attrs[p.name] != p.default for p in together.ours_alone):
+        return False
+    bound: dict[str, Any] = {attr.name: op.attrs[p.name] for attr, p in together.attrs if p.name in op.attrs}
+    ports: list[str] = []
+    for argument, param in together.inputs:
+        given = _given(op, param)
+        if given is None:
+            made = _left_out(writer, op, param)
+            if made is None:
+                return False
+            ports.append(made)
+            bound.setdefault(argument.type_attr, int32)
+            continue
+        dtype = _bind(bound, argument, [t.dtype for t in given])
+        name = f"{op.name}/{argument.name}"
+        ports += [writer.cast(port(t), t.dtype, dtype or t.dtype, name, op) for t in given]
+    _bind_outputs(bound, together, op)
+    if any(a.name not in bound and a.default is REQUIRED for a in together.signature.attrs.values()):
+        return False
+    writer.node(op.type, op.name, ports, bound, op)
+    return True
+
+
+def _given(op: Operation, param: Param) -> list[Tensor] | None:
+    """The tensors of a parameter; None for an operand that was left out."""
+    if param.role is Role.OPERAND:
+        return [op.operands[param.name]] if param.name in op.operands else None
+    params = [p for p in op.definition.params if p.role in (Role.TENSOR, Role.TENSORS)]
+    at = params.index(param)
+    if param.role is Role.TENSOR and not any(p.role is Role.TENSORS for p in params[:at]):
+        return [op.inputs[at]]
+    after = len(params) - at - 1
+    if param.role is Role.TENSOR:
+        return [op.inputs[len(op.inputs) - after - 1]]
+    return list(op.inputs[at : len(op.inputs) - after])
+
+
+def _bind(bound: dict[str, Any], argument: Argument, dtypes: Sequence[DType]) -> DType | None:
+    """Note what tensors tell of attributes; the dtype that each of them must have."""
+    if argument.number_attr:
+        bound.setdefault(argument.number_attr, len(dtypes))
+    if argument.type_list:
+        bound.setdefault(argument.type_list, tuple(dtypes))
+        return None
+    if argument.type_attr and dtypes:
+        return bound.setdefault(argument.type_attr, dtypes[0])
+    return argument.dtype
+
+
+def _bind_outputs(bound: dict[str, Any], together: Pairs, op: Operation) -> None:
+    """Note what the outputs tell of attributes that no input tells."""
+    for place, argument in enumerate(together.signature.outputs[: len(op.outputs)]):
+        rest = [output.dtype for output in op.outputs[place:]]
+        _bind(bound, argument, rest if argument.is_list else rest[:1])
+
+
+def _left_out(writer: Writer, op: Operation, param: Param) -> str | None:
+    """What TensorFlow must be told where ours was told nothing: all axes, reversed, in steps of one."""
+    name, of = f"{op.name}/{param.tf or param.name}", op.inputs[0]
+    if param.name == "strides":
+        begin = op.operands["begin"]
+        if begin.type.is_static:
+            return writer.constant(np.ones(begin.type.size), begin.dtype, name, op)
+        return writer.helper("OnesLike", name, [port(begin)], {"T": begin.dtype}, op)
+    if param.name not in ("axis", "perm"):
+        return None
+    rank = of.type.rank
+    backwards = param.name == "perm"
+    if rank is not None:
+        return writer.constant(range(rank)[:: -1 if backwards else 1], int32, name, op)
+    count = writer.helper("Rank", f"{name}/Rank", [port(of)], {"T": of.dtype}, op)
+    zero, one = (writer.constant(n, int32, f"{name}/{word}", op) for n, word in enumerate(("zero", "one")))
+    axes = writer.helper("Range", name, [zero, count, one], {"Tidx": int32}, op)
+    if not backwards:
+        return axes
+    last = writer.helper("Sub", f"{name}/last", [count, one], {"T": int32}, op)
+    return writer.helper("Sub", name, [last, axes], {"T": int32}, op)

@@ -1,0 +1,45 @@
+"""Graphs as files: `.pb` with bytes, `.pbtxt` with text."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.graph_def.export import as_graph_def
+from staticgraph.messages import text_format
+from staticgraph.messages.graph import GraphDef
+from staticgraph.messages.meta_graph import MetaGraphDef
+from staticgraph.runtime.saving.atomic import write_file
+
+__all__ = ["as_meta_graph_def", "write_graph"]
+
+
+def write_graph(graph_or_graph_def: Graph | GraphDef, logdir: Any, name: str, as_text: bool = True) -> str:
+    """Write a graph to the file `name` in a folder, which is made where needed; the path of the file.
+
+    The file is text, as in `.pbtxt` files, or else bytes.
+
+    >>> import tempfile
+    >>> import staticgraph as sg
+    >>> with sg.Graph().as_default() as graph:
+    ...     x = sg.constant(1.0)
+    >>> with open(write_graph(graph, tempfile.mkdtemp(), "graph.pbtxt")) as file:
+    ...     file.readline().strip()
+    'node {'
+    """
+    given = graph_or_graph_def
+    graph_def = as_graph_def(given) if isinstance(given, Graph) else given
+    os.makedirs(logdir, exist_ok=True)
+    path = os.path.join(logdir, name)
+    text = text_format.MessageToString(graph_def).encode() if as_text else graph_def.SerializeToString()
+    write_file(path, [text])
+    return path
+
+
+def as_meta_graph_def(graph: Graph | GraphDef) -> MetaGraphDef:
+    """The message of a graph, within that which may hold its collections and signatures."""
+    graph_def = as_graph_def(graph, add_shapes=True) if isinstance(graph, Graph) else graph
+    made = MetaGraphDef(graph_def=graph_def)
+    made.meta_info_def.tensorflow_version = "1.15.5"
+    return made

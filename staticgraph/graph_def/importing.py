@@ -1,0 +1,317 @@
+"""`import_graph_def`: the nodes of a GraphDef, as TensorFlow 1 writes them, become operations of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from difflib import get_close_matches
+from typing import Any
+
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.errors import InvalidFileError, layout
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.naming import check_op_name
+from staticgraph.compiler.graph.opdef import OPS, Effect, Role
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.recording import as_tensor
+from staticgraph.compiler.graph.region import Region
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.framework import get_default_graph
+from staticgraph.graph_def.attributes import plain_value, same
+from staticgraph.graph_def.correspondence import IGNORED, OWN, by_type
+from staticgraph.graph_def.nodes import READERS, GraphDefError, Node, UnknownOpError
+from staticgraph.graph_def.ordering import Edge, dependents, edge, in_order, nodes_by_name
+from staticgraph.graph_def.own import region_number, region_reader, restore_own
+from staticgraph.graph_def.signatures import REQUIRED, signature
+from staticgraph.messages.graph import GraphDef, NodeDef
+
+__all__ = ["SAVER_TYPES", "import_graph_def", "supported_types"]
+
+# The nodes with which TensorFlow saves variables. A Saver is an object here: they and what needs them are
+# left out.
+SAVER_TYPES = frozenset({
+    "SaveV2", "RestoreV2", "Save", "SaveSlices", "Restore", "RestoreSlice", "MergeV2Checkpoints",
+    "ShardedFilename",
+})  # fmt: skip
+
+_CONTROL_FLOW = frozenset({
+    "Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration", "LoopCond", "While",
+    "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient",
+})  # fmt: skip
+
+
+def supported_types() -> list[str]:
+    """The op types of TensorFlow that can be imported."""
+    return sorted({*by_type(), *READERS})
+
+
+def import_graph_def(
+    graph_def: Any,
+    input_map: Mapping[Any, Any] | None = None,
+    return_elements: Sequence[str] | None = None,
+    name: str | None = None,
+    op_dict: Any = None,
+    producer_op_list: Any = None,
+) -> list[Any] | None:
+    """Add the nodes of a `GraphDef` to the default graph, their names below the scope `name`, `import` by
+    default.
+
+    `input_map`: tensors to take in place of those that the GraphDef calls so (`x`, `x:0`; `^x` for a control
+    dependency). `return_elements`: names of operations (`y`) and tensors (`y:0`) to return. The nodes that
+    save variables are left out. `op_dict` and `producer_op_list` change nothing.
+
+    TypeError where `graph_def` is none; UnknownOpError, a NotFoundError, for a node of a type that is not
+    supported; GraphDefError, a ValueError, for other nodes that cannot be imported, and for names in
+    `input_map` or `return_elements` that the GraphDef does not have.
+
+    >>> import staticgraph as sg
+    >>> with sg.Graph().as_default() as graph:
+    ...     y = sg.multiply(sg.placeholder(sg.float32, [2], name="x"), 2.0, name="y")
+    >>> with sg.Graph().as_default():
+    ...     sg.import_graph_def(graph.as_graph_def(), {"x": sg.constant([1.0, 2.0])}, ["y:0"])
+    [<sg.Tensor 'import/y:0' shape=(2,) dtype=float32>]
+    """
+    if not isinstance(graph_def, GraphDef):
+        if hasattr(graph_def, "SerializeToString"):
+            graph_def = GraphDef.FromString(graph_def.SerializeToString())
+        else:
+            raise TypeError(layout("graph_def must be a GraphDef proto.", user_frame()))
+    graph = get_default_graph()
+    try:
+        with graph.as_default():
+            prefix = _prefix(graph, name)
+            return _Import(graph, graph_def, input_map or {}, prefix).run(return_elements)
+    except (GraphDefError, InvalidFileError) as error:
+        text, unknown = str(error), isinstance(error, UnknownOpError)
+    raise (UnknownOpError if unknown else GraphDefError)(layout(text, user_frame()))
+
+
+def _prefix(graph: Graph, name: str | None) -> str:
+    if name == "":
+        return f"{graph.get_name_scope()}/".lstrip("/")
+    with graph.name_scope("import" if name is None else name) as scope:
+        return scope
+
+
+class _Import:
+    """One GraphDef on its way into a graph."""
+
+    def __init__(self, graph: Graph, graph_def: GraphDef, input_map: Mapping[Any, Any], prefix: str) -> None:
+        self.graph = graph
+        self.prefix = prefix
+        self.nodes = nodes_by_name(graph_def.node)
+        self.mapped = {_key(key): value for key, value in input_map.items()}
+        self.used: set[Edge] = set()
+        self.outputs: dict[str, tuple[Any, ...]] = {}
+        self.operations: dict[str, Operation] = {}
+        self.regions = region_reader(self.nodes.values())
+
+    def run(self, return_elements: Sequence[str] | None) -> list[Any] | None:
+        saving = dependents(self.nodes, {n for n, node in self.nodes.items() if node.op in SAVER_TYPES})
+        ordered = in_order(self.nodes, self.mapped, self._inside())
+        needed = [node for node in ordered if node.name not in saving]
+        for node in needed:
+            _check_supported(node)
+        for node in needed:
+            self._add(node)
+        self.regions.finish()
+        unused = [key for key in self.mapped if key not in self.used]
+        if unused:
+            names = ", ".join(sorted(_text(key) for key in unused))
+            raise GraphDefError(f"Attempted to map inputs that were not found in graph_def: [{names}]")
+        return None if return_elements is None else [self._element(each) for each in return_elements]
+
+    def _inside(self) -> dict[str, list[str]]:
+        """The nodes in the loop or the branches of a node: they come before it."""
+        inside: dict[int | None, list[str]] = {}
+        for name, node in self.nodes.items():
+            inside.setdefault(region_number(node), []).append(name)
+        return {
+            name: [each for number in node.attr["regions"].list.i for each in inside.get(number, ())]
+            for name, node in self.nodes.items()
+            if node.op.startswith(OWN) and "regions" in node.attr
+        }
+
+    def _add(self, node: NodeDef) -> None:
+        full = self._name(node.name)
+        try:
+            check_op_name(node.name)
+            inputs, controls = self._inputs(node)
+            region = self.regions.around(region_number(node), node.name)
+            with self._in(region), self.graph.control_dependencies(controls), self._device(node.device):
+                made = self._made(node, full, inputs, controls)
+        except Exception as error:  # type rules rely on the kinds of attributes, which a file may get wrong
+            text = str(error).split("\n", 1)[0]
+            raise GraphDefError(f"node {node.name!r} ({node.op}) cannot be imported: {text}") from None
+        outputs = (
+            made.outputs if isinstance(made, Operation) else made if isinstance(made, tuple) else (made,)
+        )
+        self.outputs[node.name] = outputs
+        if self.graph.has_operation(full):
+            self.operations[node.name] = self.graph.get_operation_by_name(full)
+
+    def _made(self, node: NodeDef, full: str, inputs: list[Any], controls: list[Operation]) -> Any:
+        if node.op.startswith(OWN):
+            return restore_own(self.graph, node, full, inputs, controls, self.regions, self._named)
+        told = signature(node.op)
+        assert told is not None
+        attrs = _attrs(node)
+        read = Node(self.graph, full, told, tuple(inputs), attrs)
+        _check_dtypes(read)
+        if node.op in READERS:
+            with self.graph.name_scope(f"{full}/"):
+                return READERS[node.op](read)
+        return _regular(read)
+
+    def _inputs(self, node: NodeDef) -> tuple[list[Any], list[Operation]]:
+        inputs: list[Any] = []
+        controls: list[Operation] = []
+        for each in map(edge, node.input):
+            if each in self.mapped:
+                self.used.add(each)
+                given = self.mapped[each]
+                if each.is_control:
+                    controls.append(given.op if isinstance(given, Tensor) else given)
+                else:
+                    inputs.append(self._tensor(given))
+            elif each.is_control:
+                controls += self._control(each.node)
+            else:
+                outputs = self.outputs[each.node]
+                if each.index >= len(outputs):
+                    text = f"it needs output {each.index} of {each.node!r}, which has {len(outputs)} here"
+                    raise GraphDefError(text)
+                inputs.append(outputs[each.index])
+        return inputs, controls
+
+    def _control(self, name: str) -> list[Operation]:
+        if name in self.operations:
+            return [self.operations[name]]
+        return [out.op for out in self.outputs[name] if isinstance(out, Tensor)]
+
+    def _named(self, name: str) -> Tensor:
+        """A tensor by its name in the GraphDef."""
+        each = edge(name)
+        outputs = self.outputs.get(each.node, ())
+        if each.is_control or each.index >= len(outputs):
+            raise GraphDefError(f"there is no tensor {name!r}")
+        return outputs[each.index]
+
+    def _tensor(self, given: Any) -> Tensor:
+        """What `input_map` has for a name; a value becomes a constant."""
+        given = given.to_tensor() if hasattr(given, "to_tensor") else given
+        return given if isinstance(given, Tensor) else as_tensor(self.graph, given)
+
+    def _name(self, name: str) -> str:
+        full = f"{self.prefix}{name}"
+        if self.graph.has_operation(full):
+            with self.graph.name_scope(None):
+                full = self.graph.unique_name(full)
+        return full
+
+    def _in(self, region: Region | None) -> AbstractContextManager[None]:
+        return nullcontext() if region is None else self.graph.inside(region)
+
+    @contextmanager
+    def _device(self, device: str) -> Iterator[None]:
+        if device:
+            with self.graph.device(device):
+                yield
+        else:
+            yield
+
+    def _element(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise TypeError(layout("return_elements must be a list of strings.", user_frame()))
+        each = edge(name)
+        if ":" in name:
+            outputs = self.outputs.get(each.node, ())
+            if each.index < len(outputs) and isinstance(outputs[each.index], Tensor):
+                return outputs[each.index]
+        elif each.node in self.operations:
+            return self.operations[each.node]
+        close = get_close_matches(each.node, self.outputs, 1)
+        more = f"; did you mean {close[0]!r}?" if close else ""
+        raise GraphDefError(f"Requested return_element {name!r} not found in graph_def{more}")
+
+
+def _key(key: Any) -> Edge:
+    text = key if isinstance(key, str) else getattr(key, "name", None)
+    if not isinstance(text, str):
+        raise TypeError(layout("input_map must be a dictionary mapping strings to tensors", user_frame()))
+    return edge(text)
+
+
+def _text(key: Edge) -> str:
+    return f"^{key.node}" if key.is_control else f"{key.node}:{key.index}"
+
+
+def _check_supported(node: NodeDef) -> None:
+    """GraphDefError unless nodes of its type can be read."""
+    type = node.op
+    if type.startswith(OWN):
+        op = OPS.get(type.removeprefix(OWN))
+        if op is not None and op.effect not in (Effect.HOST, Effect.EFFECT):
+            return
+    elif type in READERS or type in by_type():
+        return
+    if type in _CONTROL_FLOW:
+        what = "the loops, branches and calls of functions in a GraphDef are not supported"
+    else:
+        close = get_close_matches(type, supported_types(), 1, 0.5)
+        what = f"there is no op of this type here{f'; the nearest is {close[0]}' if close else ''}"
+    raise UnknownOpError(f"node {node.name!r} is of type {type!r}: {what}")
+
+
+def _attrs(node: NodeDef) -> dict[str, Any]:
+    """All attributes of a node, with the defaults of those that it does not tell."""
+    told = signature(node.op)
+    assert told is not None
+    attrs: dict[str, Any] = {}
+    for name, attr in told.attrs.items():
+        if name not in node.attr:
+            if attr.default is REQUIRED:
+                raise GraphDefError(f"it has no attribute {name!r}")
+            attrs[name] = attr.default
+        elif attr.kind == "tensor":
+            attrs[name] = node.attr[name].tensor
+        else:
+            try:
+                attrs[name] = plain_value(attr.kind, node.attr[name])
+            except (TypeError, ValueError) as error:
+                raise GraphDefError(f"its attribute {name!r} cannot be read: {error}") from None
+    return attrs
+
+
+def _check_dtypes(node: Node) -> None:
+    """What the node says of the dtypes of its inputs must be so; variables by handle have one of their
+    own.
+    """
+    for argument, tensors in node.arguments():
+        told = node.attrs.get(argument.type_attr, argument.dtype)
+        for place, tensor in enumerate(tensors):
+            wanted = node.attrs[argument.type_list][place] if argument.type_list else told
+            if isinstance(tensor, Tensor) and isinstance(wanted, DType) and tensor.dtype is not wanted:
+                text = f"its input {argument.name} is {tensor.dtype.name}, and must be {wanted.name}"
+                raise GraphDefError(text)
+
+
+def _regular(node: Node) -> Any:
+    """The operation of a node that is beside one of our ops."""
+    together = by_type()[node.type]
+    values: dict[str, Any] = {param.name: param.default for param in together.ours_alone}
+    assert node.tensors is not None
+    for (_, param), (_, tensors) in zip(together.inputs, node.arguments(), strict=True):
+        values[param.name] = tensors if param.role is Role.TENSORS else tensors[0]
+    for attr, param in together.attrs:
+        value = node.attrs[attr.name]
+        values[param.name] = None if value == () and param.default is None else value
+    for attr in together.theirs_alone:
+        value = node.attrs[attr.name]
+        if (
+            attr.name not in IGNORED
+            and attr.default is not REQUIRED
+            and not same(attr.kind, value, attr.default)
+        ):
+            raise GraphDefError(f"{attr.name}={value!r} is not supported, only {attr.default!r}")
+    return node.graph.record(together.op, {p.name: values[p.name] for p in together.op.params}, node.out)

@@ -1,0 +1,41 @@
+"""What all functions of images need to know of a shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import checked
+from staticgraph.inputs import convert_to_tensor
+from staticgraph.sizes import Size, is_known, size_of
+
+
+def as_image(image: Any, call: str) -> Tensor:
+    """`image` as a tensor of rank 3 or 4; one of unknown rank is taken to be one image. ValueError else."""
+    image = convert_to_tensor(image, name="image")
+    if image.type.rank is None:
+        image = ops.identity(image)
+        image.set_shape([None, None, None])
+    with checked(call):
+        require(
+            image.type.rank in (3, 4),
+            f"the image has shape {image.shape}",
+            hint="an image is [height, width, channels], a batch [batch, height, width, channels]",
+        )
+    return image
+
+
+def height_and_width(image: Tensor) -> tuple[Size, Size]:
+    """The sizes of the third and second last axes."""
+    return size_of(image, -3), size_of(image, -2)
+
+
+def with_sizes(made: Tensor, like: Tensor, height: Size, width: Size) -> Tensor:
+    """`made`, of which is told what follows from the image that it was made of."""
+    known = [n if is_known(n) else None for n in (height, width)]
+    batch = (like.type.shape or ())[:-3]
+    made.set_shape(TensorShape([*batch, *known, like.shape[-1]]))
+    return made

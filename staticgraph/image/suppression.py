@@ -1,0 +1,166 @@
+"""Which of many overlapping boxes to keep: the best one first, then what does not overlap what is kept.
+
+How many are kept only the scores say, so Python computes it while the graph runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from staticgraph.array_ops import pad
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import float32, int32
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import checked, name_scope
+from staticgraph.inputs import convert_to_tensor
+from staticgraph.sizes import size_of
+
+__all__ = [
+    "non_max_suppression", "non_max_suppression_overlaps", "non_max_suppression_padded",
+    "non_max_suppression_with_scores",
+]  # fmt: skip
+
+Overlap = Callable[[int, list[int]], np.ndarray]  # of one box with each of several
+
+
+def _intersection_over_union(boxes: np.ndarray) -> Overlap:
+    corners = np.concatenate(
+        [np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], axis=1
+    )
+    areas = np.prod(corners[:, 2:] - corners[:, :2], axis=1)
+
+    def overlap(one: int, others: list[int]) -> np.ndarray:
+        low = np.maximum(corners[one, :2], corners[others, :2])
+        high = np.minimum(corners[one, 2:], corners[others, 2:])
+        shared = np.prod(np.maximum(high - low, 0), axis=1)
+        union = areas[one] + areas[others] - shared
+        real = (areas[one] > 0) & (areas[others] > 0)
+        return np.where(real, shared / np.where(real, union, 1), 0)
+
+    return overlap
+
+
+def _kept(
+    overlap: Overlap, scores: np.ndarray, most: int, limit: float, least: float, sigma: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of the boxes that are kept, best first, and their scores, lowered by what overlaps them.
+
+    With `sigma` 0 a box that overlaps a kept one by more than `limit` is dropped; else the score of every box
+    decreases with how far it overlaps those, and a box is taken once no other has a higher score.
+    """
+    current = scores.astype(np.float32).copy()
+    seen = np.zeros(len(scores), int)  # how many of the kept ones each score has been lowered by
+    waiting = set(np.flatnonzero(scores > least).tolist())
+    kept: list[int] = []
+    while waiting and len(kept) < most:
+        best = min(waiting, key=lambda i: (-current[i], i))
+        shares = overlap(best, kept[seen[best] :])
+        seen[best] = len(kept)
+        dropped = bool((shares > limit).any())
+        lowered = current[best]
+        if sigma > 0 and not dropped:
+            lowered *= np.exp(-0.5 * np.sum(shares**2) / sigma)
+        changed, current[best] = lowered != current[best], lowered
+        if dropped or lowered <= least:
+            waiting.discard(best)
+        elif not changed:
+            waiting.discard(best)
+            kept.append(best)
+    return np.array(kept, np.int32), current[kept].astype(np.float32)
+
+
+def _of_boxes(
+    boxes: np.ndarray, scores: np.ndarray, most: Any, *limits: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    return _kept(_intersection_over_union(boxes), scores, int(most), *map(float, limits))
+
+
+def _of_overlaps(overlaps: np.ndarray, scores: np.ndarray, most: Any, *limits: Any) -> np.ndarray:
+    return _kept(lambda one, others: overlaps[one, others], scores, int(most), *map(float, limits))[0]
+
+
+def _limits(*limits: Any) -> list[Tensor]:
+    return [convert_to_tensor(limit, dtype=float32) for limit in limits]
+
+
+def _checked(call: str, boxes: Any, scores: Any, most: Any, columns: int | None) -> list[Tensor]:
+    boxes, scores = convert_to_tensor(boxes, name="boxes"), convert_to_tensor(scores, name="scores")
+    with checked(call):
+        shape = boxes.type.shape
+        good = shape is None or (len(shape) == 2 and (columns is None or shape[1] in (columns, None)))
+        wanted = "a square matrix" if columns is None else "[boxes, 4]"
+        require(good, f"the first argument has shape {boxes.shape}, and must be {wanted}")
+        require(scores.type.rank in (None, 1), f"scores have shape {scores.shape}, and must be a vector")
+    return [boxes, scores, convert_to_tensor(most, dtype=int32, name="max_output_size")]
+
+
+def non_max_suppression_with_scores(
+    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"), soft_nms_sigma: Any = 0.0, name: str | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`non_max_suppression`, and the scores of what is kept.
+
+    With `soft_nms_sigma` greater than 0, a box's score is multiplied by exp(-overlap ** 2 / (2 sigma)) for
+    each kept box, and the box competes anew.
+    """
+    with name_scope(name, "non_max_suppression_with_scores"):
+        inputs = _checked("non_max_suppression_with_scores", boxes, scores, max_output_size, 4)
+        inputs += _limits(iou_threshold, score_threshold, soft_nms_sigma)
+        kept, values = ops.py_func_stateless(
+            inputs, func=_of_boxes, Tout=(int32, float32), name="NonMaxSuppressionV5"
+        )
+        for part in (kept, values):
+            part.set_shape([None])
+        return kept, values
+
+
+def non_max_suppression(
+    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"), name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The numbers (int32) of at most `max_output_size` boxes, by falling score.
+
+    `boxes` is [boxes, 4] with two opposite corners y, x, y, x each. A box is dropped that overlaps a better
+    one by more than `iou_threshold`, as the area of their intersection over that of their union, or whose
+    score is not above `score_threshold`.
+
+    >>> import staticgraph as sg
+    >>> boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.0], [2.0, 2.0, 3.0, 3.0]]
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.image.non_max_suppression(boxes, [0.6, 0.9, 0.7], 10)).tolist()
+    [1, 2]
+    """
+    with name_scope(name, "non_max_suppression"):
+        return non_max_suppression_with_scores(
+            boxes, scores, max_output_size, iou_threshold, score_threshold
+        )[0]
+
+
+def non_max_suppression_padded(
+    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"), pad_to_max_output_size: bool = False, name: str | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`non_max_suppression`, on demand filled with zeros to `max_output_size`; and how many are kept."""
+    with name_scope(name, "non_max_suppression_padded"):
+        kept = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
+        count = size_of(kept, 0)
+        return pad(kept, [[0, max_output_size - count]]) if pad_to_max_output_size else kept, count
+
+
+def non_max_suppression_overlaps(
+    overlaps: Any, scores: Any, max_output_size: Any, overlap_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"), name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """`non_max_suppression` where overlaps[i, j] says how far boxes i and j overlap."""
+    with name_scope(name, "non_max_suppression_overlaps"):
+        inputs = _checked("non_max_suppression_overlaps", overlaps, scores, max_output_size, None)
+        inputs += _limits(overlap_threshold, score_threshold)
+        kept = ops.py_func_stateless(
+            inputs, func=_of_overlaps, Tout=(int32,), name="NonMaxSuppressionWithOverlaps"
+        )
+        kept.set_shape([None])
+        return kept

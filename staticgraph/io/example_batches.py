@@ -1,0 +1,127 @@
+"""Features of a batch of examples as arrays: dense, or as the three parts of a sparse tensor.
+
+Each function takes what was read of one feature: for each example its values, or None where it has none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import DType, string
+from staticgraph.compiler.graph.errors import InvalidArgumentError
+from staticgraph.compiler.graph.shapes import Shape
+from staticgraph.messages.wire import DecodeError
+
+Read = TypeVar("Read")
+Row: TypeAlias = np.ndarray | None
+Sparse = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """How an error names an example and a feature of it."""
+
+    names: Sequence[bytes]
+
+    def __call__(self, index: int, key: str | None = None) -> str:
+        name = f" ({self.names[index].decode(errors='replace')})" if index < len(self.names) else ""
+        return (f"feature {key!r} of " if key is not None else "") + f"example {index}{name}"
+
+    def each(self, read: Callable[..., Read], *parts: Sequence[Any], key: str | None = None) -> list[Read]:
+        """What is read of the parts of each example, or of a feature of it; an error names it."""
+        made: list[Read] = []
+        try:
+            for part in zip(*parts, strict=True):
+                made.append(read(*part))
+        except DecodeError as error:
+            raise InvalidArgumentError(f"{self(len(made), key)} cannot be parsed: {error}") from None
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"{self(len(made), key)} {error.message}") from None
+        return made
+
+
+def dense(
+    rows: Sequence[Row], key: str, dtype: DType, shape: Shape, default: np.ndarray, label: Label
+) -> np.ndarray:
+    """A batch of features that all have the same number of values, or are filled up to the longest."""
+    if shape and shape[0] is None:
+        return _filled(rows, key, dtype, shape[1:], default, label)
+    size = math.prod(n or 0 for n in shape)
+    out = np.empty((len(rows), size), dtype.numpy)
+    for index, row in enumerate(rows):
+        if row is None:
+            if not default.size and size:
+                raise InvalidArgumentError(f"{label(index, key)} is missing, and has no default")
+            row = default.reshape(-1)
+        if row.size != size:
+            raise InvalidArgumentError(
+                f"{label(index, key)} has {row.size} values, not {size} for {list(shape)}"
+            )
+        out[index] = row
+    return out.reshape(len(rows), *(n or 0 for n in shape))
+
+
+def _filled(
+    rows: Sequence[Row], key: str, dtype: DType, shape: Shape, default: np.ndarray, label: Label
+) -> np.ndarray:
+    stride = math.prod(n or 0 for n in shape)
+    longest = max((row.size for row in rows if row is not None), default=0)
+    out = np.full((len(rows), longest), default.reshape(-1)[0], dtype.numpy)
+    for index, row in enumerate(rows):
+        if row is not None:
+            if row.size % max(stride, 1):
+                text = f"{label(index, key)} has {row.size} values, no multiple of {stride} for {list(shape)}"
+                raise InvalidArgumentError(text)
+            out[index, : row.size] = row
+    return out.reshape(len(rows), longest // max(stride, 1), *(n or 0 for n in shape))
+
+
+def dense_steps(
+    examples: Sequence[Sequence[Row]], key: str, dtype: DType, shape: Shape, label: Label
+) -> tuple[np.ndarray, np.ndarray]:
+    """A batch of lists of features of one shape, filled up to the longest list; and the lengths."""
+    lengths = [len(steps) for steps in examples]
+    size = math.prod(n or 0 for n in shape)
+    out = np.full((len(examples), max(lengths, default=0), size), b"" if dtype is string else 0, dtype.numpy)
+    for index, steps in enumerate(examples):
+        for step, row in enumerate(steps):
+            count = 0 if row is None else row.size
+            if row is None or count != size:
+                text = f"{label(index, key)} has {count} values at step {step}, not {size} for {list(shape)}"
+                raise InvalidArgumentError(text)
+            out[index, step] = row
+    return out.reshape(*out.shape[:2], *(n or 0 for n in shape)), np.array(lengths, np.int64)
+
+
+def sparse(rows: Sequence[Row], dtype: DType) -> Sparse:
+    """A batch of features with any number of values: a row for each example."""
+    sizes = [0 if row is None else row.size for row in rows]
+    places = [np.repeat(np.arange(len(rows)), sizes), _counts(sizes)]
+    shape = [len(rows), max(sizes, default=0)]
+    return np.stack(places, axis=1).astype(np.int64), _joined(rows, dtype), np.array(shape, np.int64)
+
+
+def sparse_steps(examples: Sequence[Sequence[Row]], dtype: DType) -> Sparse:
+    """A batch of lists of such features: a matrix for each example."""
+    rows = [row for steps in examples for row in steps]
+    sizes = [0 if row is None else row.size for row in rows]
+    lengths = [len(steps) for steps in examples]
+    example, step = np.repeat(np.arange(len(examples)), lengths), _counts(lengths)
+    places = [np.repeat(example, sizes), np.repeat(step, sizes), _counts(sizes)]
+    shape = [len(examples), max(lengths, default=0), max(sizes, default=0)]
+    return np.stack(places, axis=1).astype(np.int64), _joined(rows, dtype), np.array(shape, np.int64)
+
+
+def _counts(sizes: Sequence[int]) -> np.ndarray:
+    """0, 1, ... up to each size, one after the other."""
+    ends = np.cumsum([0, *sizes])
+    return np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)
+
+
+def _joined(rows: Sequence[Row], dtype: DType) -> np.ndarray:
+    return np.concatenate([np.empty(0, dtype.numpy), *(row for row in rows if row is not None)])

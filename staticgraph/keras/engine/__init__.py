@@ -1,0 +1,1 @@
+"""How layers become models, and models learn."""

@@ -1,0 +1,98 @@
+"""Files from the network, kept in a folder of their own and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tarfile
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.runtime.saving.atomic import write_file
+
+_CHUNK = 1 << 20
+
+
+def get_file(
+    fname: str, origin: str, untar: bool = False, md5_hash: str | None = None, file_hash: str | None = None,
+    cache_subdir: str = "datasets", hash_algorithm: str = "auto", extract: bool = False,
+    archive_format: Any = "auto", cache_dir: Any = None,
+) -> str:  # fmt: skip
+    """The path of a file that is downloaded from `origin` when it is not there yet, to ~/.keras/datasets.
+
+    A file whose checksum (`file_hash`: SHA-256, or MD5 with 32 digits) is another one is downloaded again,
+    and refused if it still differs. `extract` or `untar` unpack archives; members that would lie outside of
+    the folder are refused.
+    """
+    folder = Path(cache_dir or Path.home() / ".keras") / cache_subdir
+    wanted = file_hash or md5_hash
+    name = os.fspath(fname)
+    path = folder / (f"{name}.tar.gz" if untar else name)
+    if not path.is_file() or (wanted and _digest(path, wanted, hash_algorithm) != wanted):
+        folder.mkdir(parents=True, exist_ok=True)
+        _download(origin, path)
+        if wanted and _digest(path, wanted, hash_algorithm) != wanted:
+            path.unlink()
+            text = f"the file from {origin} does not have the checksum {wanted}"
+            raise ValueError(layout(text, user_frame(), hint="it was changed, or the download was cut short"))
+    if untar:
+        if not (folder / name).exists():
+            _extract(path, folder)
+        return str(folder / name)
+    if extract:
+        _extract(path, folder)
+    return str(path)
+
+
+def _digest(path: Path, wanted: str, algorithm: str) -> str:
+    name = {"auto": "md5" if len(wanted) == 32 else "sha256"}.get(algorithm, algorithm)
+    total = hashlib.new(name)
+    with open(path, "rb") as file:
+        while block := file.read(_CHUNK):
+            total.update(block)
+    return total.hexdigest()
+
+
+def _download(origin: str, path: Path) -> None:
+    if not origin.startswith(("https://", "http://", "ftp://", "file://")):
+        raise ValueError(layout(f"get_file(): {origin!r} is not the address of a file", user_frame()))
+    print(f"Downloading data from {origin}")
+    try:
+        with urllib.request.urlopen(origin) as answer:
+            write_file(path, _blocks(answer))
+    except urllib.error.URLError as error:
+        text = f"cannot download {origin}: {error.reason}"
+        hint = f"without a network, put the file at {path}"
+        raise OSError(layout(text, user_frame(), hint=hint)) from None
+
+
+def _blocks(answer: Any) -> Iterator[bytes]:
+    while block := answer.read(_CHUNK):
+        yield block
+
+
+def _extract(path: Path, folder: Path) -> None:
+    """Unpack an archive into a folder, and nowhere else."""
+    if tarfile.is_tarfile(path):
+        with tarfile.open(path) as tar:
+            for member in tar.getmembers():
+                if not (member.isfile() or member.isdir()):
+                    raise ValueError(f"{path}: {member.name} is a link or a device, which is not unpacked")
+                _check_inside(folder, member.name, path)
+            tar.extractall(folder, filter="data")
+    elif zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                _check_inside(folder, name, path)
+            archive.extractall(folder)
+
+
+def _check_inside(folder: Path, name: str, archive: Path) -> None:
+    if not (folder / name).resolve().is_relative_to(folder.resolve()):
+        raise ValueError(f"{archive}: {name} would be unpacked outside of {folder}")

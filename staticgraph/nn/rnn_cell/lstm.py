@@ -1,0 +1,157 @@
+"""Long short-term memory: cells whose state is a memory `c` and an output `h`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from staticgraph.array_ops import concat, split
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.indexing import slice as part_of
+from staticgraph.initializers import Zeros
+from staticgraph.layer import known_size
+from staticgraph.linalg import matmul
+from staticgraph.math_ops import clip_by_value
+from staticgraph.nn.activation import sigmoid
+from staticgraph.nn.bias import bias_add
+from staticgraph.nn.rnn_cell.base import LayerRNNCell, Step
+from staticgraph.nn.rnn_cell.basic import activation_of, rows_times
+
+
+class LSTMStateTuple(NamedTuple):
+    """The state of an LSTM: the memory `c` and the output `h`, or their sizes."""
+
+    c: Any
+    h: Any
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of both. TypeError where they differ."""
+        if self.c.dtype is not self.h.dtype:
+            raise TypeError(layout(f"the state is {self.c.dtype.name} and {self.h.dtype.name}", user_frame()))
+        found: DType = self.c.dtype
+        return found
+
+
+class LSTMCell(LayerRNNCell):
+    """A long short-term memory with input, forget and output gate.
+
+    `use_peepholes` lets the gates see the memory, `num_proj` is the size to which a matrix projects the
+    output, `cell_clip` and `proj_clip` bound memory and projected output. `forget_bias` is added to the
+    forget gate in each step. Without `state_is_tuple` the state is memory and output in one tensor.
+
+    >>> import staticgraph as sg
+    >>> cell = sg.nn.rnn_cell.LSTMCell(8, num_proj=3)
+    >>> output, state = cell(sg.zeros([2, 5]), cell.zero_state(2, sg.float32))
+    >>> output.shape.as_list(), state.c.shape.as_list(), cell.weights[0].name
+    ([2, 3], [2, 8], 'lstm_cell/kernel:0')
+    """
+
+    _peepholes = "fio"  # the gates in the order in which their peepholes are made
+
+    def __init__(
+        self, num_units: int, use_peepholes: bool = False, cell_clip: float | None = None,
+        initializer: Any = None, num_proj: int | None = None, proj_clip: float | None = None,
+        num_unit_shards: int | None = None, num_proj_shards: int | None = None, forget_bias: Any = 1.0,
+        state_is_tuple: bool = True, activation: Any = None, reuse: Any = None, name: str | None = None,
+        dtype: Any = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+        self._num_units = num_units
+        self._use_peepholes = use_peepholes
+        self._cell_clip = cell_clip
+        self._initializer = initializer
+        self._num_proj = num_proj
+        self._proj_clip = proj_clip
+        self._forget_bias = forget_bias
+        self._state_is_tuple = state_is_tuple
+        self._activation = activation_of(activation)
+
+    @property
+    def state_size(self) -> Any:
+        sizes = LSTMStateTuple(self._num_units, self.output_size)
+        return sizes if self._state_is_tuple else sum(sizes)
+
+    @property
+    def output_size(self) -> int:
+        return self._num_proj or self._num_units
+
+    def build(self, input_shape: TensorShape) -> None:
+        units, features = self._num_units, known_size(input_shape, -1, self.name)
+        made = {"initializer": self._initializer}
+        self._kernel = self.add_weight("kernel", [features + self.output_size, 4 * units], **made)
+        self._bias = self.add_weight("bias", [4 * units], initializer=Zeros(dtype=self.dtype))
+        if self._use_peepholes:
+            self._diagonals = {g: self.add_weight(f"w_{g}_diag", [units], **made) for g in self._peepholes}
+        if self._num_proj is not None:
+            self._proj_kernel = self.add_weight("projection/kernel", [units, self._num_proj], **made)
+        self.built = True
+
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
+        _, before = self._parts(state)
+        gates = bias_add(matmul(concat([inputs, before], 1), self._kernel), self._bias)
+        return self._after(gates, state)
+
+    def projected(self, inputs: Tensor) -> tuple[Tensor, Step]:
+        features = known_size(inputs.shape, -1, self.name)
+        of_output = self._kernel[features:]
+
+        def step(row: Tensor, state: Any) -> tuple[Tensor, Any]:
+            return self._after(row + matmul(self._parts(state)[1], of_output), state)
+
+        return rows_times(inputs, self._kernel[:features], self._bias), step
+
+    def _parts(self, state: Any) -> tuple[Tensor, Tensor]:
+        """Memory and output in a state."""
+        if not self._state_is_tuple:
+            sizes = self._num_units, self.output_size
+            return part_of(state, [0, 0], [-1, sizes[0]]), part_of(state, [0, sizes[0]], [-1, sizes[1]])
+        try:
+            c, h = state
+        except (TypeError, ValueError):
+            text = f"{self.name}: the state must be a pair of memory and output, not {state!r}"
+            hint = "state_is_tuple=False takes one tensor with both side by side"
+            raise ValueError(layout(text, user_frame(), hint=hint)) from None
+        return c, h
+
+    def _after(self, gates: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """Output and state after a step, from what goes into the gates."""
+        c, _ = self._parts(state)
+        i, j, f, o = split(gates, 4, 1)
+        f = f + self._forget_bias
+        if self._use_peepholes:
+            f, i = f + self._diagonals["f"] * c, i + self._diagonals["i"] * c
+        c = sigmoid(f) * c + sigmoid(i) * self._activation(j)
+        if self._cell_clip is not None:
+            c = clip_by_value(c, -self._cell_clip, self._cell_clip)
+        if self._use_peepholes:
+            o = o + self._diagonals["o"] * c
+        h = sigmoid(o) * self._activation(c)
+        if self._num_proj is not None:
+            h = matmul(h, self._proj_kernel)
+            if self._proj_clip is not None:
+                h = clip_by_value(h, -self._proj_clip, self._proj_clip)
+        return h, LSTMStateTuple(c, h) if self._state_is_tuple else concat([c, h], 1)
+
+
+class BasicLSTMCell(LSTMCell):
+    """A long short-term memory without peepholes, projection or clipping.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [None, 20, 8])
+    >>> outputs, state = sg.nn.dynamic_rnn(sg.nn.rnn_cell.BasicLSTMCell(32), x, dtype=sg.float32)
+    >>> outputs.shape.as_list(), [v.name for v in sg.trainable_variables()][0]
+    ([None, 20, 32], 'rnn/basic_lstm_cell/kernel:0')
+    """
+
+    def __init__(
+        self, num_units: int, forget_bias: Any = 1.0, state_is_tuple: bool = True, activation: Any = None,
+        reuse: Any = None, name: str | None = None, dtype: Any = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            num_units, forget_bias=forget_bias, state_is_tuple=state_is_tuple, activation=activation,
+            reuse=reuse, name=name, dtype=dtype, **kwargs,
+        )  # fmt: skip

@@ -1,0 +1,92 @@
+"""Loops that say themselves when they end, and keep a row of each round: how many rounds there will be.
+
+What a step is compiled for has shapes that are known. So such a loop is built twice: once without the rows,
+to count its rounds, of which the compiler keeps only what its end depends on; and then with as many rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from staticgraph import nest
+from staticgraph.compiler.graph.errors import UnimplementedError, layout
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.region import Region
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.control_flow.loops import while_loop
+from staticgraph.framework import name_scope
+from staticgraph.inputs import constant
+from staticgraph.tensor_array import TensorArray
+from staticgraph.variable_scope import VariableScope, variable_scope
+
+
+def count_rounds(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, hint: str) -> Tensor:
+    """The number of rounds of `while_loop(cond, body, loop_vars)`.
+
+    UnimplementedError where it depends on random numbers: another loop would draw others. `hint` is the cure.
+    """
+    loop_vars = with_rows(loop_vars, 1)
+
+    def counting(count: Tensor, values: Any) -> tuple[Tensor, Any]:
+        return count + 1, body(*values)
+
+    start = constant(0, name="rounds")
+    count, _ = while_loop(lambda _, values: cond(*values), counting, (start, loop_vars), name="count")
+    loop = count.op.inputs[0].op
+    if _draws(loop.attrs["cond"], loop.attrs["body"]):
+        text = "when this loop ends depends on random numbers"
+        raise UnimplementedError(layout(text, user_frame(), hint=hint))
+    return count
+
+
+@contextmanager
+def again(opened: VariableScope) -> Iterator[None]:
+    """The scope in which the counted loop was built, for the same loop once more: it finds its variables."""
+    with (
+        variable_scope(opened, reuse=True, auxiliary_name_scope=False),
+        name_scope(opened.original_name_scope),
+    ):
+        yield
+
+
+def with_rows(structure: Any, size: Any) -> Any:
+    """`structure` with empty arrays of `size` rows in place of those that grow."""
+
+    def resized(leaf: Any) -> Any:
+        if not isinstance(leaf, TensorArray) or not leaf.dynamic_size:
+            return leaf
+        return TensorArray(leaf.dtype, size=size, element_shape=leaf.element_shape)
+
+    return nest.map_structure(resized, structure)
+
+
+def _draws(cond: Region, body: Region) -> bool:
+    """Whether the condition of a loop depends on random numbers drawn in it."""
+    params = [*cond.params, *body.params]
+    results = dict(zip(params, (*body.results, *body.results), strict=True))
+    waiting: list[Tensor] = list(cond.results)
+    seen: set[Operation] = set()
+    reached: set[Tensor] = set()
+    while waiting:
+        tensor = waiting.pop()
+        if tensor in reached:
+            continue
+        reached.add(tensor)
+        if tensor in results:
+            waiting.append(results[tensor])
+        elif tensor.op.region is not None and tensor.op not in seen:
+            seen.add(tensor.op)
+            if tensor.op.definition.effect is Effect.RANDOM:
+                return True
+            waiting += tensor.op.all_inputs
+            waiting += [r for inner in _regions(tensor.op) for r in inner.results]
+    return False
+
+
+def _regions(op: Operation) -> list[Region]:
+    """The regions that an operation has."""
+    values = [value if isinstance(value, tuple) else (value,) for value in op.attrs.values()]
+    return [part for parts in values for part in parts if isinstance(part, Region)]

@@ -1,0 +1,10 @@
+"""Files of records under their older name (TF1's `tf.python_io`)."""
+
+from staticgraph.io.tf_record import (
+    TFRecordCompressionType,
+    TFRecordOptions,
+    TFRecordWriter,
+    tf_record_iterator,
+)
+
+__all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]

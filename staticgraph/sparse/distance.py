@@ -1,0 +1,41 @@
+"""How far sequences are from each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import name_scope
+from staticgraph.sparse.tensor import SparseTensor, as_sparse
+
+__all__ = ["edit_distance"]
+
+
+def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
+    """The Levenshtein distance of each sequence of one sparse tensor from that of another: float32.
+
+    The last axis of both holds the sequences: int, float or string elements, as many as are stored. The
+    result has the other axes. `normalize` divides by the length of the truth: 1 means that all is wrong,
+    infinity that there is no truth. TypeError for tensors that are not sparse, or of different types.
+
+    >>> import staticgraph as sg
+    >>> words = [sg.string_split(["kitten"], ""), sg.string_split(["sitting"], "")]
+    >>> with sg.Session() as sess:
+    ...     print(sess.run(sg.edit_distance(*words, normalize=False)))
+    [3.]
+    """
+    with name_scope(name):
+        guess, right = as_sparse(hypothesis), as_sparse(truth)
+        return ops.edit_distance(
+            guess.indices, guess.values, guess.dense_shape, right.indices, right.values, right.dense_shape,
+            sizes=_known_sizes(guess, right), normalize=bool(normalize),
+        )  # fmt: skip
+
+
+def _known_sizes(guess: SparseTensor, right: SparseTensor) -> tuple[int, ...] | None:
+    """The sizes of all axes but the last; None where one of them is not known."""
+    if not (guess.shape.is_fully_defined() and right.shape.is_fully_defined()):
+        return None
+    pairs = zip(guess.shape.as_list()[:-1], right.shape.as_list()[:-1], strict=False)
+    return tuple(max(one or 0, other or 0) for one, other in pairs)

@@ -1,0 +1,211 @@
+"""Arithmetic with sparse tensors: products with dense matrices, sums, extremes, softmax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.array_ops import one_of, stack
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import checked, name_scope
+from staticgraph.indexing import unique
+from staticgraph.inputs import convert_to_tensor
+from staticgraph.reductions import reduce_prod
+from staticgraph.renamed import renamed
+from staticgraph.sparse.structure import axis_sizes, known_rank, places, positions, reorder, retain
+from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
+
+__all__ = [
+    "add", "matmul", "maximum", "minimum", "reduce_max", "reduce_max_sparse", "reduce_sum",
+    "reduce_sum_sparse", "softmax",
+]  # fmt: skip
+
+
+def matmul(
+    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+) -> Tensor:
+    """The product of a sparse matrix and a dense one; either can be replaced by its adjoint first.
+
+    >>> import staticgraph as sg
+    >>> a = sg.sparse_placeholder(sg.float32, [None, 1000])
+    >>> sg.sparse_tensor_dense_matmul(a, sg.ones([1000, 8])).shape.as_list()
+    [None, 8]
+    """
+    a = as_sparse(sp_a)
+    with name_scope(name, "SparseTensorDenseMatMul", [a, b]):
+        dense = convert_to_tensor(b, dtype=a.dtype)
+        with checked("sparse_tensor_dense_matmul"):
+            require(a.rank in (None, 2), f"the sparse tensor has shape {a.shape}, and must be a matrix")
+            require(dense.type.rank in (None, 2), f"b has shape {dense.shape}, and must be a matrix")
+            inner, rows = a.shape.with_rank(2)[0 if adjoint_a else 1].value, dense.shape.with_rank(2)
+            given = rows[1 if adjoint_b else 0].value
+            require(
+                None in (inner, given) or inner == given,
+                f"the rows of the sparse matrix {a.shape} have length {inner}, the columns of b {given}",
+            )
+        row, column = (1, 0) if adjoint_a else (0, 1)
+        if adjoint_b:
+            dense = _conjugated(ops.transpose(dense, perm=(1, 0)))
+        values = _conjugated(a.values) if adjoint_a else a.values
+        terms = ops.gather(dense, a.indices[:, column], axis=0) * ops.expand_dims(values, axis=1)
+        return ops.unsorted_segment_sum(terms, a.indices[:, row], num_segments=a.dense_shape[row])
+
+
+def _conjugated(x: Tensor) -> Tensor:
+    return ops.conj(x) if x.dtype.is_complex else x
+
+
+def _groups(x: SparseTensor, axis: Any, call: str) -> tuple[list[int], list[int], Tensor]:
+    """The axes that are reduced, those that are kept, and the number of each element's group."""
+    rank = known_rank(x, call)
+    given = range(rank) if axis is None else np.reshape(axis, -1).tolist()
+    with checked(call):
+        require(all(-rank <= d < rank for d in given), f"axis is {axis}, and the tensor has shape {x.shape}")
+    reduced = sorted({d % rank for d in given})
+    kept = [d for d in range(rank) if d not in reduced]
+    sizes = axis_sizes(x, call)
+    columns = ops.gather(x.indices, np.array(kept, np.int32), axis=1) if kept else x.indices
+    return reduced, kept, positions(columns, [sizes[d] for d in kept])
+
+
+def _reduced(op: OpDef, sp_input: Any, axis: Any, keepdims: bool, call: str) -> Tensor:
+    """Elements combined over axes, as a dense tensor, which is 0 where there are none."""
+    x = as_sparse(sp_input)
+    with name_scope(None, call, [x]):
+        reduced, kept, groups = _groups(x, axis, call)
+        sizes = ops.gather(x.dense_shape, np.array(kept, np.int32), axis=0)
+        count = reduce_prod(sizes)
+        made = op(x.values, groups, num_segments=count)
+        if op is not ops.unsorted_segment_sum:
+            used = ops.unsorted_segment_sum(ops.ones_like(groups), groups, num_segments=count)
+            made = ops.select(ops.greater(used, 0), made, ops.zeros_like(made))
+        one = np.int64(1)
+        shape = (
+            stack([one if d in reduced else x.dense_shape[d] for d in range(len(reduced) + len(kept))])
+            if keepdims
+            else sizes
+        )
+        return ops.reshape(made, shape=shape)
+
+
+def _reduced_sparse(op: OpDef, sp_input: Any, axis: Any, keepdims: bool, call: str) -> SparseTensor:
+    """Elements combined over axes, one for each group that has any; a run compiles anew for other places."""
+    x = as_sparse(sp_input)
+    with name_scope(None, call, [x]):
+        reduced, kept, groups = _groups(x, axis, call)
+        found, numbers = unique(groups)
+        values = op(x.values, numbers, num_segments=ops.size_of(found))
+        sizes = [x.dense_shape[d] for d in kept]
+        if keepdims:
+            rank, one = len(reduced) + len(kept), np.int64(1)
+            sizes = [one if d in reduced else x.dense_shape[d] for d in range(rank)]
+        if not sizes:
+            return SparseTensor(ops.reshape(found, shape=(-1, 1))[:, :0], values, np.zeros(0, np.int64))
+        return reorder(SparseTensor(places(found, sizes), values, stack(sizes)))
+
+
+def _arguments(axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any) -> tuple[Any, bool]:
+    kept = renamed("keepdims", keepdims, "keep_dims", keep_dims)
+    return one_of("axis", axis, "reduction_axes", reduction_axes), bool(kept)
+
+
+def reduce_sum(
+    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The sum over `axis` (all), as a dense tensor; with `keepdims` these axes stay, with size one."""
+    axis, kept = _arguments(axis, keepdims, reduction_axes, keep_dims)
+    return _reduced(ops.unsorted_segment_sum, sp_input, axis, kept, "SparseReduceSum")
+
+
+def reduce_max(
+    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The largest element that is stored, over `axis` (all), as a dense tensor; 0 where there is none."""
+    axis, kept = _arguments(axis, keepdims, reduction_axes, keep_dims)
+    return _reduced(ops.unsorted_segment_max, sp_input, axis, kept, "SparseReduceMax")
+
+
+def reduce_sum_sparse(
+    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
+    keep_dims: bool | None = None,
+) -> SparseTensor:  # fmt: skip
+    """`reduce_sum` with a sparse result."""
+    axis, kept = _arguments(axis, keepdims, reduction_axes, keep_dims)
+    return _reduced_sparse(ops.unsorted_segment_sum, sp_input, axis, kept, "SparseReduceSumSparse")
+
+
+def reduce_max_sparse(
+    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
+    keep_dims: bool | None = None,
+) -> SparseTensor:  # fmt: skip
+    """`reduce_max` with a sparse result."""
+    axis, kept = _arguments(axis, keepdims, reduction_axes, keep_dims)
+    return _reduced_sparse(ops.unsorted_segment_max, sp_input, axis, kept, "SparseReduceMaxSparse")
+
+
+def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """The softmax over the elements that are stored of each row along the last axis."""
+    x = as_sparse(sp_input)
+    with name_scope(name, "SparseSoftmax", [x]):
+        _, kept, rows = _groups(x, -1, "sparse_softmax")
+        count = reduce_prod(ops.gather(x.dense_shape, np.array(kept, np.int32), axis=0))
+        largest = ops.unsorted_segment_max(x.values, rows, num_segments=count)
+        powers = ops.exp(x.values - ops.stop_gradient(ops.gather(largest, rows, axis=0)))
+        totals = ops.unsorted_segment_sum(powers, rows, num_segments=count)
+        return x.with_values(powers / ops.gather(totals, rows, axis=0))
+
+
+def _combined(sp_a: Any, sp_b: Any, op: OpDef, name: str, threshold: Any = None) -> SparseTensor:
+    """`op` of two tensors at the places of either, where what is not stored is 0.
+
+    Results of a magnitude below `threshold` are left out at places that both have.
+    """
+    a, b = as_sparse(sp_a), as_sparse(sp_b)
+    with name_scope(None, name, [a, b]):
+        sizes = axis_sizes(a, name)
+        own = positions(a.indices, sizes)
+        found, numbers = unique(ops.concat([own, positions(b.indices, sizes)], axis=0))
+        split, count = ops.size_of(own), ops.size_of(found)
+        first = ops.unsorted_segment_sum(a.values, numbers[:split], num_segments=count)
+        second = ops.unsorted_segment_sum(b.values, numbers[split:], num_segments=count)
+        made = SparseTensor(places(found, sizes), op(first, second), a.dense_shape)
+        if threshold is not None:
+            owners = ops.unsorted_segment_sum(ops.ones_like(numbers), numbers, num_segments=count)
+            large = ops.greater_equal(ops.abs(made.values), threshold)
+            made = retain(made, ops.logical_or(large, ops.less(owners, 2)))
+        return reorder(made)
+
+
+def add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
+    """The sum of two sparse tensors, which is sparse, or of a sparse and a dense one, which is dense.
+
+    At places that both sparse tensors have, sums of a magnitude below `threshold` are left out. A run
+    compiles anew for other places.
+    """
+    least = one_of("threshold", threshold, "thresh", thresh)
+    sparse = [isinstance(x, SparseTensor | SparseTensorValue) for x in (a, b)]
+    if not any(sparse):
+        raise TypeError("sparse_add: at least one of a and b must be a SparseTensor")
+    if not all(sparse):
+        one, other = (a, b) if sparse[0] else (b, a)
+        one = as_sparse(one)
+        with name_scope(None, "SparseTensorDenseAdd", [one, other]):
+            dense = convert_to_tensor(other, dtype=one.dtype)
+            return ops.tensor_scatter_add(dense, one.indices, one.values)
+    return _combined(a, b, ops.add, "SparseAdd", least)
+
+
+def maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+    """The larger of the elements of two sparse tensors; what is not stored counts as 0."""
+    return _combined(sp_a, sp_b, ops.maximum, name or "SparseSparseMaximum")
+
+
+def minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+    """The smaller of the elements of two sparse tensors; what is not stored counts as 0."""
+    return _combined(sp_a, sp_b, ops.minimum, name or "SparseSparseMinimum")

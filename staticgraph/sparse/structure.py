@@ -1,0 +1,321 @@
+"""Sparse tensors made, reordered, cut, joined, and turned into dense ones.
+
+What a function does to places is mostly done on one number for each: its position in row-major order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.array_ops import concat as joined
+from staticgraph.array_ops import one_of, stack
+from staticgraph.casts import cast
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import bool_, float32, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import checked, name_scope
+from staticgraph.indexed_slices import IndexedSlices
+from staticgraph.indexing import boolean_mask, where
+from staticgraph.inputs import convert_to_tensor
+from staticgraph.reductions import reduce_all, reduce_any, reduce_max, reduce_prod
+from staticgraph.sparse.tensor import SparseTensor, as_sparse
+
+__all__ = [
+    "concat", "expand_dims", "eye", "fill_empty_rows", "from_dense", "mask", "merge", "reorder",
+    "reset_shape", "reshape", "retain", "slice", "sparse_to_dense", "split", "to_dense", "to_indicator",
+    "transpose",
+]  # fmt: skip
+
+
+def known_rank(x: SparseTensor, call: str) -> int:
+    """The number of axes. ValueError where it is not known."""
+    rank = x.rank
+    with checked(call):
+        require(rank is not None, "the rank of the sparse tensor must be known", hint="give it a dense_shape")
+    assert rank is not None
+    return rank
+
+
+def positions(indices: Tensor, sizes: Sequence[Any]) -> Tensor:
+    """Row-major numbers of places [n, rank], in a tensor whose axes have these sizes."""
+    total = ops.zeros_like(indices[:, 0]) if not sizes else indices[:, 0]
+    for axis in range(1, len(sizes)):
+        total = total * sizes[axis] + indices[:, axis]
+    return total
+
+
+def places(numbers: Tensor, sizes: Sequence[Any]) -> Tensor:
+    """The inverse of `positions`: [n, rank]."""
+    columns = []
+    for size in reversed(list(sizes)[1:]):
+        columns.append(ops.floormod(numbers, size))
+        numbers = ops.floor_div(numbers, size)
+    return stack([numbers, *reversed(columns)], axis=1)
+
+
+def axis_sizes(x: SparseTensor, call: str) -> list[Tensor]:
+    """The size of each axis, as scalars of int64."""
+    return [x.dense_shape[axis] for axis in range(known_rank(x, call))]
+
+
+def to_dense(
+    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+) -> Tensor:
+    """The tensor that a sparse one stands for, with `default_value` (0) where nothing is stored.
+
+    >>> import staticgraph as sg
+    >>> sg.sparse.to_dense(sg.SparseTensor([[0, 1]], [5.0], [2, 3])).shape.as_list()
+    [2, 3]
+    """
+    x = as_sparse(sp_input)
+    made = sparse_to_dense(x.indices, x.dense_shape, x.values, default_value, validate_indices, name)
+    made.set_shape(x.shape)
+    return made
+
+
+def sparse_to_dense(
+    sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any = 0,
+    validate_indices: bool = True, name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """A tensor that is `default_value` everywhere but at `sparse_indices`, where it is `sparse_values`.
+
+    `sparse_indices` is [n, rank], or a vector for a vector, or a scalar; `sparse_values` may be a scalar. The
+    indices are not checked for order, whatever `validate_indices`.
+
+    >>> import staticgraph as sg
+    >>> sg.sparse_to_dense([1, 3], [5], 1.0, 0.0).shape.as_list()
+    [5]
+    """
+    with name_scope(name, "SparseToDense", [sparse_indices, sparse_values]):
+        values = convert_to_tensor(sparse_values, name="sparse_values")
+        default = _zero(values) if default_value is None else default_value
+        if not isinstance(default, Tensor) and values.dtype.is_bool:
+            default = bool(default)
+        where_to = convert_to_tensor(sparse_indices, name="sparse_indices")
+        if where_to.type.rank == 0:
+            where_to = ops.reshape(where_to, shape=(1, 1))
+        elif where_to.type.rank == 1:
+            where_to = ops.expand_dims(where_to, axis=1)
+        if values.type.rank == 0:
+            count = ops.shape_of(where_to, out_type=int64)[:1]
+            values = ops.broadcast_to(values, shape=count)
+        background = ops.fill(convert_to_tensor(default, dtype=values.dtype), dims=output_shape)
+        return ops.tensor_scatter_update(background, where_to, values)
+
+
+def _zero(values: Tensor) -> Any:
+    return "" if values.dtype.kind == "string" else values.dtype.numpy.type(0).item()
+
+
+def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+    """What is not zero of a tensor; a run compiles anew for other places."""
+    with name_scope(name, "dense_to_sparse", [tensor]):
+        dense = convert_to_tensor(tensor)
+        indices = where(ops.not_equal(dense, _zero(dense)))
+        return SparseTensor(indices, ops.gather_nd(dense, indices), ops.shape_of(dense, out_type=int64))
+
+
+def eye(
+    num_rows: Any, num_columns: Any = None, dtype: Any = float32, name: str | None = None
+) -> SparseTensor:
+    """The matrix with ones on the diagonal. It is square unless `num_columns` is given."""
+    with name_scope(name, "eye"):
+        columns = num_rows if num_columns is None else num_columns
+        rows, columns = (cast(n, int64) for n in (num_rows, columns))
+        numbers = ops.range(np.int64(0), ops.minimum(rows, columns), np.int64(1), dtype=int64)
+        ones = cast(ops.ones_like(numbers), dtype)
+        return SparseTensor(stack([numbers, numbers], axis=1), ones, stack([rows, columns]))
+
+
+def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """The same tensor with its places in row-major order."""
+    x = as_sparse(sp_input)
+    with name_scope(name, "SparseReorder", [x]):
+        order = ops.row_major_order(positions(x.indices, axis_sizes(x, "sparse_reorder")))
+        indices, values = (ops.gather(part, order, axis=0) for part in (x.indices, x.values))
+        return SparseTensor(indices, values, x.dense_shape)
+
+
+def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
+    """Axis i of the result is axis perm[i] of the input; without `perm` the axes are reversed."""
+    x = as_sparse(sp_input)
+    with name_scope(name, "SparseTranspose", [x]):
+        axes = range(known_rank(x, "sparse_transpose"))
+        order = np.array(axes[::-1] if perm is None else perm, np.int32)
+        return reorder(
+            SparseTensor(
+                ops.gather(x.indices, order, axis=1), x.values, ops.gather(x.dense_shape, order, axis=0)
+            )
+        )
+
+
+def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
+    """The same elements in row-major order in another shape. One size may be -1: it follows from the others.
+
+    >>> import staticgraph as sg
+    >>> sg.sparse_reshape(sg.SparseTensor([[0, 1]], [5.0], [2, 3]), [3, -1]).shape.as_list()
+    [3, 2]
+    """
+    x = as_sparse(sp_input)
+    with name_scope(name, "SparseReshape", [x, shape]):
+        wanted = cast(convert_to_tensor(shape), int64)
+        old = axis_sizes(x, "sparse_reshape")
+        with checked("sparse_reshape"):
+            require(bool(wanted.type.shape) and wanted.type.shape != (None,), "the new rank must be known")
+        rank = (wanted.type.shape or (0,))[0] or 0
+        total = reduce_prod(x.dense_shape)
+        known = -reduce_prod(wanted)  # where one size is -1
+        sizes = ops.select(ops.less(wanted, 0), ops.floor_div(total, ops.maximum(known, 1)), wanted)
+        new = [sizes[axis] for axis in range(rank)]
+        return SparseTensor(places(positions(x.indices, old), new), x.values, sizes)
+
+
+def expand_dims(sp_input: Any, axis: int | None = None, name: str | None = None) -> SparseTensor:
+    """The same tensor with a new axis of size one at `axis` (the last)."""
+    x = as_sparse(sp_input)
+    with name_scope(name, "expand_dims", [x]):
+        rank = known_rank(x, "sparse.expand_dims")
+        at = -1 if axis is None else axis
+        at = at + rank + 1 if at < 0 else at
+        zero = ops.zeros_like(x.indices[:, :1])
+        indices = joined([x.indices[:, :at], zero, x.indices[:, at:]], axis=1)
+        one = np.ones(1, np.int64)
+        return SparseTensor(indices, x.values, joined([x.dense_shape[:at], one, x.dense_shape[at:]], axis=0))
+
+
+def concat(
+    axis: int, sp_inputs: Any, name: str | None = None, expand_nonconcat_dim: bool = False,
+    concat_dim: Any = None, expand_nonconcat_dims: Any = None,
+) -> SparseTensor:  # fmt: skip
+    """Sparse tensors joined along an axis.
+
+    Their other sizes must be equal; with `expand_nonconcat_dims` the largest of each is taken.
+    """
+    axis = one_of("axis", axis, "concat_dim", concat_dim)
+    tensors = [as_sparse(x) for x in ([sp_inputs] if isinstance(sp_inputs, SparseTensor) else sp_inputs)]
+    if len(tensors) == 1:
+        return tensors[0]
+    with name_scope(name, "SparseConcat", tensors):
+        rank = known_rank(tensors[0], "sparse_concat")
+        axis %= rank
+        offset, indices = np.zeros((), np.int64), []
+        for x in tensors:
+            columns = [x.indices[:, d] + offset if d == axis else x.indices[:, d] for d in range(rank)]
+            indices.append(stack(columns, axis=1))
+            offset = x.dense_shape[axis] + offset
+        largest = reduce_max(stack([x.dense_shape for x in tensors]), axis=0)
+        others = largest if expand_nonconcat_dim or expand_nonconcat_dims else tensors[0].dense_shape
+        shape = stack([offset if d == axis else others[d] for d in range(rank)])
+        return reorder(SparseTensor(joined(indices, axis=0), joined([x.values for x in tensors], 0), shape))
+
+
+def slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+    """The box of size[i] elements from start[i] on along each axis i, or as many as there are."""
+    x = as_sparse(sp_input)
+    with name_scope(name, "SparseSlice", [x]):
+        start, size = (cast(convert_to_tensor(n), int64) for n in (start, size))
+        moved = x.indices - start
+        left = ops.maximum(ops.minimum(size, x.dense_shape - start), 0)
+        inside = ops.logical_and(ops.greater_equal(moved, 0), ops.less(moved, left))
+        return retain(SparseTensor(moved, x.values, left), reduce_all(inside, axis=1))
+
+
+def split(
+    keyword_required: Any = None, sp_input: Any = None, num_split: int | None = None, axis: int | None = None,
+    name: str | None = None, split_dim: int | None = None,
+) -> list[SparseTensor]:  # fmt: skip
+    """`num_split` parts along `axis`, which hold equally many; the first ones one more where that fails.
+
+    All arguments are given by name: ValueError else.
+    """
+    at = one_of("axis", axis, "split_dim", split_dim)
+    if keyword_required is not None or sp_input is None or num_split is None or at is None:
+        raise ValueError("sparse_split needs sp_input=, num_split= and axis=, by their names")
+    x = as_sparse(sp_input)
+    with name_scope(name, "SparseSplit", [x]):
+        rank = known_rank(x, "sparse_split")
+        sizes = axis_sizes(x, "sparse_split")
+        total = sizes[at % rank]
+        each, more = ops.floor_div(total, num_split), ops.floormod(total, num_split)
+        parts, start = [], np.zeros((), np.int64)
+        for i in range(num_split):
+            size = each + cast(ops.greater(more, i), int64)
+            begin = stack([start if d == at % rank else ops.zeros_like(total) for d in range(rank)])
+            parts.append(slice(x, begin, stack([size if d == at % rank else n for d, n in enumerate(sizes)])))
+            start = size + start
+        return parts
+
+
+def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+    """The elements for which the vector `to_retain` is True; a run compiles anew for another vector."""
+    x = as_sparse(sp_input)
+    wanted = convert_to_tensor(to_retain, dtype=bool_)
+    return SparseTensor(boolean_mask(x.indices, wanted), boolean_mask(x.values, wanted), x.dense_shape)
+
+
+def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
+    """The same elements in another, no smaller shape; by default in the smallest that holds them."""
+    x = as_sparse(sp_input)
+    smallest = reduce_max(x.indices, axis=0) + np.int64(1)
+    return SparseTensor(x.indices, x.values, smallest if new_shape is None else new_shape)
+
+
+def mask(a: Any, mask_indices: Any, name: str | None = None) -> IndexedSlices:
+    """IndexedSlices without the rows `mask_indices`."""
+    with name_scope(name, "sparse_mask", [a.values, mask_indices]):
+        unwanted = convert_to_tensor(mask_indices, dtype=a.indices.dtype)
+        found = ops.equal(ops.expand_dims(a.indices, axis=1), ops.expand_dims(unwanted, axis=0))
+        kept = ops.logical_not(reduce_any(found, axis=1))
+        return IndexedSlices(boolean_mask(a.values, kept), boolean_mask(a.indices, kept), a.dense_shape)
+
+
+def fill_empty_rows(
+    sp_input: Any, default_value: Any, name: str | None = None
+) -> tuple[SparseTensor, Tensor]:
+    """A matrix with `default_value` in the first column of each row that has no element, and these rows.
+
+    The second result is a vector of bool.
+    """
+    x = as_sparse(sp_input)
+    with name_scope(name, "SparseFillEmptyRows", [x]):
+        rows = x.dense_shape[0]
+        used = ops.unsorted_segment_sum(ops.ones_like(x.indices[:, 0]), x.indices[:, 0], num_segments=rows)
+        empty = ops.equal(used, 0)
+        missing = where(empty)
+        added = joined([missing, ops.zeros_like(missing)], axis=1)
+        filling = convert_to_tensor(default_value, dtype=x.dtype)
+        values = ops.broadcast_to(filling, shape=ops.shape_of(missing, out_type=int64)[:1])
+        filled = SparseTensor(joined([x.indices, added], 0), joined([x.values, values], 0), x.dense_shape)
+        return reorder(filled), empty
+
+
+def to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
+    """Whether each number below `vocab_size` is among the values of a row: bool [..., vocab_size]."""
+    x = as_sparse(sp_input)
+    with name_scope(name, "SparseToIndicator", [x]):
+        ones = x.with_values(ops.ones_like(cast(x.values, int64)))
+        merged = merge(x, ones, vocab_size)
+        found = ops.scatter_nd(merged.indices, merged.values, shape=merged.dense_shape)
+        return ops.greater(found, 0)
+
+
+def merge(
+    sp_ids: Any, sp_values: Any, vocab_size: Any, name: str | None = None, already_sorted: bool = False
+) -> SparseTensor:
+    """Rows of numbers and rows of values as one sparse tensor: each number becomes a place in a last axis.
+
+    `sp_ids` and `vocab_size` may be lists, for several new axes.
+    """
+    several = sp_ids if isinstance(sp_ids, list | tuple) else [sp_ids]
+    sizes = vocab_size if isinstance(vocab_size, list | tuple) else [vocab_size]
+    ids, values = [as_sparse(x) for x in several], as_sparse(sp_values)
+    with name_scope(name, "SparseMerge", [*ids, values]):
+        numbers = [ops.expand_dims(cast(x.values, int64), axis=1) for x in ids]
+        indices = joined([ids[0].indices[:, :-1], *numbers], axis=1)
+        last = stack([cast(n, int64) for n in sizes])
+        made = SparseTensor(indices, values.values, joined([ids[0].dense_shape[:-1], last], axis=0))
+        return made if already_sorted else reorder(made)

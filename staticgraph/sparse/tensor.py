@@ -1,0 +1,213 @@
+"""Tensors that are zero almost everywhere: the places and the values of what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.static_value import static_value
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.framework import checked, get_default_graph, name_scope
+from staticgraph.inputs import convert_to_tensor, placeholder, placeholder_with_default
+
+__all__ = [
+    "SparseTensor",
+    "SparseTensorValue",
+    "as_sparse",
+    "convert_to_tensor_or_sparse_tensor",
+    "sparse_placeholder",
+]
+
+
+class SparseTensorValue(NamedTuple):
+    """The value of a `SparseTensor`: what `run` returns for one, and what is fed for one."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+class SparseTensor:
+    """A tensor of shape `dense_shape` that is zero but for `values[i]` at the place `indices[i]`.
+
+    `indices` is int64 [n, rank], `values` a vector of n elements, `dense_shape` int64 [rank]. Places are
+    expected in row-major order and no two equal. `run` takes one among the fetches, and as a key of
+    `feed_dict`, with a `SparseTensorValue` or a tuple (indices, values, dense_shape) for its value.
+
+    >>> import staticgraph as sg
+    >>> x = sg.SparseTensor(indices=[[0, 0], [1, 2]], values=[1.0, 2.0], dense_shape=[3, 4])
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.sparse_tensor_to_dense(x)).tolist()
+    [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
+    """
+
+    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+        with name_scope(None, "SparseTensor", [indices, values, dense_shape]):
+            self._indices = convert_to_tensor(indices, dtype=int64, name="indices")
+            self._values = convert_to_tensor(values, name="values")
+            self._dense_shape = convert_to_tensor(dense_shape, dtype=int64, name="dense_shape")
+        with checked("SparseTensor"):
+            for name, part, rank in zip(
+                self._NAMES, (self._indices, self._values, self._dense_shape), (2, 1, 1), strict=True
+            ):
+                require(
+                    part.type.rank in (None, rank),
+                    f"{name} has shape {part.shape}, and must have {rank} {'axis' if rank == 1 else 'axes'}",
+                )
+            count, other = self._indices.shape.with_rank(2)[0].value, self._values.shape.with_rank(1)[0].value
+            require(None in (count, other) or count == other, f"there are {count} indices and {other} values")
+
+    _NAMES = ("indices", "values", "dense_shape")
+
+    @classmethod
+    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
+        """A constant, from a `SparseTensorValue` or another object with the same three attributes."""
+        value = sparse_tensor_value
+        return cls(value.indices, value.values, value.dense_shape)
+
+    @property
+    def indices(self) -> Tensor:
+        return self._indices
+
+    @property
+    def values(self) -> Tensor:
+        return self._values
+
+    @property
+    def dense_shape(self) -> Tensor:
+        return self._dense_shape
+
+    @property
+    def dtype(self) -> DType:
+        return self._values.dtype
+
+    @property
+    def graph(self) -> Graph:
+        return self._values.graph
+
+    @property
+    def op(self) -> Operation:
+        """The operation that makes the values."""
+        return self._values.op
+
+    @property
+    def name(self) -> str:
+        return self._values.name
+
+    @property
+    def control_op(self) -> Operation:
+        """What a control dependency on this waits for."""
+        return self._values.op
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape."""
+        known = static_value(self._dense_shape, partial=True)
+        rank = self.rank
+        if known is None:
+            return TensorShape(None if rank is None else [None] * rank)
+        return TensorShape([None if n is None or n < 0 else int(n) for n in known])
+
+    @property
+    def rank(self) -> int | None:
+        """The number of axes, where it is known."""
+        for sizes in (self._dense_shape.type.shape, (self._indices.type.shape or ())[1:]):
+            if sizes and sizes[0] is not None:
+                return sizes[0]
+        return None
+
+    def get_shape(self) -> TensorShape:
+        """`shape` under its older name."""
+        return self.shape
+
+    def consumers(self) -> list[Operation]:
+        """The operations that have the values as an input."""
+        return self._values.consumers()
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
+        """The value, computed in `session` or in the default session."""
+        return self.graph.session_for(session).run(self, feed_dict)
+
+    def fetch_parts(self) -> tuple[list[Tensor], Any]:
+        """For `run`: what is fetched, and what is made of the values."""
+        return [self._indices, self._values, self._dense_shape], SparseTensorValue._make
+
+    def feed_parts(self, value: Any) -> Iterator[tuple[Tensor, Any]]:
+        """For `run`: the tensors that are fed, each with its part of `value`."""
+        parts = (self._indices, self._values, self._dense_shape)
+        if hasattr(value, "dense_shape"):
+            value = (value.indices, value.values, value.dense_shape)
+        if value is None:  # only which tensors are fed is asked for
+            value = (None,) * len(parts)
+        if not isinstance(value, tuple | list) or len(value) != len(parts):
+            raise TypeError(f"a SparseTensor is fed a SparseTensorValue or a triple, and not {value!r}")
+        return zip(parts, value, strict=True)
+
+    def with_values(self, values: Any) -> SparseTensor:
+        """Other values at the same places."""
+        return SparseTensor(self._indices, values, self._dense_shape)
+
+    def __mul__(self, other: Any) -> SparseTensor:
+        """Each value times the element of `other`, which is dense and broadcasts, at its place."""
+        return self.with_values(self._values * self._picked(other))
+
+    def __truediv__(self, other: Any) -> SparseTensor:
+        return self.with_values(self._values / self._picked(other))
+
+    def _picked(self, dense: Any) -> Tensor:
+        dense = convert_to_tensor(dense, dtype=self.dtype)
+        return ops.gather_nd(ops.broadcast_to(dense, shape=self._dense_shape), self._indices)
+
+    def __repr__(self) -> str:
+        return f"<sg.SparseTensor indices={self._indices!r} values={self._values!r} shape={self.shape}>"
+
+
+def as_sparse(x: Any) -> SparseTensor:
+    """`x`, a SparseTensor or the value of one, as a SparseTensor. TypeError for anything else."""
+    if isinstance(x, SparseTensor):
+        return x
+    if isinstance(x, SparseTensorValue):
+        return SparseTensor.from_value(x)
+    raise TypeError(f"{x!r} is a {type(x).__name__}, and a SparseTensor is needed")
+
+
+def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """`value` as a SparseTensor if it is one, or the value of one; as a Tensor else."""
+    if isinstance(value, SparseTensor | SparseTensorValue):
+        found = as_sparse(value)
+        if dtype is not None and as_dtype(dtype) is not found.dtype:
+            raise RuntimeError(f"the SparseTensor has dtype {found.dtype}, and {as_dtype(dtype)} is wanted")
+        return found
+    return convert_to_tensor(value, dtype=dtype, name=name)
+
+
+def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+    """A SparseTensor whose value each run is told.
+
+    `shape` may have None for unknown sizes; without it the rank is not known either.
+
+    >>> import staticgraph as sg
+    >>> x = sg.sparse_placeholder(sg.float32, [None, 10])
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.sparse_reduce_sum(x), {x: ([[0, 3], [2, 1]], [4.0, 5.0], [3, 10])}).item()
+    9.0
+    """
+    base = name if name is not None else get_default_graph().unique_name("SparsePlaceholder")
+    sizes: Any
+    if shape is None:
+        rank, sizes = None, placeholder(int64, [None], name=f"{base}/shape")
+    elif isinstance(shape, Tensor):
+        rank = shape.shape[0].value
+        sizes = placeholder_with_default(ops.cast(shape, dtype=int64), [rank], name=f"{base}/shape")
+    else:
+        known = TensorShape(shape).as_list()
+        rank, given = len(known), [-1 if n is None else n for n in known]
+        default = convert_to_tensor(given, dtype=int64, name=f"{base}/shape_default")
+        sizes = placeholder_with_default(default, [rank], name=f"{base}/shape")
+    values = placeholder(dtype, [None], name=f"{base}/values")
+    return SparseTensor(placeholder(int64, [None, rank], name=f"{base}/indices"), values, sizes)

@@ -1,0 +1,97 @@
+"""Small questions about tensors and shapes that programs ask while they build a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.shapes import Dimension, TensorShape
+from staticgraph.compiler.graph.static_value import static_value
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.custom_gradient import custom_gradient
+from staticgraph.indexed_slices import IndexedSlices
+from staticgraph.inputs import convert_to_tensor
+from staticgraph.sparse.tensor import SparseTensor
+from staticgraph.variables import Variable
+
+__all__ = [
+    "convert_to_tensor_or_indexed_slices",
+    "dimension_at_index",
+    "dimension_value",
+    "get_static_value",
+    "grad_pass_through",
+    "is_numeric_tensor",
+    "is_tensor",
+]
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a tensor: dense, sparse, IndexedSlices, or a variable.
+
+    >>> import staticgraph as sg
+    >>> sg.is_tensor(sg.zeros([2])), sg.is_tensor(np.zeros(2))
+    (True, False)
+    """
+    return isinstance(x, Tensor | SparseTensor | IndexedSlices | Variable)
+
+
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Whether `tensor` is a tensor of numbers, and not of bool or strings."""
+    return isinstance(tensor, Tensor) and not (tensor.dtype.is_bool or tensor.dtype.kind == "string")
+
+
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """The value of a tensor as an array where it is known while the graph is built, or else None.
+
+    With `partial`, entries of a vector that are not known are None, in an array of objects.
+
+    >>> import staticgraph as sg
+    >>> sg.get_static_value(sg.constant([1, 2]) * 2).tolist()
+    [2, 4]
+    """
+    known = static_value(tensor, partial=partial) if isinstance(tensor, Tensor) else tensor
+    if known is None:
+        return None
+    if isinstance(known, tuple) and None in known:
+        return None if all(n is None for n in known) else np.array(known, object)
+    return np.asarray(known, tensor.dtype.numpy if isinstance(tensor, Tensor) else None)
+
+
+def dimension_value(dimension: Any) -> int | None:
+    """A size as a number, or None where it is not known; `dimension` may be such a value itself."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
+def dimension_at_index(shape: Any, index: int) -> Dimension:
+    """One size of a static shape, not known where the rank is not."""
+    shape = TensorShape(shape)
+    return Dimension(None) if shape.ndims is None else shape[index]
+
+
+def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """`value` as a tensor, but IndexedSlices as they are."""
+    return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype=dtype, name=name)
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function `f` of one tensor with the derivative of the identity.
+
+    >>> import staticgraph as sg
+    >>> x = sg.constant([0.4, 1.7])
+    >>> y = sg.grad_pass_through(sg.round)(x)
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.gradients(y * [2.0, 3.0], x)[0]).tolist()
+    [2.0, 3.0]
+    """
+
+    def passing(x: Any, *args: Any, **kwargs: Any) -> Any:
+        @custom_gradient
+        def call(x: Tensor) -> Any:
+            return f(x, *args, **kwargs), ops.identity
+
+        return call(convert_to_tensor(x))
+
+    return passing

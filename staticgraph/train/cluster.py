@@ -1,0 +1,179 @@
+"""`tf.train`'s names for a cluster, all of whose tasks are this process.
+
+Programs that were written for several processes run in one of them: a cluster is described, each of its
+servers is the session of this process, and variables lie where all else does. A session that would need tasks
+of other processes is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from staticgraph.compiler.graph.errors import UnimplementedError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+
+__all__ = ["ClusterSpec", "Server", "replica_device_setter"]
+
+
+class ClusterSpec:
+    """Jobs, and the addresses of their tasks: a list for each job, or a dict by task number.
+
+    >>> import staticgraph as sg
+    >>> cluster = sg.train.ClusterSpec({"ps": ["a:2222"], "worker": ["b:2222", "c:2222"]})
+    >>> cluster.num_tasks("worker"), cluster.task_address("worker", 1)
+    (2, 'c:2222')
+    """
+
+    def __init__(self, cluster: ClusterSpec | Mapping[str, Any]) -> None:
+        if isinstance(cluster, ClusterSpec):
+            cluster = cluster.as_dict()
+        if not isinstance(cluster, Mapping):
+            text = f"a cluster is a dict of jobs to lists of addresses, not {type(cluster).__name__}"
+            raise TypeError(layout(text, user_frame()))
+        self._jobs = {job: _numbered(job, tasks) for job, tasks in cluster.items()}
+
+    def __bool__(self) -> bool:
+        return bool(self._jobs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClusterSpec) and self._jobs == other._jobs
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._jobs))
+
+    def __repr__(self) -> str:
+        return f"ClusterSpec({dict(sorted(self.as_dict().items()))})"
+
+    @property
+    def jobs(self) -> list[str]:
+        """The names of the jobs."""
+        return list(self._jobs)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tasks of each job: a list, or a dict where numbers are missing."""
+        return {
+            job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
+            for job, tasks in self._jobs.items()
+        }
+
+    def num_tasks(self, job_name: str) -> int:
+        """How many tasks a job has. ValueError for an unknown job, here and below."""
+        return len(self._tasks(job_name))
+
+    def task_indices(self, job_name: str) -> list[int]:
+        """The numbers of a job's tasks."""
+        return list(self._tasks(job_name))
+
+    def task_address(self, job_name: str, task_index: int) -> str:
+        """The address of a task. ValueError where there is none of that number."""
+        tasks = self._tasks(job_name)
+        if task_index not in tasks:
+            raise ValueError(layout(f"job {job_name!r} has no task {task_index}", user_frame()))
+        return tasks[task_index]
+
+    def job_tasks(self, job_name: str) -> list[str | None]:
+        """The addresses of a job's tasks by number, None where one is missing."""
+        tasks = self._tasks(job_name)
+        return [tasks.get(number) for number in range(max(tasks, default=-1) + 1)]
+
+    def _tasks(self, job_name: str) -> dict[int, str]:
+        if job_name not in self._jobs:
+            known = ", ".join(self._jobs) or "none"
+            raise ValueError(layout(f"the cluster has no job {job_name!r}; its jobs: {known}", user_frame()))
+        return self._jobs[job_name]
+
+
+def _numbered(job: str, tasks: Any) -> dict[int, str]:
+    """The addresses of a job's tasks by number, in order."""
+    if not isinstance(job, str):
+        raise TypeError(layout(f"the name of a job is a string, not {job!r}", user_frame()))
+    match tasks:
+        case list() | tuple():
+            numbered = dict(enumerate(tasks))
+        case Mapping():
+            numbered = dict(sorted(tasks.items()))
+        case _:
+            text = f"the tasks of job {job!r} are a list, or a dict by number, not {tasks!r}"
+            raise TypeError(layout(text, user_frame()))
+    for number, address in numbered.items():
+        if not isinstance(number, int) or not isinstance(address, str):
+            text = f"task {number!r} of job {job!r}: the number is an int and the address a string"
+            raise TypeError(layout(text, user_frame()))
+    return numbered
+
+
+class Server:
+    """A task of a cluster: this process. `Session(server.target)` is an ordinary session.
+
+    `job_name` and `task_index` may be left out where there is one. UnimplementedError where `target` or
+    `join` is used in a cluster that has tasks without a server in this process: nothing is sent between
+    processes.
+    """
+
+    _here: ClassVar[set[str]] = set()  # the addresses of all that were made
+
+    def __init__(
+        self, server_or_cluster_def: Any, job_name: str | None = None, task_index: int | None = None,
+        protocol: str | None = None, config: Any = None, start: bool = True,
+    ) -> None:  # fmt: skip
+        cluster = ClusterSpec(server_or_cluster_def)
+        self._cluster = cluster
+        self._job_name = _only("job_name", cluster.jobs) if job_name is None else job_name
+        indices = cluster.task_indices(self._job_name)
+        self._task_index = _only("task_index", indices) if task_index is None else task_index
+        Server._here.add(cluster.task_address(self._job_name, self._task_index))
+
+    @staticmethod
+    def create_local_server(config: Any = None, start: bool = True) -> Server:
+        """The only task of a cluster."""
+        return Server({"local": ["localhost:0"]}, config=config, start=start)
+
+    @property
+    def server_def(self) -> dict[str, Any]:
+        """What the server was made of."""
+        return {
+            "cluster": self._cluster.as_dict(), "job_name": self._job_name, "task_index": self._task_index,
+        }  # fmt: skip
+
+    @property
+    def target(self) -> str:
+        """What a Session of this task takes: "", which is this process."""
+        self._need_no_others("a session")
+        return ""
+
+    def start(self) -> None:
+        """Nothing: a session computes in this process."""
+
+    def join(self) -> None:
+        """Nothing: there is no other task to wait for, where TensorFlow waits for ever."""
+        self._need_no_others("join()")
+
+    def _need_no_others(self, what: str) -> None:
+        tasks = {address for job in self._cluster.jobs for address in self._cluster.job_tasks(job)} - {None}
+        if others := tasks - Server._here:
+            text = f"{what} would need the {len(others)} other tasks of the cluster: nothing connects to them"
+            hint = "run one task: tf.train.Server.create_local_server(), or make a server for each task here"
+            raise UnimplementedError(layout(text, user_frame(), hint=hint))
+
+
+def _only(name: str, choices: Sequence[Any]) -> Any:
+    if len(choices) != 1:
+        raise ValueError(layout(f"give {name}: the cluster has {len(choices)} to choose from", user_frame()))
+    return choices[0]
+
+
+def replica_device_setter(
+    ps_tasks: int = 0, ps_device: str = "/job:ps", worker_device: str = "/job:worker",
+    merge_devices: bool = True, cluster: Any = None, ps_ops: Any = None, ps_strategy: Any = None,
+) -> Callable[[Any], str] | None:  # fmt: skip
+    """What `device()` takes to put variables on parameter servers. None where there are none.
+
+    Every operation runs in this process, so all of them ask for `worker_device`; the rest is accepted.
+    """
+    if cluster is not None:
+        spec, job = ClusterSpec(cluster), ps_device.partition("/job:")[2].partition("/")[0]
+        ps_tasks = spec.num_tasks(job) if job in spec.jobs else 0
+    if ps_strategy is not None and not callable(ps_strategy):
+        raise TypeError(layout(f"ps_strategy must be a function, not {ps_strategy!r}", user_frame()))
+    return (lambda op: worker_device) if ps_tasks else None

@@ -1,0 +1,19 @@
+"""Rows of a TensorArray differ in shape."""
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import ShapeError
+from tests.errors.message import message
+
+EXPECTED = """\
+TensorArray.write: the rows have shape [2], this one has [1]
+
+  test_rows_of_other_shapes.py, in <lambda>
+    |     told = message(ShapeError, lambda: rows.write(1, [1.0]))
+    |                                        ^^^^^^^^^^^^^^^^^^^^
+"""
+
+
+def test_message():
+    rows = sg.TensorArray(sg.float32, 2).write(0, [1.0, 2.0])
+    told = message(ShapeError, lambda: rows.write(1, [1.0]))
+    assert told == EXPECTED

@@ -1,0 +1,222 @@
+"""Distributions of vectors, and those made of others: densities, statistics, divergences, and bijectors."""
+
+from tests.golden.cases.distributions import distribution, divergence, module
+from tests.golden.draws import positive, real
+from tests.golden.runner import value
+
+
+def mixture(tf, logits, loc, scale):
+    ds = module(tf)
+    return ds.Mixture(ds.Categorical(logits=logits), [ds.Normal(loc, scale), ds.Laplace(loc + 1.0, scale)])
+
+
+def log_normal(tf, loc, scale):
+    ds = module(tf)
+    return ds.TransformedDistribution(ds.Normal(loc, scale), ds.bijectors.Exp())
+
+
+def bijection(name, *arguments, ndims=0, **options):
+    """All that a bijector offers, on the way there and back."""
+
+    def build(tf, x):
+        made = getattr(module(tf).bijectors, name)(*arguments, **options)
+        y = made.forward(x)
+        return [
+            y,
+            made.inverse(tf.identity(y)),
+            made.forward_log_det_jacobian(x, ndims),
+            made.inverse_log_det_jacobian(tf.identity(y), ndims),
+        ]
+
+    return build
+
+
+CASES = [
+    value(
+        "Multinomial",
+        lambda tf, logits: [
+            f
+            for one in [tf.distributions.Multinomial(tf.constant(4, logits.dtype), logits)]
+            for f in (
+                one.log_prob(tf.constant([1, 0, 3], logits.dtype)),
+                one.mean(),
+                one.variance(),
+                one.covariance(),
+            )
+        ],
+        real(2, 3),
+        tolerance=3.0,
+    ),
+    value(
+        "DirichletMultinomial",
+        lambda tf, a: [
+            f
+            for one in [tf.distributions.DirichletMultinomial(tf.constant(4, a.dtype), a)]
+            for f in (
+                one.log_prob(tf.constant([1, 0, 3], a.dtype)),
+                one.mean(),
+                one.variance(),
+                one.covariance(),
+            )
+        ],
+        positive(2, 3),
+        tolerance=10.0,
+    ),
+    value(
+        "Binomial",
+        lambda tf, logits: [
+            f
+            for one in [module(tf).Binomial(tf.constant(4, logits.dtype), logits)]
+            for f in (one.log_prob(tf.constant(3, logits.dtype)), one.mean(), one.variance(), one.mode())
+        ],
+        real(3),
+        tolerance=10.0,
+    ),
+    [
+        distribution(
+            name,
+            parameters,
+            real(4, 3),
+            "log_prob prob",
+            "entropy mode mean variance stddev covariance",
+            tolerance=3.0,
+        )
+        for name, parameters in (("MultivariateNormalDiag", (real(2, 1, 3), positive(3))),)
+    ],
+    value(
+        "MultivariateNormalDiag of a multiple",
+        lambda tf, x, loc: [
+            f
+            for one in [module(tf).MultivariateNormalDiag(loc, scale_identity_multiplier=2.0)]
+            for f in (one.log_prob(x), one.stddev())
+        ],
+        real(3),
+        real(3),
+        dtypes=("float32",),
+    ),
+    value(
+        "MultivariateNormalTriL",
+        lambda tf, x, loc, m: [
+            f
+            for one in [
+                module(tf).MultivariateNormalTriL(loc, tf.matrix_set_diag(m, tf.exp(tf.matrix_diag_part(m))))
+            ]
+            for f in (one.log_prob(x), one.entropy(), one.mean(), one.variance(), one.covariance())
+        ],
+        real(2, 3),
+        real(3),
+        real(3, 3),
+        tolerance=10.0,
+    ),
+    value(
+        "MultivariateNormalFullCovariance",
+        lambda tf, x, m: (
+            module(tf)
+            .MultivariateNormalFullCovariance(
+                [0.5, -1.0], tf.matmul(m, m, transpose_b=True) + tf.constant([[1.0, 0.0], [0.0, 1.0]])
+            )
+            .log_prob(x)
+        ),
+        real(3, 2),
+        real(2, 2),
+        dtypes=("float32",),
+        tolerance=10.0,
+    ),
+    value(
+        "MultivariateNormalDiag divergence",
+        divergence("MultivariateNormalDiag", 2),
+        real(2, 3),
+        positive(3),
+        real(3),
+        positive(2, 3),
+        tolerance=3.0,
+    ),
+    value(
+        "MultivariateNormalTriL divergence",
+        lambda tf, a, b, m: module(tf).kl_divergence(
+            module(tf).MultivariateNormalDiag(a, tf.exp(b)),
+            module(tf).MultivariateNormalTriL(b, tf.matrix_set_diag(m, tf.exp(tf.matrix_diag_part(m)))),
+        ),
+        real(3),
+        real(3),
+        real(3, 3),
+        tolerance=10.0,
+    ),
+    value(
+        "Mixture",
+        lambda tf, x, logits, loc, scale: [
+            f
+            for one in [mixture(tf, logits, loc, scale)]
+            for f in (one.log_prob(x), one.log_cdf(x), one.mean(), one.variance(), one.entropy_lower_bound())
+        ],
+        real(3),
+        real(3, 2),
+        real(3),
+        positive(3),
+        tolerance=3.0,
+    ),
+    value(
+        "TransformedDistribution",
+        lambda tf, x, loc, scale: [
+            f for one in [log_normal(tf, loc, scale)] for f in (one.log_prob(x), one.prob(x), one.cdf(x))
+        ],
+        positive(3),
+        real(3),
+        positive(3),
+        tolerance=3.0,
+    ),
+    value(
+        "TransformedDistribution of vectors",
+        lambda tf, x, diag: (
+            module(tf)
+            .TransformedDistribution(
+                module(tf).MultivariateNormalDiag(tf.zeros_like(diag), diag), module(tf).bijectors.Exp()
+            )
+            .log_prob(x)
+        ),
+        positive(4, 3),
+        positive(3),
+        tolerance=3.0,
+    ),
+    [
+        value("bijector %s" % name, bijection(name), real(2, 3), tolerance=3.0)
+        for name in ("Identity", "Exp", "Sigmoid", "Softplus")
+    ],
+    value(
+        "bijector Softplus of a softness",
+        bijection("Softplus", 0.5),
+        real(2, 3),
+        dtypes=("float32",),
+        tolerance=3.0,
+    ),
+    value("bijector over events", bijection("Sigmoid", ndims=1), real(2, 3), tolerance=3.0),
+    value("bijector PowerTransform", bijection("PowerTransform", 0.5), positive(2, 3), tolerance=3.0),
+    value(
+        "bijector Affine",
+        bijection("Affine", shift=[1.0, 2.0, 3.0], scale_diag=[1.0, -2.0, 0.5], ndims=1),
+        real(2, 3),
+        dtypes=("float32",),
+    ),
+    value(
+        "bijector Affine of a triangle",
+        bijection("Affine", shift=[1.0, 2.0], scale_tril=[[1.0, 0.0], [3.0, 2.0]], ndims=1),
+        real(4, 2),
+        dtypes=("float32",),
+    ),
+    value(
+        "bijector Chain",
+        lambda tf, x: [
+            f
+            for b in [module(tf).bijectors]
+            for one in [b.Chain([b.Exp(), b.Softplus()])]
+            for f in (
+                one.forward(x),
+                one.inverse(tf.exp(tf.exp(x))),
+                one.forward_log_det_jacobian(x, 1),
+                one.inverse_log_det_jacobian(tf.exp(tf.exp(x)), 1),
+            )
+        ],
+        real(2, 3),
+        tolerance=3.0,
+    ),
+]

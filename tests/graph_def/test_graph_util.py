@@ -1,0 +1,86 @@
+"""Parts of graphs as messages: extracted, frozen, cut down."""
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph import graph_util
+
+
+@pytest.fixture
+def net():
+    with sg.Graph().as_default() as graph, sg.Session() as sess:
+        x = sg.placeholder(sg.float32, [None, 2], name="x")
+        w = sg.get_variable("w", initializer=np.ones((2, 3), np.float32))
+        b = sg.get_variable("b", initializer=np.zeros(3, np.float32))
+        sg.exp(x, name="other")
+        with sg.control_dependencies([sg.no_op(name="first")]):
+            y = sg.matmul(x, w, name="product") + b
+        sg.identity(sg.check_numerics(y, "bad"), name="y")
+        sess.run(sg.global_variables_initializer())
+        yield graph, sess
+
+
+def names(graph_def):
+    return [node.name for node in graph_def.node]
+
+
+def test_what_a_node_needs(net):
+    graph, _ = net
+    found = graph_util.extract_sub_graph(graph.as_graph_def(), ["product"])
+    assert names(found) == ["x", "w", "w/read", "first", "product"]
+
+
+def test_arguments_of_other_types(net):
+    graph, _ = net
+    with pytest.raises(TypeError, match="must be a list"):
+        graph_util.extract_sub_graph(graph.as_graph_def(), "y")
+    with pytest.raises(TypeError, match=r"must be a graph_pb2\.GraphDef"):
+        graph_util.extract_sub_graph(graph, ["y"])
+    with pytest.raises(AssertionError, match="z is not in graph"):
+        graph_util.extract_sub_graph(graph.as_graph_def(), ["z"])
+
+
+def test_a_frozen_graph_runs_alone(net):
+    graph, sess = net
+    frozen = graph_util.convert_variables_to_constants(sess, graph.as_graph_def(), ["y"])
+    assert not any(node.op.startswith("Variable") for node in frozen.node)
+    value = np.array([[1.0, 2.0]], np.float32)
+    with sg.Graph().as_default() as again, sg.Session() as other:
+        sg.import_graph_def(frozen, name="")
+        assert again.get_tensor_by_name("y:0").shape.as_list() == [None, 3]
+        np.testing.assert_array_equal(other.run("y:0", {"x:0": value}), sess.run("y:0", {"x:0": value}))
+
+
+def test_some_variables_stay(net):
+    graph, sess = net
+    types = []
+    for chosen in ({"variable_names_whitelist": ["w"]}, {"variable_names_blacklist": ["w"]}):
+        frozen = graph_util.convert_variables_to_constants(sess, graph.as_graph_def(), ["y"], **chosen)
+        types.append({node.name: node.op for node in frozen.node if node.name in "wb"})
+    assert types == [{"w": "Const", "b": "VariableV2"}, {"w": "VariableV2", "b": "Const"}]
+
+
+def test_training_nodes_are_passed_over(net):
+    graph, _ = net
+    found = graph_util.remove_training_nodes(graph.as_graph_def(), protected_nodes=["y"])
+    by_name = {node.name: node for node in found.node}
+    assert "w/read" not in by_name
+    assert list(by_name["product"].input) == ["x", "w", "^first"]
+    assert list(by_name["y"].input) == ["add"]
+
+
+def test_where_nodes_run(net):
+    graph, _ = net
+    with graph.as_default():
+        small, text = sg.constant(1), sg.constant("text")
+    assert graph_util.must_run_on_cpu(small.op)
+    assert graph_util.must_run_on_cpu(text.op)
+    w = graph.get_operation_by_name("w")
+    assert not graph_util.must_run_on_cpu(w)
+    assert graph_util.must_run_on_cpu(w, pin_variables_on_cpu=True)
+
+
+def test_the_shape_of_an_input(net):
+    graph, _ = net
+    assert graph_util.tensor_shape_from_node_def_name(graph, "product").as_list() == [None, 3]

@@ -1,0 +1,190 @@
+"""`import_graph_def`: names, scopes, what replaces inputs, and what is refused."""
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.graph_def import GraphDefError
+from staticgraph.messages import GraphDef
+from staticgraph.messages.tensors import make_tensor_proto
+from staticgraph.messages.types import DataType
+
+FLOAT = DataType.Value("DT_FLOAT")
+
+
+@pytest.fixture
+def graph():
+    with sg.Graph().as_default() as graph:
+        yield graph
+
+
+def nodes(*told):
+    """A GraphDef of (name, type, inputs, attributes)."""
+    made = GraphDef()
+    for name, type, inputs, attrs in told:
+        node = made.node.add(name=name, op=type)
+        node.input.extend(inputs)
+        for key, value in attrs.items():
+            node.attr[key].CopyFrom(sg.messages.AttrValue(**value))
+    return made
+
+
+def const(name, value):
+    return (name, "Const", [], {"dtype": {"type": FLOAT}, "value": {"tensor": make_tensor_proto(value)}})
+
+
+def unary(name, type, *inputs):
+    return (name, type, list(inputs), {"T": {"type": FLOAT}})
+
+
+EXP = nodes(const("c", 1.0), unary("y", "Exp", "c"))
+
+
+class TestNames:
+    def test_the_scope_is_import(self, graph):
+        assert sg.import_graph_def(EXP) is None
+        assert [op.name for op in graph.get_operations()] == ["import/c", "import/y"]
+
+    def test_a_second_time_it_is_another(self, graph):
+        sg.import_graph_def(EXP)
+        [again] = sg.import_graph_def(EXP, return_elements=["y"])
+        assert again.name == "import_1/y"
+
+    def test_without_a_scope_names_are_as_they_were(self, graph):
+        sg.import_graph_def(EXP, name="")
+        assert graph.has_operation("y")
+        [again] = sg.import_graph_def(EXP, return_elements=["y:0"], name="")
+        assert again.name == "y_1:0"
+
+    def test_an_open_scope_comes_first(self, graph):
+        with sg.name_scope("outer"):
+            [y] = sg.import_graph_def(EXP, return_elements=["y"], name="inner")
+        assert y.name == "outer/inner/y"
+
+    def test_nodes_may_come_in_any_order(self, graph):
+        sg.import_graph_def(nodes(unary("y", "Exp", "c"), const("c", 1.0)))
+        assert [op.name for op in graph.get_operations()] == ["import/c", "import/y"]
+
+
+class TestInputMap:
+    def test_a_tensor_in_place_of_one(self, graph):
+        x = sg.constant(2.0)
+        [y] = sg.import_graph_def(EXP, {"c:0": x}, ["y:0"])
+        assert y.op.inputs == (x,)
+
+    def test_a_control_dependency(self, graph):
+        given = nodes(const("c", 1.0), unary("y", "Exp", "c", "^before"), ("before", "NoOp", [], {}))
+        mine = sg.no_op(name="mine")
+        [y] = sg.import_graph_def(given, {"^before": mine}, ["y"])
+        assert y.control_inputs == (mine,)
+
+    def test_names_that_are_not_there(self, graph):
+        with pytest.raises(ValueError, match=r"not found in graph_def: \[z:0\]"):
+            sg.import_graph_def(EXP, {"z": sg.constant(1.0)})
+
+    def test_return_elements_that_are_not_there(self, graph):
+        with pytest.raises(ValueError, match="'yy:0' not found in graph_def; did you mean 'y'"):
+            sg.import_graph_def(EXP, return_elements=["yy:0"])
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("given", "text"),
+        [
+            (nodes(("a", "Tanhh", [], {})), "node 'a' is of type 'Tanhh'.*the nearest is Tanh"),
+            (nodes(("a", "Enter", [], {})), "node 'a' is of type 'Enter': the loops, branches"),
+            (nodes(("a", "PyFunc", [], {})), "node 'a' is of type 'PyFunc'"),
+            (nodes(("a", "sg.py_func", [], {})), "node 'a' is of type 'sg.py_func'"),
+            (nodes(("a", "sg.nothing", [], {})), "node 'a' is of type 'sg.nothing'"),
+            (nodes(const("a", 1.0), const("a", 1.0)), "two nodes of the GraphDef are called 'a'"),
+            (nodes(unary("a", "Exp", "b")), "node 'a' has the input 'b', and the GraphDef has no such node"),
+            (nodes(unary("a", "Exp", "b"), unary("b", "Exp", "a")), "node 'a' of the GraphDef needs itself"),
+            (nodes(const("a", 1.0), unary("b", "Exp", "a:7")), "it needs output 7 of 'a', which has 1 here"),
+            (nodes(const("a", 1.0), unary("b", "Exp", "a:x")), "'a:x' is not the name of an input"),
+            (nodes(const("a", 1.0), unary("b", "Exp")), "it has 0 inputs, which are not those of Exp: x"),
+            (nodes(const("a", 1.0), ("b", "Exp", ["a"], {})), "it has no attribute 'T'"),
+            (nodes(const("a", 1.0), ("b", "Exp", ["a"], {"T": {"i": 3}})), "'T' cannot be read: it holds i"),
+            (nodes(const("a", 1.0), ("b", "Exp", ["a"], {"T": {"type": 2}})), "x is float32, and must be fl"),
+            (nodes(const("a b", 1.0)), "'a b' is not a valid operation name"),
+            (nodes(const("a", 1.0), unary("p", "Switch", "a", "a")), "node 'p' .Switch. cannot be imported"),
+        ],
+    )
+    def test_with_the_name_of_the_node(self, graph, given, text):
+        with pytest.raises(GraphDefError, match=text):
+            sg.import_graph_def(given)
+
+    def test_what_is_no_graph_def(self, graph):
+        with pytest.raises(TypeError, match=r"graph_def must be a GraphDef proto"):
+            sg.import_graph_def("graph.pb")
+
+    def test_nothing_is_made_where_a_type_is_unknown(self, graph):
+        with pytest.raises(GraphDefError):
+            sg.import_graph_def(nodes(const("c", 1.0), ("a", "Tanhh", ["c"], {})))
+        assert graph.get_operations() == []
+
+    def test_a_file_to_write_to(self, graph):
+        text = ("s", "Const", [], {"dtype": {"type": 7}, "value": {"tensor": make_tensor_proto("text")}})
+        line = ("p", "PrintV2", ["s"], {"output_stream": {"s": b"file:///etc/passwd"}})
+        with pytest.raises(GraphDefError, match="only write to stdout and stderr"):
+            sg.import_graph_def(nodes(text, line))
+
+
+class TestMemory:
+    def test_one_value_for_many_places_stays_one(self, graph):
+        proto = make_tensor_proto(1.0, shape=[1 << 14, 1 << 14])
+        given = nodes(("big", "Const", [], {"dtype": {"type": FLOAT}, "value": {"tensor": proto}}))
+        [big] = sg.import_graph_def(given, return_elements=["big:0"])
+        assert big.shape.as_list() == [1 << 14, 1 << 14]
+        assert all(
+            op.attrs["value"].array.nbytes < 100 for op in graph.get_operations() if op.type == "Const"
+        )
+
+    def test_a_deep_chain(self, graph):
+        chain = [const("n0", 1.0), *(unary(f"n{i}", "Neg", f"n{i - 1}") for i in range(1, 3000))]
+        sg.import_graph_def(nodes(*reversed(chain)))
+        assert len(graph.get_operations()) == 3000
+
+
+class TestLoopsAndBranches:
+    def test_they_come_back(self, graph):
+        x = sg.placeholder(sg.float32, [3], name="x")
+        _, total = sg.while_loop(
+            lambda i, t: i < 3, lambda i, t: (i + 1, sg.cond(t[0] > 4.0, lambda: t, lambda: t * 2.0)), (0, x)
+        )
+        y = sg.multiply(total, 1.0, name="y")
+        sg.gradients(y, x, name="slope")
+        feeds = np.array([1.0, 2.0, 3.0], np.float32)
+        with sg.Session() as sess:
+            expected = sess.run(["y:0", "slope:0"], {"x:0": feeds})
+        with sg.Graph().as_default() as again, sg.Session(graph=again) as sess:
+            sg.import_graph_def(graph.as_graph_def(), name="")
+            found = sess.run(["y:0", "slope:0"], {"x:0": feeds})
+        np.testing.assert_array_equal(found, expected)
+
+    def test_a_region_that_is_nobodys(self, graph):
+        given = nodes((*const("a", 1.0)[:3], {**const("a", 1.0)[3], "_region": {"i": 5}}))
+        with pytest.raises(GraphDefError, match="is in region 5"):
+            sg.import_graph_def(given)
+
+
+class TestMany:
+    def test_random_changes_of_bytes_are_errors_or_graphs(self):
+        data = EXP.SerializeToString()
+        with sg.Graph().as_default() as graph:
+            a = sg.while_loop(lambda i: i < 3, lambda i: i + 1, [sg.constant(0)])
+            sg.cast(a, sg.float32)
+            data += graph.as_graph_def().SerializeToString()
+        draw = np.random.default_rng(0)
+        for _ in range(300):
+            changed = bytearray(data)
+            for at in draw.integers(0, len(data), 3):
+                changed[at] = draw.integers(0, 256)
+            try:
+                given = GraphDef.FromString(bytes(changed))
+            except sg.messages.DecodeError:
+                continue
+            with sg.Graph().as_default():
+                try:
+                    sg.import_graph_def(given)
+                except GraphDefError as error:
+                    assert str(error)

@@ -1,0 +1,119 @@
+"""Records graphs that one library writes and the other reads, in `tests/graph_def/data`.
+
+    python tools/record_graph_defs.py                   writes ours/*.pb: the models as this library exports
+    them tf115/bin/python tools/record_graph_defs.py         runs those, and writes what TensorFlow 1.15.5
+    makes of the
+                                                        models: its graphs, checkpoints, and all results
+
+`tools/record_tf1.py` says how to get an environment with TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+warnings.simplefilter("ignore")
+
+import numpy as np  # noqa: E402
+
+from tests.graph_def import models  # noqa: E402
+
+DATA = ROOT / "tests" / "graph_def" / "data"
+
+
+def record_ours() -> None:
+    """Write the models as this library exports them."""
+    import staticgraph.compat.tf1 as tf
+
+    fresh(DATA / "ours")
+    names = {}
+    for build in models.EXPORTED:
+        with tf.Graph().as_default() as graph:
+            names[build.__name__] = names_of(build(tf))
+            (DATA / "ours" / ("%s.pb" % build.__name__)).write_bytes(graph.as_graph_def().SerializeToString())
+    np.savez(str(DATA / "ours" / "names.npz"), **names)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        models.served(tf, sess, str(DATA / "ours" / "saved_model"))
+
+
+def names_of(told: models.Model) -> Any:
+    """The names of operations and tensors of a model, which are others in each library."""
+    return np.array([told.init or "", told.step or ""] + told.fetches)
+
+
+def record_theirs(tf: Any) -> None:
+    """Write the models as TensorFlow has them, and the results of both."""
+    fresh(DATA / "tf")
+    names = {}
+    for build in models.IMPORTED:
+        with tf.Graph().as_default() as graph:
+            told = build(tf)
+            data = graph.as_graph_def().SerializeToString()
+            (DATA / "tf" / ("%s.pb" % build.__name__)).write_bytes(data)
+            save(DATA / "tf" / build.__name__, models.run(tf, graph, told))
+            names[build.__name__] = names_of(told)
+    np.savez(str(DATA / "tf" / "names.npz"), **names)
+    ours = np.load(str(DATA / "ours" / "names.npz"))
+    for build in models.EXPORTED:
+        given = tf.GraphDef.FromString((DATA / "ours" / ("%s.pb" % build.__name__)).read_bytes())
+        with tf.Graph().as_default():
+            told = models.renamed(build(tf), ours[build.__name__])
+        with tf.Graph().as_default() as graph:
+            tf.import_graph_def(given, name="")
+            save(DATA / "ours" / build.__name__, models.run(tf, graph, told))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        save(
+            DATA / "ours" / "saved_model", [models.load_served(tf, sess, str(DATA / "ours" / "saved_model"))]
+        )
+    record_files(tf)
+
+
+def record_files(tf: Any) -> None:
+    """A frozen graph as text, a meta graph with its checkpoint, and a SavedModel."""
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        told = models.lenet(tf)
+        sess.run(told.init)
+        frozen = tf.graph_util.convert_variables_to_constants(sess, graph.as_graph_def(), ["logits"])
+        tf.train.write_graph(frozen, str(DATA / "tf"), "frozen.pbtxt")
+        save(DATA / "tf" / "frozen", [sess.run("logits:0", {"x:0": told.feeds["x:0"]})])
+    with tf.Graph().as_default(), tf.Session() as sess:
+        told = models.collected(tf)
+        sess.run(told.init)
+        sess.run(told.step, told.feeds)
+        tf.train.Saver().save(sess, str(DATA / "tf" / "meta" / "model"), global_step=7, write_state=False)
+        before = sess.run(told.fetches, told.feeds)
+        tf.saved_model.simple_save(
+            sess, str(DATA / "tf" / "saved_model"), {"x": sess.graph.get_tensor_by_name("x:0")},
+            {"y": sess.graph.get_tensor_by_name("y:0")},
+        )  # fmt: skip
+        sess.run(told.step, told.feeds)
+        save(DATA / "tf" / "meta" / "model", before + sess.run(told.fetches, told.feeds))
+
+
+def save(path: Path, values: list) -> None:
+    """Write results."""
+    np.savez(str(path) + ".npz", *values)
+
+
+def fresh(folder: Path) -> None:
+    """An empty folder."""
+    if folder.exists():
+        shutil.rmtree(str(folder))
+    folder.mkdir(parents=True)
+
+
+if __name__ == "__main__":
+    try:
+        import tensorflow.compat.v1 as tf1
+    except ImportError:
+        record_ours()
+    else:
+        record_theirs(tf1)
