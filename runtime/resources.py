@@ -17,6 +17,8 @@ from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.graph.errors import CancelledError, DeadlineExceededError
 
+_MOMENT = 0.1  # seconds
+
 
 class Resource(Protocol):
     """Something that lives as long as a session."""
@@ -120,9 +122,12 @@ def exclusive(lock: threading.Lock) -> Iterator[None]:
 
 
 def wait(condition: threading.Condition) -> None:
-    """Wait, inside `waiting()`, until `condition` is notified. DeadlineExceededError when time is over."""
-    deadline = _call.deadline
-    if deadline is None:
-        condition.wait()
-    elif not condition.wait(max(0.0, deadline - time.monotonic())):
+    """Wait, inside `waiting()`, until `condition` is notified, or for a moment: the caller must look again.
+
+    DeadlineExceededError when time is over. A signal that comes just before a thread falls asleep does not
+    wake it, so that an interrupt would be lost if it slept for ever.
+    """
+    left = remaining()
+    if left == 0:
         raise DeadlineExceededError("the time that the run was given is over")
+    condition.wait(_MOMENT if left is None else min(_MOMENT, left))

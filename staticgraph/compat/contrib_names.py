@@ -63,6 +63,11 @@ _CHECKPOINT = {
     for name in ("init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable")
 }
 
+_KERAS = """
+    activations applications backend callbacks constraints datasets datasets.cifar10 datasets.mnist
+    initializers layers losses metrics models optimizers preprocessing regularizers utils
+"""
+
 AREAS = {
     "contrib.layers": Area((contrib_layers, contrib_columns, optimize_loss, regularizers), _LAYERS),
     "contrib.layers.python.layers": Area(areas=("contrib.layers",)),
@@ -106,6 +111,8 @@ AREAS = {
         (contrib_learn, contrib_learn_models, experiment),
         {"NanLossDuringTrainingError": "train.NanLossDuringTrainingError"},
     ),
+    "contrib.keras": Area(areas=("keras",)),
+    **{f"contrib.keras.{name}": Area(areas=(f"keras.{name}",)) for name in _KERAS.split()},
     "contrib.learn.io": Area((contrib_inputs, "estimator.inputs")),
     "contrib.learn.learn_runner": Area((learn_runner,)),
     "contrib.learn.python.learn.learn_runner": Area((learn_runner,)),

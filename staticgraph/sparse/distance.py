@@ -20,10 +20,10 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
     infinity that there is no truth. TypeError for tensors that are not sparse, or of different types.
 
     >>> import staticgraph as sg
-    >>> words = [sg.string_split(["kitten"], ""), sg.string_split(["sitting"], "")]
+    >>> guess, truth = sg.sparse.from_dense([[1, 2, 3]]), sg.sparse.from_dense([[1, 3]])
     >>> with sg.Session() as sess:
-    ...     print(sess.run(sg.edit_distance(*words, normalize=False)))
-    [3.]
+    ...     print(sess.run(sg.edit_distance(guess, truth)))
+    [0.5]
     """
     with name_scope(name):
         guess, right = as_sparse(hypothesis), as_sparse(truth)

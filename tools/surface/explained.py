@@ -11,7 +11,6 @@ EXPLAINED = {  # by name, or by a pattern of names
     "OpError": "the message comes first, as in Python; there is no protocol buffer of the operation",
     "Operation": "operations are made by functions, never by their class",
     "Tensor": "tensors are made by functions, never by their class",
-    "contrib.cluster_resolver.TPUClusterResolver": "there are no TPUs: making one is an error",
     "contrib.distribute.*": "there is one device and nothing to choose: such choices are accepted as None",
     "contrib.layers.embed_sequence": "the sizes have to be given: TensorFlow refuses its own defaults too",
     "contrib.*.conv*": "the options that layers share are taken by name",

@@ -103,7 +103,7 @@ class FlagValues:
 
     >>> from staticgraph.compat.legacy import flags
     >>> values = flags.FlagValues()
-    >>> flags.DEFINE_integer("steps", 10, "Steps of training.", values)
+    >>> flags.DEFINE_integer("steps", 10, "Steps of training.", flag_values=values)
     >>> values(["train.py", "--steps=20", "--verbose", "data"], known_only=True)
     ['train.py', '--verbose', 'data']
     >>> values.steps
