@@ -9,6 +9,7 @@ from staticgraph.compat.legacy import (
     build,
     errors,
     flags,
+    functions,
     gfile,
     gradient_checker,
     logging,
@@ -43,7 +44,7 @@ _VERSION = ("VERSION", "GIT_VERSION", "COMPILER_VERSION", "GRAPH_DEF_VERSION")
 TREE = Tree(
     {path: Area((path,)) for path in _SAME.split()}
     | {
-        "": Area(("", build, old_summaries, string_split), old_names.ROOT | message_names.ROOT),
+        "": Area(("", build, functions, old_summaries, string_split), old_names.ROOT | message_names.ROOT),
         "app": Area((app,)),
         "app.flags": Area((flags,)),
         "compat": Area((strings,)),

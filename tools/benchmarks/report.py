@@ -69,6 +69,7 @@ def header(results: Results) -> str:
         f"{results['date']}, {machine['cpu']}, {machine['cores']} cores, {machine['memory']}, "
         f"{machine['system']}, Python {machine['python']}. {versions}.\n\n"
         f"Made by `python tools/benchmark.py`{' --quick' if results['quick'] else ''}."
+        + "".join(f" {note}" for note in results.get("notes", ()))
     )
 
 
