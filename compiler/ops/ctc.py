@@ -47,7 +47,7 @@ def _sparse(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray, np.n
 )  # fmt: skip
 def ctc_greedy_decoder(inputs: Any, sequence_length: Any, *, merge_repeated: bool) -> Any:
     """The most likely class of each step, without blanks, as indices, values and shape; and minus the sum of
-    their logits.
+    their logits. With `merge_repeated`, a class that follows itself counts once.
     """
     blank = inputs.shape[2] - 1
     rows, scores = [], []
@@ -69,7 +69,7 @@ def ctc_beam_search_decoder(
     inputs: Any, sequence_length: Any, *, beam_width: int, top_paths: int, merge_repeated: bool
 ) -> Any:
     """The `top_paths` most likely label sequences that a search of `beam_width` finds, and their log
-    probabilities.
+    probabilities. With `merge_repeated`, a label that follows itself counts once.
     """
     logits = inputs.astype(np.float64)
     found = [_search(logits[:steps, row], beam_width) for row, steps in enumerate(sequence_length)]

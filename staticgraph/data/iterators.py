@@ -116,7 +116,7 @@ class _Types:
 
 @host(tf="MakeIterator", type=lambda *c, iterator, node: (), stateful=True, vars={"tensors": "*"})
 def make_iterator(*tensors: Any, iterator: Iterator, node: Node) -> Any:
-    """Sets an iterator to the beginning of a dataset."""
+    """Sets an iterator to the beginning of a dataset, whose last step is `node`."""
     values = dict(zip(tensors_of(node), (t.copy() for t in tensors), strict=True))
     iterator.position().start(node, Run(values, resources()))
     return ()
@@ -124,7 +124,7 @@ def make_iterator(*tensors: Any, iterator: Iterator, node: Node) -> Any:
 
 @host(tf="IteratorGetNext", type=lambda iterator, types: types.types, stateful=True)
 def iterator_get_next(*, iterator: Iterator, types: _Types) -> Any:
-    """The next element of an iterator."""
+    """The next element of an iterator, which has these `types`."""
     return tuple(iterator.position().next(types.parts))
 
 
@@ -141,7 +141,7 @@ def iterator_to_string_handle(*, iterator: Iterator) -> Any:
     name="handle_get_next",
 )  # fmt: skip
 def handle_get_next(handle: Any, *, types: _Types) -> Any:
-    """The next element of the iterator that a string names."""
+    """The next element of the iterator that a string names, which has these `types`."""
     found = resources().of(_HANDLES, _Handles).iterators.get(handle[()])
     if found is None:
         raise InvalidArgumentError(f"{handle[()]!r} is not what string_handle() gave in this session")
@@ -274,7 +274,7 @@ class Iterator:
     vars={"tensors": "*"},
 )
 def single_element(*tensors: Any, node: Node, types: _Types) -> Any:
-    """The one element of a dataset."""
+    """The one element, of these `types`, of the dataset whose last step is `node`."""
     elements = node.iterate(Run(dict(zip(tensors_of(node), tensors, strict=True)), resources()))
     element = next(elements, None)
     if element is None:

@@ -54,7 +54,10 @@ def _by_row(indices: np.ndarray, values: np.ndarray, rows: int) -> list[list[int
     ),
 )  # fmt: skip
 def cross_op(*parts: Any, num_buckets: int, hash_key: int) -> Any:
-    """All combinations of one value of each of the sparse inputs, row by row, as hashed numbers."""
+    """All combinations of one value of each of the sparse inputs, row by row, as hashes below `num_buckets`.
+
+    `hash_key` makes them differ from those of other columns.
+    """
     rows = max(int(shape[0]) for shape in parts[2::3])
     inputs = [_by_row(i, v, rows) for i, v in zip(parts[::3], parts[1::3], strict=True)]
     hashes: list[int] = []

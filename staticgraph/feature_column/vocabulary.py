@@ -27,7 +27,7 @@ def _places(vocabulary: tuple[Any, ...]) -> dict[Any, int]:
     type=lambda keys, vocabulary, default, buckets: TensorType(int64, keys.shape),
 )
 def place_in_vocabulary(keys: Any, vocabulary: Any, *, default: int, buckets: int) -> Any:
-    """The place of each key in the vocabulary; for others a hashed number after it, or `default`."""
+    """The place of each key in the vocabulary; for others one of `buckets` after it, or `default`."""
     known = _places(tuple(vocabulary.tolist()))
 
     def other(key: Any) -> int:

@@ -239,7 +239,7 @@ def reader_handle(*, reader: ReaderBase) -> Any:
 
 @host(tf="ReaderReadV2", type=lambda reader, queue: (_STRING, _STRING), stateful=True)
 def reader_read(*, reader: ReaderBase, queue: QueueBase) -> Any:
-    """The next record of a reader."""
+    """The next record of a reader, whose files are named by the elements of `queue`."""
     return reader.progress().read(queue, 1)[0]
 
 
@@ -248,7 +248,7 @@ def reader_read(*, reader: ReaderBase, queue: QueueBase) -> Any:
     operands={"num_records": "num_records"}, partial=("num_records",),
 )  # fmt: skip
 def reader_read_up_to(*, num_records: Any, reader: ReaderBase, queue: QueueBase) -> Any:
-    """The next records of a reader."""
+    """At most `num_records` of the next records of a reader; elements of `queue` name its files."""
     if num_records < 1:
         raise InvalidArgumentError(f"num_records is {num_records}, it must be above zero")
     keys, values = zip(*reader.progress().read(queue, num_records), strict=True)

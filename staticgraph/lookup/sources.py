@@ -111,7 +111,10 @@ class TextFileInitializer(_Initializer):
     type=lambda f, columns, size, delimiter: tuple(TensorType(dtype, (size,)) for _, dtype in columns),
 )  # fmt: skip
 def entries_of_file(filename: Any, *, columns: Any, size: int | None, delimiter: bytes) -> Any:
-    """The keys and values in the lines of a file."""
+    """The keys and values in the lines of a file: what is in these `columns`, between `delimiter`s.
+
+    Of `size` lines, if that is given.
+    """
     name = filename[()].decode(errors="surrogateescape")
     with open_bytes(name) as file:
         lines = (

@@ -277,7 +277,7 @@ def _several(n: Any, queue: QueueBase) -> tuple[TensorType, ...]:
 
 @host(tf="QueueDequeueManyV2", type=_several, stateful=True, operands={"n": "n"}, partial=("n",))
 def queue_dequeue_many(*, n: Any, queue: QueueBase) -> Any:
-    """The next elements of a queue, stacked."""
+    """The next `n` elements of a queue, stacked."""
     queue.require_shapes()
     return queue.batch(queue.contents().take(_checked(n)))
 
@@ -287,7 +287,7 @@ def queue_dequeue_many(*, n: Any, queue: QueueBase) -> Any:
     partial=("n",),
 )  # fmt: skip
 def queue_dequeue_up_to(*, n: Any, queue: QueueBase) -> Any:
-    """The next elements of a queue, stacked; when it is closed, perhaps fewer."""
+    """The next `n` elements of a queue, stacked; when it is closed, perhaps fewer."""
     queue.require_shapes()
     return queue.batch(queue.contents().take(_checked(n), fewer=True))
 
@@ -300,7 +300,7 @@ def _checked(n: int) -> int:
 
 @host(tf="QueueCloseV2", type=lambda queue, cancel_pending_enqueues: (), stateful=True)
 def queue_close(*, queue: QueueBase, cancel_pending_enqueues: bool) -> Any:
-    """Closes a queue."""
+    """Closes a queue; with `cancel_pending_enqueues`, also for those who wait for room in it already."""
     queue.contents().close(cancel_pending_enqueues)
     return ()
 
