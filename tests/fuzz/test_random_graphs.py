@@ -108,7 +108,8 @@ def test_kernels_can_run_in_their_order(case: Case):
     for group in fusion.groups:
         inside = {v for node in group.nodes for v in node.outputs}
         for value in {v for node in group.nodes for v in node.inputs} - inside:
-            assert value in stored or value.constant is not None, (group.root, value)
+            ready = value in stored or value.constant is not None
+            assert ready or not value.size, (group.root, value)  # nothing is read of what has no elements
         stored.update(group.outputs)
     assert {r for r in fusion.function.results if r.constant is None} <= stored
 
