@@ -1,6 +1,6 @@
 """What all tests share: an empty default graph, reproducible random inputs, and golden files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.graph.graph import reset_default_graph
+from tests import bounds
 
 # The same examples every time and no deadline: a test fails because of the code, not of the machine.
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
@@ -22,6 +23,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _empty_default_graph() -> None:
     """Default names of nodes must not depend on which tests ran before."""
     reset_default_graph()
+
+
+@pytest.fixture(autouse=True)
+def _memory_in_bounds() -> Iterator[None]:
+    """No test may make compiled code write beyond its memory, even where nobody would see it."""
+    yield
+    assert not bounds.violations(), "compiled code wrote beyond a block of memory"
 
 
 @pytest.fixture

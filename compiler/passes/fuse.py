@@ -183,7 +183,10 @@ def _user_of_pieces(node: Node, wanted: dict[Group, dict[Demand, None]]) -> Grou
         return None
     group, at = next(iter(wanted.items()))
     busy = group.contraction or group.reduces or group.in_pieces or len(group.members) >= MEMBER_LIMIT
-    return group if group.is_loops and not busy and list(at) == [Demand(group.position)] else None
+    if busy or not group.is_loops or list(at) != [Demand(group.position)]:
+        return None
+    # A slice from the start asks for elements at its own positions too, but not for all of them.
+    return group if group.root.outputs[0].shape == node.outputs[0].shape else None
 
 
 def _demand_pieces(node: Node, group: Group, demands: Demands) -> None:

@@ -82,7 +82,8 @@ def test_kernels_loaded_before():
     second = cpu_jit.load([*functions(negate), code])
     assert first[name] == second[name]
     memory = np.concatenate([np.arange(N), np.zeros(N)]).astype(np.float32)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(second[code.name])(ctypes.addressof(table(memory.ctypes.data)))
+    blocks = table(memory.ctypes.data)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(second[code.name])(ctypes.addressof(blocks))
     np.testing.assert_array_equal(memory[N:], -memory[:N])
 
 
@@ -99,6 +100,7 @@ def test_long_lists_of_calls_are_divided():
     code = step([serial(*work)], POOL, SCRATCH, WATCH)
     library = cpu_jit.load([*functions(increment), code], verify=True)
     memory = np.zeros(2 * N, np.float32)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(ctypes.addressof(table(memory.ctypes.data)))
+    blocks = table(memory.ctypes.data)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(ctypes.addressof(blocks))
     np.testing.assert_array_equal(memory, 300)
     assert code.text.count("call") < 10

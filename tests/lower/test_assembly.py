@@ -51,3 +51,11 @@ def test_the_sum_of_two_padded_tensors():
     x, y = (build.parameter(name, "float32", (5, 4)) for name in "xy")
     above, below = ops.pad(x, paddings=((0, 3), (0, 0))), ops.pad(y, paddings=((3, 0), (0, 0)))
     check(Function((x, y), (above + below,)))
+
+
+def test_the_beginning_of_a_padded_tensor():
+    """A slice has elements at the same positions, but fewer: nothing may be written beyond its end."""
+    build = Builder()
+    x, y = (build.parameter(name, "float32", (5, 4)) for name in "xy")
+    sums = ops.pad(x, paddings=((0, 3), (0, 0))) + ops.pad(y, paddings=((3, 0), (0, 0)))
+    check(Function((x, y), (ops.slice(sums, begin=(0, 0), size=(4, 4)),)))

@@ -1,0 +1,72 @@
+"""Watched borders around the memory that compiled code writes to.
+
+Every aligned block lies between two borders of known bytes. A write beyond the block changes them, which is
+seen when the block is freed or when a test ends, rather than much later and elsewhere.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from types import ModuleType
+
+import numpy as np
+
+from staticgraph.compiler.kernel.stmt import ALIGNMENT
+from staticgraph.runtime import binding, executable, memory
+from staticgraph.runtime.devices import pool
+
+_BORDER = np.full(ALIGNMENT, 0xA5, np.uint8)
+_found: list[str] = []  # where the blocks were made that something wrote beyond
+
+
+class _Block(np.ndarray):
+    """A block with its borders. `size` bytes between them are lent."""
+
+    start: int | None = None  # None: a view of a block, or one that was reported
+    size_lent: int
+    made_by: str
+
+    def __del__(self) -> None:
+        self.look()
+
+    def look(self) -> None:
+        """Note whether a border has changed."""
+        if self.start is None:
+            return
+        plain, stop = self.view(np.ndarray), self.start + self.size_lent
+        before, after = plain[self.start - ALIGNMENT : self.start], plain[stop : stop + ALIGNMENT]
+        if (before != _BORDER).any() or (after != _BORDER).any():
+            _found.append(f"{self.size_lent} bytes for {self.made_by}")
+            self.start = None
+
+
+_blocks: weakref.WeakValueDictionary[int, _Block] = weakref.WeakValueDictionary()
+
+
+def aligned_bytes(size: int) -> np.ndarray:
+    """`memory.aligned_bytes`, with borders."""
+    block = np.empty(size + 3 * ALIGNMENT, np.uint8).view(_Block)
+    start = block.start = ALIGNMENT + -block.ctypes.data % ALIGNMENT
+    block.size_lent, block.made_by = size, sys._getframe(1).f_code.co_name
+    for border in (start - ALIGNMENT, start + size):
+        block[border : border + ALIGNMENT] = _BORDER
+    _blocks[id(block)] = block
+    return block[start : start + size].view(np.ndarray)
+
+
+def violations() -> list[str]:
+    """The blocks that something wrote beyond since the last call."""
+    for block in [*_blocks.values()]:
+        block.look()
+    found = _found.copy()
+    _found.clear()
+    return found
+
+
+def _watch(*modules: ModuleType) -> None:
+    for module in modules:
+        setattr(module, memory.aligned_bytes.__name__, aligned_bytes)
+
+
+_watch(memory, executable, binding, pool)
