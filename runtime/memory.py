@@ -15,7 +15,7 @@ def aligned_bytes(size: int) -> np.ndarray:
     """`size` bytes of uninitialised memory, as uint8, from an aligned address."""
     block = np.empty(size + ALIGNMENT, np.uint8)
     start = -block.ctypes.data % ALIGNMENT
-    return block[start : start + size]
+    return block[start:][:size]  # an empty slice begins where the sliced array does
 
 
 def storage_dtype(dtype: DType) -> np.dtype:

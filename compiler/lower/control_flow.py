@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.lower.loop_rows import ByRow, Row, by_row
+from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import (
     Branch,
     Carried,
@@ -56,7 +57,7 @@ def _loop_plan(node: Node, lower: Lower) -> Plan:
     size, others = _memory(program), []
     for i, number in enumerate(loop.carried):
         others.append(-1 if i in program.in_place else size)
-        size += 0 if i in program.in_place else padded(_bytes(node.outputs[number]))
+        size += 0 if i in program.in_place else padded(bytes_of(node.outputs[number].type))
     rows = [padded(_row_bytes(tensor)) for tensor in _tensors(node, loop)]
     return Plan(
         node, (program,), size + max(rows, default=0), loop, tuple(others), size, max(rows, default=0)
@@ -72,10 +73,6 @@ def _tensors(node: Node, loop: ByRow) -> list[Value]:
     """The tensors of the rows that a loop reads, then of those that it writes."""
     captures = node.inputs[1 + node.attrs["carried"] :]
     return [*(captures[r.tensor] for r in loop.reads), *(node.outputs[r.tensor] for r in loop.writes)]
-
-
-def _bytes(value: Value) -> int:
-    return max(value.size * value.dtype.size, 1)
 
 
 def _row_bytes(tensor: Value) -> int:
@@ -108,11 +105,11 @@ def _loop(
         return Ref(scratch.slot, scratch.offset + offset)
 
     carried = tuple(
-        Carried(inputs[1 + n], outputs[n], at(other) if other >= 0 else None, _bytes(node.outputs[n]))
+        Carried(inputs[1 + n], outputs[n], at(other) if other >= 0 else None, bytes_of(node.outputs[n].type))
         for n, other in zip(loop.carried, plan.others, strict=True)
     )
     whole = tuple(
-        Carried(inputs[1 + row.tensor], outputs[row.tensor], None, _bytes(node.outputs[row.tensor]))
+        Carried(inputs[1 + row.tensor], outputs[row.tensor], None, bytes_of(node.outputs[row.tensor].type))
         for row in loop.writes
     )
     bases = [*(captures[r.tensor] for r in loop.reads), *(outputs[r.tensor] for r in loop.writes)]
