@@ -17,7 +17,14 @@ from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.devices.cpu_jit import host, load
 from staticgraph.runtime.devices.pool import POOL
 from staticgraph.runtime.devices.watch import Watch, plain
-from staticgraph.runtime.memory import aligned_bytes, empty, from_storage, storage_dtype, to_storage
+from staticgraph.runtime.memory import (
+    aligned_bytes,
+    empty,
+    from_storage,
+    give_back_unused,
+    storage_dtype,
+    to_storage,
+)
 from staticgraph.runtime.resources import remaining
 
 _HOST = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
@@ -43,6 +50,7 @@ class Executable:
         self.watch = Watch() if program.may_stop else None
         self._call = plain(self.entry) if self.watch is None else self.watch.guarded(self.entry)
         self._address = ctypes.addressof(self.table)
+        give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
         self._arena = aligned_bytes(program.arena)
         self._shared, self._private = aligned_bytes(compiled.shared), aligned_bytes(compiled.private)
         self._constants = aligned_bytes(len(program.constants))

@@ -1,8 +1,12 @@
-"""Arrays whose first byte is aligned for the widest vectors."""
+"""Arrays whose first byte is aligned for the widest vectors, and memory that goes back to the system."""
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import math
+import sys
+from typing import Any
 
 import numpy as np
 
@@ -40,3 +44,17 @@ def to_storage(value: np.ndarray, dtype: DType) -> np.ndarray:
 def from_storage(stored: np.ndarray, dtype: DType) -> np.ndarray:
     """What compiled code holds, as a NumPy value; the same array where possible."""
     return dtype.from_bytes(stored, stored.shape) if dtype is bfloat16 else stored
+
+
+def give_back_unused() -> None:
+    """Return to the system what the C library keeps of freed memory, where it can: tens of megabytes after
+    large initial values or the work of LLVM.
+    """
+    if (trim := _malloc_trim()) is not None:
+        trim(0)
+
+
+@functools.cache
+def _malloc_trim() -> Any:
+    """The function of glibc; None elsewhere."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
