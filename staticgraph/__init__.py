@@ -114,6 +114,7 @@ from staticgraph.printing import *
 # Differentiation
 from staticgraph.gradients import *
 from staticgraph.custom_gradient import *
+from staticgraph.gradient_registry import *
 from staticgraph.indexed_slices import *
 from staticgraph.clip import *
 

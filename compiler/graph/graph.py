@@ -54,7 +54,11 @@ class Graph:
             try:
                 full_name = self._op_name(name or op.tf)
                 call = bind_call(self, op, values, full_name)
-                made = self._append(op, call, full_name, where)
+                given = self._scoped.derivatives.get(op.tf) or default_derivatives.get(op.tf)
+                made = self._append(op, call, full_name if given is None else f"{full_name}/{op.tf}", where)
+                if given is not None:
+                    with self._derivatives({}):
+                        return with_derivative[0](made, given, full_name)
             except RuleError as error:
                 self._rollback(mark, names)
                 shown = call_text(op, values)
@@ -295,6 +299,26 @@ class Graph:
         finally:
             self._scoped.device = outer
 
+    @contextmanager
+    def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:
+        """Context in which new operations of some types have other derivatives than their own: those that
+        were registered, by `RegisterGradient`, under the names that the map gives to the types.
+        """
+        if not isinstance(op_type_map, dict) or not all(
+            isinstance(text, str) for pair in op_type_map.items() for text in pair
+        ):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        with self._derivatives({**self._scoped.derivatives, **op_type_map}):
+            yield
+
+    @contextmanager
+    def _derivatives(self, given: dict[str, str]) -> Iterator[None]:
+        outer, self._scoped.derivatives = self._scoped.derivatives, given
+        try:
+            yield
+        finally:
+            self._scoped.derivatives = outer
+
     # Collections
 
     def add_to_collection(self, name: str, value: Any) -> None:
@@ -344,7 +368,10 @@ class Graph:
         return f"<sg.Graph of {len(self._operations)} operations>"
 
 
-to_message: list[Callable[..., Any]] = []  # what makes a message of a graph; set by the public package
+# Set by the public package: what makes a message of a graph, and what gives an operation another derivative.
+to_message: list[Callable[..., Any]] = []
+with_derivative: list[Callable[[Operation, str, str], Any]] = []
+default_derivatives: dict[str, str] = {}  # names of registered derivatives, by type of operation
 
 
 class _Scoped(threading.local):
@@ -354,6 +381,7 @@ class _Scoped(threading.local):
         self.device = ""
         self.region: Region | None = None
         self.controls: tuple[Operation, ...] = ()
+        self.derivatives: dict[str, str] = {}  # as `default_derivatives`
 
 
 class _Sessions(threading.local):

@@ -1,0 +1,158 @@
+"""Derivatives that scripts register by name."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph import gradient_registry
+from staticgraph.compiler.graph.graph import default_derivatives
+
+
+@pytest.fixture(autouse=True)
+def _registry() -> Iterator[None]:
+    """What a test registers is gone after it."""
+    tables = gradient_registry._registered, default_derivatives
+    before = [dict(table) for table in tables]
+    yield
+    for table, old in zip(tables, before, strict=True):
+        table.clear()
+        table.update(old)
+
+
+def run(fetches, feed_dict=None):
+    with sg.Session() as sess:
+        return sess.run(fetches, feed_dict)
+
+
+def test_guided_relu():
+    """The derivative of each ReLU is cut where it is negative."""
+
+    @sg.RegisterGradient("GuidedRelu")
+    def _guided(op: sg.Operation, grad: sg.Tensor) -> sg.Tensor:
+        passed = sg.cast(op.outputs[0] > 0, sg.float32)
+        return sg.nn.relu(grad) * passed
+
+    x = sg.placeholder(sg.float32, [4], name="x")
+    with sg.get_default_graph().gradient_override_map({"Relu": "GuidedRelu"}):
+        y = sg.nn.relu(x)
+    assert y.name == "Relu:0"
+    (grad,) = sg.gradients(y * [1.0, 1.0, -1.0, -1.0], x)
+    values, by_x = run([y, grad], {x: [2.0, -2.0, 2.0, -2.0]})
+    np.testing.assert_array_equal(values, [2, 0, 2, 0])
+    np.testing.assert_array_equal(by_x, [1, 0, 0, 0])
+
+
+def test_reversed_gradient_and_a_list_as_result():
+    @sg.RegisterGradient("Flip")
+    def _flip(op: sg.Operation, grad: sg.Tensor) -> list[sg.Tensor]:
+        return [sg.negative(grad) * 3.0]
+
+    v = sg.Variable([1.0, 2.0])
+    with sg.get_default_graph().gradient_override_map({"Identity": "Flip"}):
+        y = sg.identity(v * 2.0)
+    train = sg.train.GradientDescentOptimizer(1.0).minimize(sg.reduce_sum(y))
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        sess.run(train)
+        np.testing.assert_array_equal(sess.run(v), [7, 8])
+
+
+def test_a_function_in_python():
+    @sg.RegisterGradient("Cubed")
+    def _cubed(op: sg.Operation, grad: sg.Tensor) -> sg.Tensor:
+        return 3.0 * sg.square(op.inputs[0]) * grad
+
+    x = sg.placeholder(sg.float32, [2])
+    with sg.get_default_graph().gradient_override_map({"PyFunc": "Cubed"}):
+        y = sg.py_func(lambda a: a**3, [x], sg.float32)
+    y.set_shape([2])
+    (grad,) = sg.gradients(y, x)
+    np.testing.assert_allclose(run(grad, {x: [2.0, -1.0]}), [12, 3])
+
+
+def test_inputs_without_a_derivative():
+    @sg.RegisterGradient("Second")
+    def _second(op: sg.Operation, grad: sg.Tensor) -> tuple[None, sg.Tensor]:
+        return None, grad * 10.0
+
+    x, y = sg.placeholder(sg.float32, [2]), sg.placeholder(sg.float32, [2])
+    with sg.get_default_graph().gradient_override_map({"Mul": "Second"}):
+        z = x * y
+    grads = run(sg.gradients(z, [x, y]), {x: [1.0, 2.0], y: [3.0, 4.0]})
+    np.testing.assert_array_equal(grads[0], [0, 0])
+    np.testing.assert_array_equal(grads[1], [10, 10])
+
+
+def test_what_is_an_attribute_here_may_have_a_none():
+    @sg.RegisterGradient("Halved")
+    def _halved(op: sg.Operation, grad: sg.Tensor) -> list[sg.Tensor | None]:
+        return [sg.fill(op.inputs[0].shape, grad * 0.5), None]
+
+    x = sg.placeholder(sg.float32, [3])
+    with sg.get_default_graph().gradient_override_map({"Sum": "Halved"}):
+        y = sg.reduce_sum(x)
+    np.testing.assert_array_equal(run(sg.gradients(y, x)[0], {x: [1.0, 2.0, 3.0]}), [0.5, 0.5, 0.5])
+
+
+def test_inner_maps_add_to_outer_ones():
+    sg.RegisterGradient("Twice")(lambda op, grad: grad * 2.0)
+    sg.NotDifferentiable("Never")
+    x = sg.placeholder(sg.float32, [])
+    graph = sg.get_default_graph()
+    with graph.gradient_override_map({"Tanh": "Twice", "Exp": "Twice"}):
+        with graph.gradient_override_map({"Exp": "Never"}):
+            inner = sg.tanh(x) + sg.exp(x)
+        outer = sg.exp(x)
+    grads = [sg.gradients(y, x)[0] for y in (inner, outer, sg.tanh(x))]
+    np.testing.assert_array_equal(run(grads, {x: 0.0}), [2, 2, 1])
+
+
+def test_an_op_that_has_no_derivative_gets_one():
+    sg.RegisterGradient("Round")(lambda op, grad: grad)
+    x = sg.placeholder(sg.float32, [])
+    assert run(sg.gradients(sg.round(x) * 3.0, x)[0], {x: 0.4}) == 3
+
+
+def test_second_derivative():
+    sg.RegisterGradient("Cube")(lambda op, grad: grad * op.inputs[0] ** 3)
+    x = sg.placeholder(sg.float32, [])
+    with sg.get_default_graph().gradient_override_map({"Exp": "Cube"}):
+        y = sg.exp(x)
+    (first,) = sg.gradients(y, x)
+    assert run(sg.gradients(first, x)[0], {x: 2.0}) == 12
+
+
+class TestErrors:
+    def test_taken(self):
+        sg.RegisterGradient("Mine")(lambda op, grad: grad)
+        with pytest.raises(KeyError, match="there is a gradient by the name Mine already"):
+            sg.RegisterGradient("Mine")(lambda op, grad: grad)
+        with pytest.raises(KeyError, match="Relu already"):
+            sg.RegisterGradient("Relu")(lambda op, grad: grad)
+
+    def test_not_registered(self):
+        graph = sg.get_default_graph()
+        with (
+            graph.gradient_override_map({"Relu": "Nowhere"}),
+            pytest.raises(LookupError, match=r"no gradient is registered as 'Nowhere'.*Relu"),
+        ):
+            sg.nn.relu([1.0])
+
+    def test_too_few(self):
+        sg.RegisterGradient("One")(lambda op, grad: [grad])
+        with (
+            sg.get_default_graph().gradient_override_map({"Mul": "One"}),
+            pytest.raises(ValueError, match="1 derivatives are given for the 2 inputs"),
+        ):
+            sg.multiply(sg.ones([2]), sg.ones([2]))
+
+    def test_no_strings(self):
+        with pytest.raises(TypeError, match="string"):
+            sg.RegisterGradient(3)
+        with (
+            pytest.raises(TypeError, match="strings to strings"),
+            sg.get_default_graph().gradient_override_map({"Relu": 3}),
+        ):
+            pass
