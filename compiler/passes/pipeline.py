@@ -1,14 +1,19 @@
-"""The passes in their order, and observers between them."""
+"""The passes in their order, and observers between them.
+
+Who looks for the one at fault may leave some out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.passes.expand import expand
+from staticgraph.compiler.passes.fewer_products import fewer_products
 from staticgraph.compiler.passes.loops import tidy
-from staticgraph.compiler.passes.simplify import simplify
+from staticgraph.compiler.passes.simplify import simplify as apply_rules
+from staticgraph.compiler.rewrite.engine import Trace
 
 Pass = Callable[[Function], Function]
 Observer = Callable[[str, Function, Function], None]
@@ -28,15 +33,24 @@ class Pipeline:
         return function
 
 
-def loops(function: Function) -> Function:
-    """Loops and branches as small as can be; the passes are applied to what is in them."""
-    return tidy(function, PIPELINE)
+def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeline:
+    """All passes but those named; `trace` is told of each rule that is applied."""
 
+    def loops(function: Function) -> Function:
+        """Loops and branches as small as can be; the passes are applied to what is in them."""
+        return tidy(function, made)
 
-PIPELINE = Pipeline(
-    (
+    def simplify(function: Function) -> Function:
+        return apply_rules(function, trace)
+
+    passes = (
         loops,  # before the others, which then see what was taken out of loops
         expand,  # composites and markers have done their work once gradients are taken
+        fewer_products,
         simplify,
     )
-)
+    made = Pipeline(tuple(each for each in passes if each.__name__ not in without))
+    return made
+
+
+PIPELINE = pipeline()

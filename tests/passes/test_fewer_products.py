@@ -1,0 +1,121 @@
+"""Convolutions by fewer multiplications give the same numbers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.function import Function, Value
+from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.passes.fewer_products import fewer_products
+from staticgraph.runtime.executable import evaluate
+
+C = 32  # the fewest channels for which it pays
+
+
+def convolution(name: str, x: Value, w: Value, counts: tuple[int, int], before: tuple[int, int]) -> Value:
+    if name == "conv_spread":
+        return ops.conv_spread(x, w, space=counts, dilations=(1, 1), before=before)
+    return ops.conv_windows(x, w, counts=counts, strides=(1, 1), dilations=(1, 1), before=before)
+
+
+def names(function: Function) -> set[str]:
+    return {node.op.name for node in function.nodes}
+
+
+@pytest.mark.parametrize("kind", ["constant", "variable"])
+@pytest.mark.parametrize("name", ["conv_windows", "conv_spread"])
+@pytest.mark.parametrize(
+    ("size", "counts", "before"),
+    [
+        ((32, 36), (32, 36), (1, 1)),  # SAME
+        ((34, 33), (32, 31), (0, 0)),  # VALID, and half a tile over the edge
+        ((31, 31), (33, 33), (2, 2)),  # FULL
+        ((33, 32), (31, 33), (0, 2)),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_results(
+    name: str, kind: str, size: tuple[int, int], counts: tuple[int, int], before: tuple[int, int],
+    dtype: str, rng: np.random.Generator,
+) -> None:  # fmt: skip
+    build = Builder()
+    values = rng.normal(size=(1, *size, C)), rng.normal(size=(3, 3, C, C + 1)) / C
+    if name == "conv_spread":
+        values = values[0], values[1].swapaxes(2, 3)
+    x = build.parameter("x", dtype, values[0].shape)
+    constant = kind == "constant"
+    w = build.constant(values[1], dtype) if constant else build.parameter("w", dtype, values[1].shape)
+    params = (x,) if constant else (x, w)
+    function = Function(params, (convolution(name, x, w, counts, before),))
+    changed = fewer_products(function)
+    assert name not in names(changed)
+    fed: dict[Any, np.ndarray] = dict(zip(params, (v.astype(dtype) for v in values), strict=False))
+    (wanted,) = interpret(function, fed)
+    tolerance = {"rtol": 1e-4, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-11, "atol": 1e-12}
+    for made in (interpret(changed, fed)[0], evaluate(function, list(fed.values()))[0]):
+        np.testing.assert_allclose(made, wanted, **tolerance)
+
+
+@pytest.mark.parametrize(("images", "groups"), [(6, 3), (7, 7), (2, 1)])
+def test_so_many_images_at_a_time(
+    images: int, groups: int, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Two have room in the cache."""
+    monkeypatch.setattr("staticgraph.compiler.passes.fewer_products._GROUP", 2 * 16 * 64 * C * 4)
+    build = Builder()
+    x, w = build.parameter("x", "float32", (images, 16, 16, C)), build.parameter("w", "float32", (3, 3, C, C))
+    function = Function((x, w), (convolution("conv_windows", x, w, (16, 16), (1, 1)),))
+    changed = fewer_products(function)
+    assert [node.attrs["bound"] for node in changed.nodes if node.op.name == "loop"] == [groups] * (
+        groups > 1
+    )
+    values = [rng.normal(size=p.shape).astype("float32") for p in (x, w)]
+    (wanted,) = interpret(function, dict(zip((x, w), values, strict=True)))
+    for made in (interpret(changed, dict(zip((x, w), values, strict=True))), evaluate(function, values)):
+        np.testing.assert_allclose(made[0], wanted, rtol=1e-4, atol=2e-4)
+
+
+def test_the_error_is_no_larger(rng: np.random.Generator) -> None:
+    """Against float64, beside the direct way."""
+    build = Builder()
+    x, w = rng.normal(size=(1, 32, 32, 64)).astype("f4"), (rng.normal(size=(3, 3, 64, 64)) / 24).astype("f4")
+    at = build.parameter("x", "float32", x.shape)
+    function = Function((at,), (convolution("conv_windows", at, build.constant(w), (32, 32), (1, 1)),))
+    small = Builder()
+    part = small.parameter("x", "float32", (1, 4, 34, 64))  # too few tiles
+    direct = Function((part,), (convolution("conv_windows", part, small.constant(w), (2, 32), (0, 0)),))
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    wanted = sum(
+        padded[:, i : i + 32, j : j + 32].astype(np.float64) @ w[i, j] for i in range(3) for j in range(3)
+    )
+    error = np.abs(evaluate(function, [x])[0] - wanted)
+    rows = [evaluate(direct, [padded[:, i : i + 4]])[0] for i in range(0, 32, 2)]
+    direct_error = np.abs(np.concatenate(rows, axis=1) - wanted)
+    assert error.mean() <= 1.5 * direct_error.mean()
+    assert error.max() <= 2.0 * direct_error.max()
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "counts", "steps"),
+    [
+        ((1, 32, 32, 8), (3, 3, 8, 64), (32, 32), 1),  # few channels
+        ((1, 8, 8, 64), (3, 3, 64, 64), (8, 8), 1),  # few tiles
+        ((1, 34, 34, 64), (5, 5, 64, 64), (32, 32), 1),
+        ((1, 64, 64, 64), (3, 3, 64, 64), (32, 32), 2),
+        ((1, 64, 64, 256), (3, 3, 256, 64), (64, 64), 1),  # an image would not stay in the cache
+        ((40, 3, 3, 64), (3, 3, 64, 64), (3, 3), 1),  # half of the tiles lie over the edge
+    ],
+)
+def test_where_it_would_not_pay(
+    x: tuple[int, ...], w: tuple[int, ...], counts: tuple[int, int], steps: int
+) -> None:
+    build = Builder()
+    made = ops.conv_windows(
+        build.parameter("x", "float32", x), build.parameter("w", "float32", w), counts=counts,
+        strides=(steps, steps), dilations=(1, 1), before=(1, 1),
+    )  # fmt: skip
+    function = Function(tuple(made.node.inputs), (made,))
+    assert fewer_products(function) is function or names(fewer_products(function)) == names(function)
