@@ -3,16 +3,18 @@
 Four neighbouring results take 36 products of each input with each output channel. Sums and differences of
 the 4x4 elements that they are made of need only 16:
 
-    y = A ((G w G') * (B d B')) A'      d [4, 4] of x    w [3, 3]    y [2, 2]    ' transposed, * by elements
+    y = A ((G w G') * (B x B')) A'      x [4, 4]    w [3, 3]    y [2, 2]    ' transposed, * by elements
 
-Over all tiles and channels, each of the 16 is a matrix product. The sums are shorter too, so that the error
-is no larger. Source: A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2016.
+Over all tiles and channels, each of the 16 is a matrix product. The derivative by x is such a convolution
+too; that by w is the sum over all tiles of G' ((A' dy A) * (B x B')) G. The sums are shorter, so that the
+error is no larger. Source: A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2016.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from operator import add
@@ -20,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import float32, float64
+from staticgraph.compiler.graph.dtypes import DType, float32, float64
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import ops, recording
-from staticgraph.compiler.passes.map_rows import map_rows
+from staticgraph.compiler.passes.map_rows import map_rows, sum_rows
 
 Matrix = Sequence[Sequence[float]]
 _A = ((1, 1, 1, 0), (0, 1, -1, -1))
@@ -33,92 +35,135 @@ _G = ((1, 0, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0, 0, 1))
 _CHANNELS = 32  # in and out: with fewer the sums cost more than the products that they save
 _TILES = 32  # with fewer, reading the larger filter costs more
 _WASTE = 1.3  # of results that tiles over the edges compute for nothing
-# Of transformed elements. A group of images should stay in a core's cache, but be large enough beside the
-# transformed filter, which is read for each; one image, at least in the cache that cores share.
+# Bytes of transformed elements. A group of images should stay in a core's cache, but be large enough beside
+# the transformed filter, which is read for each; one image, at least in the cache that cores share.
 _GROUP, _PER_FILTER, _IMAGE = 1024 * 1024, 1 / 4, 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Convolution:
+    """One of the kind that can be replaced, forward or backward. Its result, or what it is the derivative of,
+    is [images, *counts, outputs].
+    """
+
+    images: int
+    counts: tuple[int, ...]
+    channels: int
+    outputs: int
+    before: tuple[int, ...]
+    dtype: DType
+
+    @property
+    def tiles(self) -> tuple[int, ...]:
+        """The tiles of an image, along each axis."""
+        return tuple(-(-count // 2) for count in self.counts)
+
+    @property
+    def image(self) -> int:
+        """The bytes of an image after the transformation, before or after the products."""
+        return 16 * math.prod(self.tiles) * max(self.channels, self.outputs) * self.dtype.size
+
+    @property
+    def group(self) -> int:
+        """How many images are worked on together."""
+        filter = 16 * self.channels * self.outputs * self.dtype.size
+        room = int(max(_GROUP, filter * _PER_FILTER)) // self.image
+        return next((n for n in range(room, 1, -1) if self.images % n == 0), 1)
+
+    @property
+    def pays(self) -> bool:
+        tiles = math.prod(self.tiles)
+        return (
+            min(self.channels, self.outputs) >= _CHANNELS
+            and self.images * tiles >= _TILES
+            and 4 * tiles <= _WASTE * math.prod(self.counts)
+            and self.image <= _IMAGE
+        )
 
 
 def fewer_products(function: Function) -> Function:
     """`function` with convolutions replaced where it pays."""
-    return transform(function, _rebuild) if any(map(_is_convolution, function.nodes)) else function
+    return transform(function, _rebuild) if any(map(_replaceable, function.nodes)) else function
 
 
-def _is_convolution(node: Node) -> bool:
-    return node.op.name in ("conv_windows", "conv_spread")
+def _replaceable(node: Node) -> _Convolution | None:
+    """What the convolution `node` is, where it pays to replace it."""
+    if node.op.name not in _REPLACED:
+        return None
+    attrs, y, w = node.attrs, node.outputs[0], node.inputs[1]
+    if node.op.name == "conv_filter":
+        y, w = w, y
+    steps = {*attrs.get("strides", (1,)), *attrs["dilations"]}
+    if y.dtype not in (float32, float64) or w.rank != 4 or w.shape[:2] != (3, 3) or steps != {1}:
+        return None
+    (channels, outputs), before = w.shape[2:], attrs["before"]
+    if node.op.name == "conv_spread":
+        channels, outputs, before = outputs, channels, tuple(2 - b for b in before)
+    made = _Convolution(y.shape[0], y.shape[1:3], channels, outputs, before, y.dtype)
+    return made if min(before) >= 0 and made.pays else None
 
 
 def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Any:
-    build = node.outputs[0].recorder
+    build, c = node.outputs[0].recorder, _replaceable(node)
     with build.at(node.where), recording(build):
-        if _is_convolution(node) and _pays(node):
-            return _convolution(node, *inputs)
-        return build.apply(node.op, inputs, node.attrs)
+        return build.apply(node.op, inputs, node.attrs) if c is None else _REPLACED[node.op.name](c, *inputs)
 
 
-def _pays(node: Node) -> bool:
-    """Whether the windows are of the right kind, and large enough."""
-    w, y, attrs = node.inputs[1], node.outputs[0], node.attrs
-    steps = (*attrs.get("strides", ()), *attrs["dilations"])
-    if y.dtype not in (float32, float64) or w.rank != 4 or w.shape[:2] != (3, 3) or set(steps) != {1}:
-        return False
-    images, *counts = y.shape[:3]
-    return (
-        all(0 <= before <= 2 for before in attrs["before"])
-        and min(w.shape[2:]) >= _CHANNELS
-        and images * _tiles(counts) >= _TILES
-        and 4 * _tiles(counts) <= _WASTE * math.prod(counts)
-        and _bytes(node) <= _IMAGE
-    )
+def _windows(c: _Convolution, x: Value, w: Value) -> Value:
+    """`conv_windows` by groups of images."""
+    return _forward(c, x, _transformed_filter(w, flipped=False))
 
 
-def _tiles(counts: Sequence[int]) -> int:
-    """The number of tiles of an image."""
-    return math.prod(-(-count // 2) for count in counts)
+def _spread(c: _Convolution, x: Value, w: Value) -> Value:
+    """`conv_spread`: windows over the cotangent, and the filter the other way round."""
+    return _forward(c, x, _transformed_filter(w, flipped=True))
 
 
-def _bytes(node: Node) -> int:
-    """The size of an image after the transformation, before or after the products."""
-    y = node.outputs[0]
-    return 16 * _tiles(y.shape[1:3]) * max(node.inputs[1].shape[2:]) * y.dtype.size
+def _forward(c: _Convolution, x: Value, w: Value) -> Value:
+    def some(x: Value) -> Value:
+        products = ops.batch_matmul(_transformed_input(c, x), w)
+        products = ops.reshape(products, shape=(4, 4, x.shape[0], *c.tiles, c.outputs))
+        parts = _transformed(_A, [[products[a, b] for b in range(4)] for a in range(4)])
+        return ops.interleave(parts, strides=(1, 2, 2, 1))[:, : c.counts[0], : c.counts[1]]
+
+    if c.group == c.images:
+        return some(x)
+    return ops.reshape(map_rows(some, _grouped(c, x)), shape=(c.images, *c.counts, c.outputs))
 
 
-def _convolution(node: Node, x: Value, w: Value) -> Value:
-    """The result, by groups of images."""
-    y, before = node.outputs[0], node.attrs["before"]
-    flipped = node.op.name == "conv_spread"
-    before = tuple(2 - b for b in before) if flipped else before
-    w = _filter(w, flipped)
-    room = int(max(_GROUP, w.size * w.dtype.size * _PER_FILTER)) // _bytes(node)
-    images = next((n for n in range(room, 1, -1) if x.shape[0] % n == 0), 1)
-    if images == x.shape[0]:
-        return _images(x, w, before, y.shape[1:3])
-    groups = ops.reshape(x, shape=(x.shape[0] // images, images, *x.shape[1:]))
-    made = map_rows(lambda group: _images(group, w, before, y.shape[1:3]), groups)
-    return ops.reshape(made, shape=y.shape)
+def _filter(c: _Convolution, x: Value, dy: Value) -> Value:
+    """`conv_filter`: the sum over groups of images."""
+
+    def some(x: Value, dy: Value) -> Value:
+        around = [(0, count % 2) for count in c.counts]
+        dy = ops.pad(dy, paddings=((0, 0), *around, (0, 0)))
+        spread = _transformed(_columns(_A), [[dy[:, a::2, b::2] for b in range(2)] for a in range(2)])
+        return ops.batch_matmul(_transformed_input(c, x), _matrices(spread), adj_x=True)
+
+    total = some(x, dy) if c.group == c.images else sum_rows(some, _grouped(c, x), _grouped(c, dy))
+    total = ops.reshape(total, shape=(4, 4, c.channels, c.outputs))
+    made = _transformed(_columns(_G), [[total[a, b] for b in range(4)] for a in range(4)])
+    return ops.reshape(ops.stack(made, axis=0), shape=(3, 3, c.channels, c.outputs))
 
 
-def _images(x: Value, w: Value, before: Sequence[int], counts: Sequence[int]) -> Value:
-    """The result for all images of `x` and the transformed filter `w`."""
-    n, channels, outputs = x.shape[0], *w.shape[1:]
-    tiles = [-(-count // 2) for count in counts]
-    elements = ops.stack(_transformed(_B, _elements(x, before, tiles)), axis=0)
-    products = ops.batch_matmul(ops.reshape(elements, shape=(16, n * math.prod(tiles), channels)), w)
-    products = ops.reshape(products, shape=(4, 4, n, *tiles, outputs))
-    parts = _transformed(_A, [[products[a, b] for b in range(4)] for a in range(4)])
-    return ops.interleave(parts, strides=(1, 2, 2, 1))[:, : counts[0], : counts[1]]
+_REPLACED = {"conv_windows": _windows, "conv_spread": _spread, "conv_filter": _filter}
 
 
-def _elements(x: Value, before: Sequence[int], tiles: Sequence[int]) -> list[list[Value]]:
-    """The 4x4 elements of every tile: `elements[a][b]` of shape [n, *tiles, channels]."""
-    sizes = zip(tiles, before, x.shape[1:3], strict=True)
-    around = [(b, max(0, 2 * count + 2 - b - have)) for count, b, have in sizes]
+def _grouped(c: _Convolution, x: Value) -> Value:
+    return ops.reshape(x, shape=(c.images // c.group, c.group, *x.shape[1:]))
+
+
+def _transformed_input(c: _Convolution, x: Value) -> Value:
+    """B x B' for all tiles of x: [16, tiles, channels]."""
+    sizes = zip(c.tiles, c.before, x.shape[1:3], strict=True)
+    around = [(before, max(0, 2 * count + 2 - before - have)) for count, before, have in sizes]
     padded = ops.pad(x, paddings=((0, 0), *around, (0, 0)))
-    at = [[slice(a, a + 2 * count - 1, 2) for a in range(4)] for count in tiles]
-    return [[padded[:, row, column] for column in at[1]] for row in at[0]]
+    rows, columns = ([slice(a, a + 2 * count - 1, 2) for a in range(4)] for count in c.tiles)
+    return _matrices(_transformed(_B, [[padded[:, row, column] for column in columns] for row in rows]))
 
 
-def _filter(w: Value, flipped: bool) -> Value:
-    """The transformed filter, [16, in, out]; that of a constant is computed here and now."""
+def _transformed_filter(w: Value, flipped: bool) -> Value:
+    """G w G', [16, channels, outputs]; that of a constant is computed here and now."""
     if w.constant is not None:
         values = w.constant[::-1, ::-1].swapaxes(2, 3) if flipped else w.constant
         made = np.einsum("ai,bj,ijco->abco", _G, _G, values.astype(np.float64))
@@ -126,6 +171,16 @@ def _filter(w: Value, flipped: bool) -> Value:
     if flipped:
         w = ops.transpose(ops.reverse(w, axis=(0, 1)), perm=(0, 1, 3, 2))
     return ops.stack(_transformed(_G, [[w[i, j] for j in range(3)] for i in range(3)]), axis=0)
+
+
+def _matrices(values: Sequence[Value]) -> Value:
+    """[16, rows, columns] of values [..., columns]."""
+    stacked = ops.stack(values, axis=0)
+    return ops.reshape(stacked, shape=(len(values), math.prod(stacked.shape[1:-1]), stacked.shape[-1]))
+
+
+def _columns(matrix: Matrix) -> Matrix:
+    return tuple(zip(*matrix, strict=True))
 
 
 def _transformed(matrix: Matrix, values: Sequence[Sequence[Value]]) -> list[Value]:
@@ -137,11 +192,12 @@ def _transformed(matrix: Matrix, values: Sequence[Sequence[Value]]) -> list[Valu
 
 
 def _sum(terms: Sequence[tuple[float, Value]]) -> Value:
-    """The sum of values times factors; of each size of factor, one at least is positive."""
+    """The sum of values times factors."""
     ordered = sorted(terms, key=lambda term: -term[0])
     parts = []
     for size in sorted({abs(factor) for factor, _ in terms} - {0}):
-        (_, part), *others = (term for term in ordered if abs(term[0]) == size)
+        (first, part), *others = (term for term in ordered if abs(term[0]) == size)
+        part = part if first > 0 else -part
         for factor, value in others:
             part = part + value if factor > 0 else part - value
         parts.append(part if size == 1 else part * size)

@@ -7,12 +7,14 @@ group of its own, and its value a buffer.
     y = matmul(x, w);  h = relu(y + b);  s = reduce_sum(h * h, axis=1)
 
 becomes two groups: `h` with the matrix product and the bias in it, and `s` with the square in it. The
-decision is `may_merge`, by the prices in `cost`, and nothing else here decides anything: what would be
+decision is `obstacle`, by the prices in `cost`, and nothing else here decides anything: what would be
 computed twice in a row is a group of its own, since a row is near. Afterwards `join` makes one kernel of
 groups that run over the same elements or rows.
 """
 
 from __future__ import annotations
+
+from collections.abc import Container
 
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
@@ -40,15 +42,22 @@ from staticgraph.compiler.passes.pull import (
 )
 
 
-def fuse(function: Function) -> Fusion:
-    """The partition of `function` into kernels."""
-    groups, demands = partition(function)
-    return Fusion(function, tuple(join(groups, demands, frozenset(function.results))))
+def fuse(function: Function, without: Container[str] = ()) -> Fusion:
+    """The partition of `function` into kernels. `without`: what is left out, "fuse" or "join"."""
+    groups, demands, apart = partition(function, "fuse" not in without)
+    if "join" not in without:
+        groups = join(groups, demands, frozenset(function.results))
+    return Fusion(function, tuple(groups), apart)
 
 
-def partition(function: Function) -> tuple[list[Group], Demands]:
-    """Groups in an order in which they can run, each with one root, and what they read of each other."""
+def partition(
+    function: Function, merging: bool = True
+) -> tuple[list[Group], Demands, dict[Node, str]]:
+    """Groups in an order in which they can run, each with one root, what they read of each other, and why
+    each root is not computed by those that read it.
+    """
     demands: Demands = {}
+    apart: dict[Node, str] = {}
     cheap = cheap_nodes(function)
     results = set(function.results)
     groups: list[Group] = []
@@ -56,12 +65,18 @@ def partition(function: Function) -> tuple[list[Group], Demands]:
         if node.op.name in ("constant", "parameter", "unset"):
             continue
         wanted = demands.get(node.outputs[0], {})
-        whole = any(v in results for v in node.outputs) or is_whole(node)
-        if not whole and node.op.element is not None and may_merge(node, wanted, node in cheap):
+        is_result = any(v in results for v in node.outputs)
+        if is_result:
+            why = "it is a result of the run"
+        else:
+            why = obstacle(node, wanted, node in cheap) if merging else "the pass fuse is left out"
+        if not why:
             for group, at in wanted.items():
                 _merge(node, group, list(at), demands)
             continue
-        user = _user_of_pieces(node, wanted) if node.op.pieces is not None and not whole else None
+        whole = is_result or is_whole(node)
+        in_pieces = node.op.pieces is not None and not whole and merging
+        user = _user_of_pieces(node, wanted) if in_pieces else None
         if user is not None:
             user.members.add(node)
             user.assembly = node
@@ -69,43 +84,50 @@ def partition(function: Function) -> tuple[list[Group], Demands]:
             continue
         group = Group(node)
         groups.append(group)
+        apart[node] = why
         _start(group, demands)
-    return groups[::-1], demands
+    return groups[::-1], demands, apart
 
 
-def may_merge(node: Node, wanted: dict[Group, dict[Demand, None]], cheap: bool) -> bool:
-    """Whether all groups that want elements of `node` may compute them themselves.
+def obstacle(node: Node, wanted: dict[Group, dict[Demand, None]], cheap: bool) -> str:
+    """What keeps the groups that want elements of `node` from computing these themselves; empty if nothing.
 
     `cheap`: each of them had better do so than load it (`cheap_nodes`).
     """
+    if node.op.element is None or is_whole(node):
+        return "it is no formula of single elements"
     if not wanted:
-        return False
+        return "nothing reads its elements"
     formula = template(node)
     if is_alias(node) and not formula.is_copy and not _keeps_rows(formula, wanted):
-        return False  # the same buffer, read by another shape: free, where positions would be divided
+        return "it is the same memory under another shape"  # free, where positions would be divided
     for group, at in wanted.items():
         if len(group.members) >= MEMBER_LIMIT:
-            return False
+            return f"a kernel that reads it has {MEMBER_LIMIT} operations in it already"
         if any(d.at is None for d in at):
-            return False
+            return "what reads it takes whole tensors"
         if any(d.operand for d in at) and not formula.is_copy:
-            return False  # a contraction reads its operands from buffers
+            return "a product reads its operands from memory"
         if group.root.op.statements is not None and not _streams_into(node, formula, group.root):
-            return False
+            return f"{group.root.op.name} cannot compute it where it reads it"
         if node.op.kind is Kind.CONTRACTION:
             # The product becomes the inner part of its consumer's loops:
             # once, at the consumer's own position.
-            if len(wanted) > 1 or len(at) > 1 or group.contraction or group.reduces or group.in_pieces:
-                return False
+            if len(wanted) > 1 or len(at) > 1:
+                return "it is a product that is read more than once"
+            if group.contraction or group.reduces or group.in_pieces:
+                return "it is a product, and what reads it is more than arithmetic on its tiles"
             if next(iter(at)).at != group.position:
-                return False
+                return "it is a product that is read in another order"
         elif group.contraction is not None and not (node.op.kind is Kind.ELEMENTWISE or formula.is_copy):
-            return False  # the epilogue of a product is arithmetic on whole tiles
+            return "a kernel with a product only does arithmetic on whole tiles"
         elif node.op.kind is Kind.MOVEMENT or cheap:
             continue
-        elif len(wanted) > 1 or not _repeats_little(node, formula, group, at):
-            return False
-    return True
+        elif len(wanted) > 1:
+            return "several kernels read it, and to compute it in each costs more than to keep it"
+        elif not _repeats_little(node, formula, group, at):
+            return "the kernel that reads it would compute it again and again"
+    return ""
 
 
 def _streams_into(node: Node, formula: Template, routine: Node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from staticgraph.compiler.graph.dtypes import int64
@@ -104,10 +105,14 @@ Demands = dict[Value, dict[Group, dict[Demand, None]]]  # what each group wants 
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """A partition of a Function. `groups` are in an order in which they can run."""
+    """A partition of a Function. `groups` are in an order in which they can run.
+
+    `apart` tells of nodes that a kernel stores why those that read them do not compute them.
+    """
 
     function: Function
     groups: tuple[Group, ...]
+    apart: Mapping[Node, str] = field(default_factory=dict)
 
     def group_of(self, value: Value) -> Group | None:
         """The group whose kernel stores `value`; None for params and constants."""

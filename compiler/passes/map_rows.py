@@ -1,4 +1,4 @@
-"""The same computation for each row of a tensor, as a loop."""
+"""The same computation for each row of tensors, as a loop: what it needs is in the cache for the next one."""
 
 from __future__ import annotations
 
@@ -10,18 +10,34 @@ from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.shapes import TensorType
 
+Compute = Callable[..., Value]  # is called once, with values that stand for any rows
 
-def map_rows(compute: Callable[[Value], Value], x: Value) -> Value:
-    """`compute(row)` for each row of `x`, one above the other: what it computes with is in the cache when the
-    next row comes. `compute` is called once, with a value that stands for any row.
-    """
-    build, count = x.recorder, x.shape[0]
+
+def map_rows(compute: Compute, *tensors: Value) -> Value:
+    """`compute(*rows)` for the rows of `tensors` at each position, one above the other."""
+    build, count = tensors[0].recorder, tensors[0].shape[0]
     i = build.fresh_parameter("number", TensorType(int32, ()))
-    row = compute(ops.gather(x, i))
+    row = compute(*(ops.gather(tensor, i) for tensor in tensors))
     memory = ops.unset(dtype=row.dtype, shape=(count, *row.shape))
     rows = build.fresh_parameter("rows", memory.type)
-    results = i + 1 < count, i + 1, ops.row_update(rows, i, row)
-    (body,), captured = close(build, (i, rows), [results], depends_on((i, rows), results).__contains__)
+    return _loop(count, i, rows, memory, ops.row_update(rows, i, row))
+
+
+def sum_rows(compute: Compute, *tensors: Value) -> Value:
+    """The sum of `compute(*rows)` over the positions of the rows of `tensors`."""
+    build, count = tensors[0].recorder, tensors[0].shape[0]
+    i = build.fresh_parameter("number", TensorType(int32, ()))
+    row = compute(*(ops.gather(tensor, i) for tensor in tensors))
+    total = build.fresh_parameter("total", row.type)
+    zeros = ops.fill(build.constant(0, row.dtype), dims=row.shape)
+    return _loop(count, i, total, zeros, total + row)
+
+
+def _loop(count: int, i: Value, carried: Value, first: Value, result: Value) -> Value:
+    """What `carried` is after `count` rounds, in which it begins as `first` and becomes `result`."""
+    build = i.recorder
+    results = i + 1 < count, i + 1, result
+    (body,), captured = close(build, (i, carried), [results], depends_on((i, carried), results).__contains__)
     attrs = {"body": body, "carried": 2, "family": build.serial, "bound": count, "exact": True}
-    first = build.constant(True, bool_), build.constant(0, int32), memory
-    return build.node(OPS["loop"], (*first, *captured), attrs).outputs[1]
+    inputs = build.constant(True, bool_), build.constant(0, int32), first, *captured
+    return build.node(OPS["loop"], inputs, attrs).outputs[1]

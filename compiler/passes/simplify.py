@@ -10,7 +10,7 @@ Rules that assume that no NaN and no infinity appears are left out.
 from __future__ import annotations
 
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.rewrite.engine import rewrite
+from staticgraph.compiler.rewrite.engine import Trace, rewrite
 from staticgraph.compiler.rewrite.rule import MATH
 from staticgraph.compiler.rules.algebra import algebra
 from staticgraph.compiler.rules.logic import logic
@@ -20,6 +20,9 @@ from staticgraph.compiler.rules.stability import stability
 RULES = (stability + algebra + logic + movement).allowed(MATH["relaxed"])
 
 
-def simplify(function: Function) -> Function:
-    """`function` with every rule applied that may change no more than the last digits."""
-    return rewrite(function, RULES)
+def simplify(function: Function, trace: Trace | None = None) -> Function:
+    """`function` with every rule applied that may change no more than the last digits.
+
+    `trace(rule, before, after)` is called for each.
+    """
+    return rewrite(function, RULES, trace)

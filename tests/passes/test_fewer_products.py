@@ -78,6 +78,26 @@ def test_so_many_images_at_a_time(
         np.testing.assert_allclose(made[0], wanted, rtol=1e-4, atol=2e-4)
 
 
+@pytest.mark.parametrize(("images", "counts", "before"), [(6, (16, 16), (1, 1)), (4, (15, 13), (0, 2))])
+def test_derivative_by_the_filter(
+    images: int, counts: tuple[int, int], before: tuple[int, int], monkeypatch: pytest.MonkeyPatch,
+    rng: np.random.Generator,
+) -> None:  # fmt: skip
+    """Summed over groups of two images."""
+    monkeypatch.setattr("staticgraph.compiler.passes.fewer_products._GROUP", 2 * 16 * 64 * (C + 1) * 4)
+    build = Builder()
+    x = build.parameter("x", "float32", (images, 16, 16, C))
+    dy = build.parameter("dy", "float32", (images, *counts, C + 1))
+    steps = {"strides": (1, 1), "dilations": (1, 1), "before": before}
+    function = Function((x, dy), (ops.conv_filter(x, dy, taps=(3, 3), **steps),))
+    changed = fewer_products(function)
+    assert [node.attrs["bound"] for node in changed.nodes if node.op.name == "loop"] == [images // 2]
+    values = [rng.normal(size=p.shape).astype("float32") for p in (x, dy)]
+    (wanted,) = interpret(function, dict(zip((x, dy), values, strict=True)))
+    for made in (interpret(changed, dict(zip((x, dy), values, strict=True))), evaluate(function, values)):
+        np.testing.assert_allclose(made[0], wanted, rtol=1e-4, atol=1e-3)
+
+
 def test_the_error_is_no_larger(rng: np.random.Generator) -> None:
     """Against float64, beside the direct way."""
     build = Builder()

@@ -1,4 +1,4 @@
-"""Which nodes share a kernel: one case per decision of `may_merge`.
+"""Which nodes share a kernel: one case per decision of `obstacle`.
 
 The partition is shown as one line per kernel: what it stores, from which ops.
 """
