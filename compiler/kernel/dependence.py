@@ -12,7 +12,7 @@ by `step * (i - j)`, which is less than that, and a difference smaller than `ste
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from itertools import combinations_with_replacement
 
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
@@ -82,7 +82,7 @@ def conflict(loop: Loop, buffers: dict[str, Buffer], private: Set[str] = frozens
         return f"{name} is read while it is being reduced"
     touched = accesses(loop.body)
     written = {a.buffer for a in touched if isinstance(a, Store)}
-    changing = _changing(loop, written)
+    changing = _changing(loop, [a for a in touched if isinstance(a, Load) and a.buffer in written])
     for name in sorted(written - private):
         positions = {offset(buffers[name], a.at).expr for a in touched if a.buffer == name}
         pairs = combinations_with_replacement([linear(p) for p in positions], 2)
@@ -96,6 +96,8 @@ def _read_partial(loop: Loop) -> str | None:
     partial: dict[Expr, int] = {}
     for update in reductions(loop):
         partial[update.local] = partial.get(update.local, 0) + 1
+    if not partial:
+        return None
     for stmt in statements(loop.body):
         for node in walk(*expressions(stmt)):
             if node in partial and not (isinstance(stmt, Update) and stmt.local is node):
@@ -103,18 +105,17 @@ def _read_partial(loop: Loop) -> str | None:
     return None
 
 
-def _changing(loop: Loop, written: Set[str]) -> frozenset[Expr]:
-    """What has not one value throughout all iterations: indices
-    and locals of the loop, elements of written buffers.
+def _changing(loop: Loop, elements: Iterable[Load]) -> frozenset[Expr]:
+    """What has not one value throughout all iterations: indices and locals of the loop, and the `elements`
+    that it reads of what it writes.
     """
-    found: set[Expr] = {loop.index}
+    found: set[Expr] = {loop.index, *elements}
     for stmt in statements(loop.body):
         match stmt:
             case Loop(index):
                 found.add(index)
             case Let(local) | Update(local):
                 found.add(local)
-        found |= {e for e in walk(*expressions(stmt)) if isinstance(e, Load) and e.buffer in written}
     return frozenset(found)
 
 
