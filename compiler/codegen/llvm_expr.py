@@ -188,6 +188,8 @@ class ExprPrinter:
             return self.emitter.value(f"select i1 {values[0].text}, {site.type} {a}, {site.type} {b}")
         else:
             operands = [self.spread(v, dtype) for v, dtype in zip(values, dtypes, strict=True)]
+        if _is_distance(node):
+            return site.value(f"fsub {site.type} {operands[0]}, {operands[1]}")
         if node.op in CONVERSIONS:
             return convert(site, node.op, operands[0], node.dtype)
         if node.op in _UNSIGNED_DIVISION and _is_division_of_positives(node):
@@ -259,6 +261,14 @@ def _has_rare_branch(node: Scalar) -> bool:
 
 
 @functools.cache
+def _is_distance(node: Scalar) -> bool:
+    """Whether a product is compared with what may be the greatest of them, as in softmax: then the product
+    must be rounded as it was there, and not be computed in one step with the difference.
+    """
+    left = node.args[0]
+    return node.op == "sub" and node.dtype.is_floating and isinstance(left, Scalar) and left.op == "mul"
+
+
 def _far_function(name: str, op: str, dtype: DType) -> tuple[str, ...]:
     """A function of one number, and what it needs itself."""
     x, emitter = Local("x", dtype), Emitter()
