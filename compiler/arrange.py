@@ -5,11 +5,12 @@ calls, loops and branches.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from staticgraph.compiler.codegen import abi
+from staticgraph.compiler.codegen.llvm_clock import Clock
 from staticgraph.compiler.codegen.llvm_step import step
 from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel
@@ -22,6 +23,7 @@ from staticgraph.compiler.lower.program import (
     Copy,
     HostCall,
     Inner,
+    Instruction,
     Launch,
     Loop,
     Loops,
@@ -71,8 +73,30 @@ class Written:
         return mine or any(each.parallel for each in self.inner)
 
 
-def write(program: Program, emit: Callable[[Launch], abi.KernelCode], first_host: int = 0) -> Written:
-    """The code of `program`; `emit` gives that of a kernel. Its host calls are numbered from `first_host`."""
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The entries of a table of times: the instruction of each, None for the step as a whole."""
+
+    clock: Clock
+    entries: list[Instruction | None] = field(default_factory=lambda: [None])
+
+    def take(self, instruction: Instruction, count: int = 1) -> int:
+        """The first of as many new entries."""
+        self.entries.extend([instruction] * count)
+        return len(self.entries) - count
+
+
+def write(
+    program: Program,
+    emit: Callable[[Launch], abi.KernelCode],
+    first_host: int = 0,
+    times: Times | None = None,
+    whole: int | None = None,
+) -> Written:
+    """The code of `program`; `emit` gives that of a kernel. Its host calls are numbered from `first_host`.
+
+    With `times` it takes the time; `whole` is the entry of all of it.
+    """
     kernels: list[abi.KernelCode] = []
     segments: list[abi.Segment] = []
     inner: list[Written] = []
@@ -89,28 +113,47 @@ def write(program: Program, emit: Callable[[Launch], abi.KernelCode], first_host
                 case Copy():
                     work += [(copy, None) for copy in _copies(instruction)]
                 case HostCall():
-                    segments.append(abi.HostCall(program.host_slot, host))
+                    segments.append(abi.HostCall(program.host_slot, host, _entry(times, instruction)))
                     host += 1
                 case Loop() | Branch():
                     made = []
                     for each in inner_programs(instruction):
-                        made.append(write(each.program, emit, inner_host))
+                        made.append(write(each.program, emit, inner_host, times))
                         inner_host += made[-1].hosted
                     inner += made
-                    segments.append(_control(program, instruction, made))
+                    control = _control(program, instruction, made)
+                    segments.append(replace(control, times=_entry(times, instruction)))
         if not alone:
-            region, shared = _region(work)
+            region, shared = _region(work, times)
             segments.append(region)
             most = max(most, shared)
-    refs = (program.pool_slot, PRIVATE, program.watch_slot)
+    pool, private, watch = map(abi.BufferRef, (program.pool_slot, PRIVATE, program.watch_slot))
     return Written(
-        step(segments, *map(abi.BufferRef, refs)),
+        step(segments, pool, private, watch, None if times is None else times.clock, whole),
         tuple(kernels), tuple(segments), tuple(inner),
         max([most, *(each.shared for each in inner)]),
         max([0, *(k.private_bytes for k in kernels), *(each.private for each in inner)]),
         sum(k.cost for k in kernels) + sum(_cost(s, inner) for s in segments),
         inner_host - first_host,
     )  # fmt: skip
+
+
+def walk(
+    program: Program, written: Written, outer: Loop | Branch | None = None
+) -> Iterator[tuple[Instruction, abi.KernelCode | None, Loop | Branch | None]]:
+    """Every instruction of a program, those of loops and branches after these; the code of launches; and the
+    loop or branch that it is in.
+    """
+    kernels, inner = iter(written.kernels), iter(written.inner)
+    for instruction in program.instructions:
+        yield instruction, next(kernels) if isinstance(instruction, Launch) else None, outer
+        if isinstance(instruction, Loop | Branch):
+            for each in inner_programs(instruction):
+                yield from walk(each.program, next(inner), instruction)
+
+
+def _entry(times: Times | None, instruction: Instruction, count: int = 1) -> int | None:
+    return None if times is None else times.take(instruction, count)
 
 
 _ROUNDS = 1000  # of a loop of which nothing is known
@@ -175,17 +218,18 @@ def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Re
     return abi.Inner(written.entry, _ref(inner.table), table)
 
 
-def _region(work: Sequence[_Work]) -> tuple[abi.Region, int]:
+def _region(work: Sequence[_Work], times: Times | None) -> tuple[abi.Region, int]:
     """Instructions without host calls as one region, and the shared scratch memory that it needs."""
     schedule = phases.schedule(list(map(_task, work)))
 
     def unit(number: int, phase: int) -> abi.Work:
         match work[number]:
-            case Launch(args=args), abi.KernelCode() as kernel:
+            case Launch(args=args) as launch, abi.KernelCode() as kernel:
                 shared = abi.BufferRef(SHARED, schedule.offsets.get(number, 0))
-                return abi.Call(kernel.phases[phase], tuple(map(_ref, args)), shared)
-            case Copy(target, source, size), _:
-                return abi.Copy(_ref(target), _ref(source), size)
+                entry = _entry(times, launch, kernel.phases[phase].chunks)
+                return abi.Call(kernel.phases[phase], tuple(map(_ref, args)), shared, entry)
+            case Copy(target, source, size) as copy, _:
+                return abi.Copy(_ref(target), _ref(source), size, _entry(times, copy))
         raise AssertionError(work[number])
 
     def part(p: phases.Part) -> abi.Part:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
-from staticgraph.compiler.arrange import Written, write
+from staticgraph.compiler.arrange import Times, Written, walk, write
 from staticgraph.compiler.codegen import abi, contraction, llvm
+from staticgraph.compiler.codegen.llvm_clock import Clock
 from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.collector import collector_paused
@@ -25,8 +27,9 @@ from staticgraph.compiler.lower.once import by_meaning, runs_once
 from staticgraph.compiler.lower.program import Launch, Loops, Program
 from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.compiler.passes.group import Fusion
-from staticgraph.compiler.passes.pipeline import PIPELINE, Observer
+from staticgraph.compiler.passes.pipeline import Observer, pipeline
 from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.rewrite.engine import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +92,14 @@ class Kept(Protocol):
     def write(self, digest: str, code: abi.KernelCode) -> None: ...
 
 
-def optimize(function: Function, observers: Sequence[Observer] = ()) -> Fusion:
-    """The Function after all passes, partitioned into kernels."""
-    return fuse(PIPELINE(function, observers))
+def optimize(
+    function: Function,
+    observers: Sequence[Observer] = (),
+    without: Container[str] = (),
+    trace: Trace | None = None,
+) -> Fusion:
+    """The Function after all passes, but for those in `without`, partitioned into kernels."""
+    return fuse(pipeline(without, trace)(function, observers), without)
 
 
 def compile(
@@ -101,23 +109,44 @@ def compile(
     written: Callable[[Code], None] = lambda code: None,
     memory_limit: int | None = None,
     kept: Kept | None = None,
+    may_interpret: bool = True,
+    without: Container[str] = (),
+    trace: Trace | None = None,
 ) -> Compiled:
     """The program and code of `step` for a processor. `written` gets each function at once.
 
     What is in `kept` is not generated again. Where the step would need more than `memory_limit` bytes, values
-    are computed again rather than stored. ResourceExhaustedError if that is not enough.
+    are computed again rather than stored. ResourceExhaustedError if that is not enough. `may_interpret`: a
+    step that only sets variables may be left to NumPy, which is sooner done. `without`: names of passes that
+    are left out. `trace` is told of each rule that is applied.
     """
     with collector_paused():
-        if runs_once(step):
+        if may_interpret and runs_once(step):
             return _coded(step, Fusion(step.function, ()), by_meaning(step.function), target, written, kept)
-        fusion = optimize(step.function, observers)
-        made = _coded(step, fusion, lower(fusion, step.fetches, step.updates), target, written, kept)
+        fusion = optimize(step.function, observers, without, trace)
+        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=partial(fuse, without=without))
+        made = _coded(step, fusion, lowered(), target, written, kept)
         if memory_limit is not None and (over := made.memory.peak - memory_limit) > 0:
-            program = lower(fusion, step.fetches, step.updates, max(made.program.arena - over, 0))
+            program = lowered(max(made.program.arena - over, 0))
             made = _coded(step, fusion, program, target, written, kept)
             if made.memory.peak > memory_limit:
                 raise does_not_fit(made.memory, memory_limit)
         return made
+
+
+def timed(compiled: Compiled, clock: Clock) -> tuple[Written, Times]:
+    """The code of a compiled step once more, so that it takes the time, and what the entries of its table of
+    times are for. The kernels are the same.
+    """
+    codes = {id(instruction): code for instruction, code, _ in walk(compiled.program, compiled.written)}
+
+    def code_of(launch: Launch) -> abi.KernelCode:
+        found = codes[id(launch)]
+        assert found is not None, launch
+        return found
+
+    times = Times(clock)
+    return write(compiled.program, code_of, times=times, whole=0), times
 
 
 def _coded(

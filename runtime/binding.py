@@ -92,6 +92,7 @@ class Binding:
             values[at.Binding(block + 1)] = len(records)
         self.words = words(*(values[word] for word in at.Binding))
         self.address = ctypes.addressof(self.words)
+        program.bindings.add(self)
 
     def _feed(self, slot: int, type: TensorType, expected: bytes | None) -> list[int]:
         single = type.shape == ()

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import FeedError, layout
+from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
 from staticgraph.runtime.chain import Chain
@@ -27,7 +29,7 @@ class Caller:
         self._converters = [Converter(t) for t in feeds]
         self._order = [plan.feeds.index(t) for t in feeds]  # the plan's feed that each argument is
         self._chain = Chain(plan, self._order, store)
-        self._staged = needs_stages(plan)
+        self._staged = plan.staged is not None or needs_stages(plan)
 
     def function(self) -> Callable[..., Any]:
         """A function that does the same as this object, without Python where it can."""
@@ -45,13 +47,23 @@ class Caller:
     def executable(self, *values: Any) -> Executable:
         """The compiled program that a call with these values would use; of several stages, the main one."""
         given = zip(self._converters, values, strict=True)
-        arrays = self._ordered([convert(value) for convert, value in given])
+        return self.planned([convert(value) for convert, value in given])[1]
+
+    def planned(self, arrays: Sequence[np.ndarray], may_run: bool = True) -> tuple[Plan, Executable]:
+        """The program that a call with these arrays would use, and its plan; of several stages, the main one.
+
+        FeedError where something must be run to know it, and that is not allowed.
+        """
+        ordered = self._ordered(arrays)
         if not self._staged:
             try:
-                return self._plan.program(arrays, self._store)
+                return self._plan, self._plan.program(ordered, self._store)
             except (ValueNeeded, HostNeeded):
                 self._staged = True
-        return staged(self._plan).executable(arrays, self._store)
+        if not may_run:
+            text = "operations in Python come before the program: the shapes of feeds are not enough"
+            raise FeedError(layout(text, user_frame(), hint="give values, in feed_dict"))
+        return staged(self._plan).planned(ordered, self._store)
 
     def _convert(self, values: Sequence[Any]) -> Any:
         arrays = [convert(value) for convert, value in zip(self._converters, values, strict=True)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 import numpy as np
 
-from staticgraph.compiler.compile import Compiled, compile
+from staticgraph.compiler.codegen.dispatch_layout import Binding as Word
 from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.provenance import user_frame
@@ -27,6 +29,11 @@ from staticgraph.runtime.memory import (
 )
 from staticgraph.runtime.resources import remaining
 
+if TYPE_CHECKING:
+    from staticgraph.compiler.compile import Compiled
+    from staticgraph.runtime.binding import Binding
+    from staticgraph.runtime.prepared import Prepared
+
 _HOST = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
 
 
@@ -38,7 +45,7 @@ class Executable:
     as good as calling the executable, where the program has no host calls.
     """
 
-    def __init__(self, compiled: Compiled, static: Iterable[tuple[int, bytes]] = ()) -> None:
+    def __init__(self, compiled: Compiled | Prepared, static: Iterable[tuple[int, bytes]] = ()) -> None:
         self.compiled = compiled
         self.static = dict(static)  # feeds by number, and the values that the program is good for
         program = compiled.program
@@ -48,7 +55,8 @@ class Executable:
         self.entry = self.library[compiled.entry.name]
         self.table = (ctypes.c_void_p * program.slots)()
         self.watch = Watch() if program.may_stop else None
-        self._call = plain(self.entry) if self.watch is None else self.watch.guarded(self.entry)
+        self.bindings: WeakSet[Binding] = WeakSet()  # what calls the native function without Python
+        self.enter(self.entry)
         self._address = ctypes.addressof(self.table)
         give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
         self._arena = aligned_bytes(program.arena)
@@ -67,6 +75,13 @@ class Executable:
         self._parallel = compiled.parallel
         if self._parallel:
             self.table[program.pool_slot] = POOL.open(compiled.private)
+
+    def enter(self, entry: int) -> None:
+        """Run the function at this address from now on, which does the same as the one before."""
+        self.entry = entry
+        self._call = plain(entry) if self.watch is None else self.watch.guarded(entry)
+        for binding in self.bindings:
+            binding.words[Word.ENTRY] = entry
 
     def __call__(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
         """Run the step: read `arguments`, write `results`.
@@ -133,6 +148,8 @@ def evaluate(function: Function, arguments: Sequence[np.ndarray]) -> list[np.nda
     >>> evaluate(Function((x,), (x * 2 + 1,)), [np.array([1, 2])])
     [array([3., 5.], dtype=float32)]
     """
+    from staticgraph.compiler.compile import compile  # takes long, and what is prepared needs it not
+
     step = Step(function, (), (), (), (), len(function.results), ())
     executable = Executable(compile(step, host()))
     stored = [

@@ -11,6 +11,8 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
+_NAMES = 3  # that are shown
+
 
 class Fetches:
     """A structure of fetches: the distinct tensors and
@@ -30,6 +32,14 @@ class Fetches:
         place of tensors, and None in place of operations.
         """
         return self._build(values)
+
+    @property
+    def text(self) -> str:
+        """What is fetched, to be shown: some names."""
+        names = [t.op.name if t.value_index == 0 else t.name for t in self.tensors]
+        names += [op.name for op in self.targets]
+        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        return (", ".join(names[:_NAMES]) or "nothing") + more
 
     def _form(self, structure: Any) -> tuple[Form, list[int]]:
         """What `assemble` builds: one value, a list or tuple of values, or something else made of them all.

@@ -4,25 +4,24 @@ signature, each compiled once and called again and again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.compiler.compile import compile
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.needed import StaticFeedNeeded, VariableTypeNeeded
-from staticgraph.compiler.passes.specialise import specialise
 from staticgraph.compiler.passes.stages import NO_CALLS, Calls
 from staticgraph.compiler.passes.step import Step, uninitialized
+from staticgraph.runtime.cause import Signature, reason
 from staticgraph.runtime.changes import Changes
-from staticgraph.runtime.devices import cpu_jit
-from staticgraph.runtime.devices.generated import KEPT
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.ledger import Ledger
 from staticgraph.runtime.memory import empty, from_storage, to_storage
 from staticgraph.runtime.recycle import Recycler
 from staticgraph.runtime.variables import VariableStore
@@ -45,11 +44,11 @@ class Plan:
     graph: Graph
     fetches: Fetches
     feeds: tuple[Tensor, ...]
-    memory_limit: int | None = None
+    ledger: Ledger = field(default_factory=Ledger)
     calls: Calls = NO_CALLS
     static: tuple[int, ...] = ()
     variables: tuple[Operation, ...] = ()
-    programs: dict[Any, Executable] = field(default_factory=dict)
+    programs: dict[Signature, Executable] = field(default_factory=dict)
     staged: Staged | None = None  # what runs this, where it takes more than one step
     chain: Chain | None = None  # what runs this as the last of several stages
     recyclers: list[Recycler] = field(init=False)  # one per fetched tensor
@@ -70,24 +69,32 @@ class Plan:
 
     def program(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
         """The program for arrays of these shapes, compiled if need be."""
+        begun = None
         while True:
             statics = tuple((i, arrays[i].tobytes()) for i in self.static)
             types = {op: store.type_of(op) for op in self.variables}
-            signature = (tuple(a.shape for a in arrays), statics, tuple(types.values()))
+            signature = Signature(tuple(a.shape for a in arrays), statics, tuple(types.values()))
             program = self.programs.get(signature)
             if program is not None:
                 return program
+            why = reason(signature, [*self.programs], self.feeds, self.variables)
+            if begun is None:
+                begun = self.ledger.begin(self.fetches, why), time.perf_counter()
             try:
-                step = self._step(arrays, types)
+                step = self.step(arrays, types)
             except StaticFeedNeeded as needed:
                 self.know(needed.feeds)
             except VariableTypeNeeded as needed:
                 self.variables = (*self.variables, *needed.variables)
             else:
-                made = compile(step, cpu_jit.host(), (), cpu_jit.begin, self.memory_limit, KEPT)
-                self.programs[signature] = Executable(made, statics)
+                self.programs[signature] = self.ledger.program(step, statics, self.fetches, why, begun)
                 if len(self.programs) > PROGRAM_LIMIT:
                     del self.programs[next(iter(self.programs))]
+
+    def adopt(self, program: Executable) -> None:
+        """Use a program that was made elsewhere, for feeds of the shapes that it takes."""
+        types = program.compiled.program.arguments[: len(self.feeds)]
+        self.programs[Signature(tuple(t.static_shape for t in types))] = program
 
     def _reshaped(self, program: Executable, store: VariableStore) -> list[Operation]:
         """The variables whose value has another shape than the program reads."""
@@ -100,7 +107,10 @@ class Plan:
         """Compile for the values of these feeds from now on."""
         self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
 
-    def _step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
+    def step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
+        """What a run with arrays of these shapes and variables of these types does."""
+        from staticgraph.runtime.compiling import specialise
+
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}
         tensors, targets = self.fetches.tensors, self.fetches.targets

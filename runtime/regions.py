@@ -61,7 +61,7 @@ class Regions:
             captured = [t for t in region.captures()[0] if variable_of(t) is None]
             feeds = tuple(dict.fromkeys((*region.params, *captured)))
             fetches = Fetches(self._outer.graph, list(region.results))
-            plan = Plan(self._outer.graph, fetches, feeds, self._outer.memory_limit, Calls(region=region))
+            plan = Plan(self._outer.graph, fetches, feeds, self._outer.ledger, Calls(region=region))
             self._plans[region] = plan
         known = dict(zip(region.params, params, strict=True))
         arrays = [np.asarray(known[t] if t in known else value(t)) for t in plan.feeds]

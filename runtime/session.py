@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from numbers import Real
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,12 +14,16 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.feeds import feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key
 from staticgraph.runtime.resources import time_limit
+from staticgraph.runtime.switches import settings
 from staticgraph.runtime.variables import VariableStore
 
 if TYPE_CHECKING:
     from staticgraph.runtime.caller import Caller
     from staticgraph.runtime.executable import Executable
+    from staticgraph.runtime.ledger import Ledger
     from staticgraph.runtime.plan import Plan
+    from staticgraph.runtime.seeing.profile import Profile
+    from staticgraph.runtime.seeing.step_plan import StepPlan
 
 T = TypeVar("T")
 _NOTHING: dict[Any, Any] = {}
@@ -31,7 +34,8 @@ class Session:
 
     `memory_limit`: bytes that a run may need, its feeds, variables and results included. Values are computed
     again rather than kept where a run would need more; ResourceExhaustedError where that is not enough.
-    `session.executable(fetches, feed_dict).compiled.memory` tells what a run needs.
+    `session.plan(fetches, feed_dict).memory` tells what a run needs.
+    The other keywords are switches too: see `staticgraph.options` and docs/switches.md.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None])
@@ -47,9 +51,17 @@ class Session:
         config: Any = None,
         *,
         memory_limit: int | None = None,
+        math: str | None = None,
+        passes: str | None = None,
+        no_compile: bool | None = None,
+        dump: str | None = None,
+        trace: str | None = None,
     ) -> None:
         self.graph = graph if graph is not None else get_default_graph()
-        self._memory_limit = _checked_limit(memory_limit)
+        self.settings = settings(
+            memory_limit=memory_limit, math=math, passes=passes, no_compile=no_compile, dump=dump, trace=trace
+        )
+        self._compiles: Ledger | None = None
         self.variables = VariableStore()
         self._plans: dict[Any, Plan] = {}
         self._callers: dict[Any, Caller] = {}
@@ -79,14 +91,14 @@ class Session:
         what would be computed. A run sees all variables as they are before it, changes
         all of them or none, and executes operations in the order of their construction.
         `timeout`: the seconds after which loops are stopped, and waiting for a queue ends; so does
-        `timeout_in_ms` of `options`.
+        `timeout_in_ms` of `options`. With a `trace_level` in `options`, `run_metadata` is given the time of
+        each kernel, as `step_stats`.
 
         Errors: FeedError, FetchError, UninitializedError and DeadlineExceededError, each naming the line at
         fault.
         """
-        if timeout is not None or (options is not None and options.timeout_in_ms > 0):
-            with time_limit(options.timeout_in_ms if timeout is None else 1000 * timeout):
-                return self.run(fetches, feed_dict)
+        if timeout is not None or options is not None:
+            return self._run_with(fetches, feed_dict, options, run_metadata, timeout)
         kind = type(fetches)
         what = (kind, *fetches) if kind is list or kind is tuple else fetches
         fed = _NOTHING if feed_dict is None else feed_dict
@@ -95,6 +107,22 @@ class Session:
         except TypeError:  # something in it is not hashable, such as a list in a list
             call = None
         return self._run(fetches, fed) if call is None else call(*fed.values())
+
+    def _run_with(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any, timeout: Any) -> Any:
+        """A run that may have only so much time, or tells how long each of its kernels took."""
+        if timeout is None and options.timeout_in_ms > 0:
+            timeout = options.timeout_in_ms / 1000
+        if options is not None and options.trace_level and run_metadata is not None:
+            from staticgraph.runtime.seeing.trace import fill_step_stats
+
+            with self.profile() as profile:
+                values = self.run(fetches, feed_dict, timeout=timeout)
+            fill_step_stats(run_metadata, profile.steps)
+            return values
+        if timeout is None:
+            return self.run(fetches, feed_dict)
+        with time_limit(1000 * timeout):
+            return self.run(fetches, feed_dict)
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -111,6 +139,68 @@ class Session:
         with self.variables:
             fed = feed_tensors(self.graph, feed_dict)
             return self._caller(fetches, tuple(fed)).executable(*fed.values())
+
+    def plan(self, fetches: Any, feed_dict: Any = None, shapes: Any = None) -> StepPlan:
+        """What a run of `fetches` would do: its kernels, their work and memory, what was not fused and why,
+        and what would have another program compiled. Compiles, but does not run; print the result.
+
+        `feed_dict`: as for `run`. `shapes`: instead of values, the shapes of feeds. Placeholders whose shape
+        the graph tells need neither, if no shape depends on their value. What is computed in Python before
+        the program, as a `py_func` may be, is called.
+
+        Errors: those of `run`, and FeedError for a shape where a value is needed.
+
+        >>> import staticgraph as sg
+        >>> x = sg.placeholder(sg.float32, [None, 3])
+        >>> with sg.Session() as sess:
+        ...     plan = sess.plan(sg.reduce_sum(x * x), shapes={x: [100, 3]})
+        >>> len(plan.kernels), plan.flops, plan.memory.feeds
+        (1, 600, 1200)
+        """
+        # What is shown of plans is not needed to run.
+        from staticgraph.runtime.seeing.shapes import planned_feeds
+        from staticgraph.runtime.seeing.step_plan import step_plan
+
+        with self.variables:
+            fed = planned_feeds(self.graph, fetches, feed_dict, shapes)
+            before = len(self.compiles)
+            plan, program = self._caller(fetches, tuple(fed)).planned([*fed.values()], not shapes)
+            what = self._plan(fetches, fed).fetches.text
+            return step_plan(what, program, plan.static, plan.variables, self.compiles[before:])
+
+    def profile(self) -> Profile:
+        """Context that takes the time of each kernel in the runs inside it. Its value, printed afterwards, is
+        a table; it also writes Chrome traces and draws.
+
+        >>> import staticgraph as sg
+        >>> x = sg.placeholder(sg.float32, [None])
+        >>> with sg.Session() as sess:
+        ...     with sess.profile() as profile:
+        ...         sums = [sess.run(sg.reduce_sum(x), {x: [1, 2, 3]}) for _ in range(3)]
+        >>> [(step.what, step.runs) for step in profile.steps]
+        [('Sum', 1), ('Sum_1', 1), ('Sum_2', 1)]
+        """
+        from staticgraph.runtime.seeing.profile import Profile
+
+        return Profile(self.compiles, self.variables)
+
+    @property
+    def compiles(self) -> Ledger:
+        """What was compiled so far, why, and how long that took. Print it."""
+        if self._compiles is None:
+            from staticgraph.runtime.ledger import Ledger
+
+            self._compiles = Ledger(self.settings)
+        return self._compiles
+
+    @property
+    def no_compile(self) -> bool:
+        """Whether runs that would have to compile raise a NoCompileError; may be set after a warm-up."""
+        return self.compiles.no_compile
+
+    @no_compile.setter
+    def no_compile(self, forbidden: bool) -> None:
+        self.compiles.no_compile = forbidden
 
     def _run(self, fetches: Any, feed_dict: Any) -> Any:
         """The run of what has not run often, and of structures that `run` itself does not look up."""
@@ -149,8 +239,12 @@ class Session:
             self._plans,
             fetches,
             ordered,
-            lambda: Plan(self.graph, Fetches(self.graph, fetches), ordered, self._memory_limit),
+            lambda: Plan(self.graph, Fetches(self.graph, fetches), ordered, self.compiles),
         )
+
+    def adopt(self, fetches: Any, feeds: Iterable[Tensor], program: Executable) -> None:
+        """Run `fetches` by `program`, which was made elsewhere, where these tensors are fed in its shapes."""
+        self._plan(fetches, feeds).adopt(program)
 
     # State
 
@@ -195,16 +289,6 @@ class Session:
         self.close()
 
 
-def _checked_limit(memory_limit: Any) -> Any:
-    """A number of bytes, or None for no limit."""
-    is_number = isinstance(memory_limit, Real)
-    if memory_limit is None or (is_number and memory_limit > 0):
-        return memory_limit
-    kind = ValueError if is_number else TypeError
-    text = f"memory_limit is {memory_limit!r}, it must be a number of bytes above zero"
-    raise kind(layout(text, user_frame(), hint="500 * 2**20 is 500 MB; leave it out for no limit"))
-
-
 class _Default:
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -227,10 +311,9 @@ class InteractiveSession(Session):
         target: str = "",
         graph: Graph | None = None,
         config: Any = None,
-        *,
-        memory_limit: int | None = None,
+        **switches: Any,
     ) -> None:
-        super().__init__(target, graph, config, memory_limit=memory_limit)
+        super().__init__(target, graph, config, **switches)
         session_stack().append(self)
         if graph is not None:
             recorders().append(graph)

@@ -74,7 +74,7 @@ class Staged:
         self._graph = plan.graph
         self._fetches = plan.fetches
         self._feeds = plan.feeds
-        self._memory_limit = plan.memory_limit
+        self._ledger = plan.ledger
         self._region = plan.calls.region
         self._regions = Regions(plan, run)
         self._text = frozenset(t.op for t in plan.feeds if t.dtype is string)
@@ -124,15 +124,15 @@ class Staged:
             plan.chain.add(plan.program(given, turn.store))
         return dict(zip(main.tensors, map(np.asarray, made), strict=False))
 
-    def executable(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
-        """The program of the main stage. Calls the host ops whose values it needs."""
+    def planned(self, arrays: Sequence[np.ndarray], store: VariableStore) -> tuple[Plan, Executable]:
+        """The main stage and its program. Calls the host ops whose values it needs."""
         turn = Turn(dict(zip(self._feeds, arrays, strict=True)), store, self._stages, self._regions)
         main = self._main(turn)
         if main.is_empty:
             text = "nothing in these fetches is compiled: they are computed in Python"
             raise InvalidArgumentError(layout(text, user_frame()))
         plan, given = self._prepared(main, turn)
-        return plan.program(given, store)
+        return plan, plan.program(given, store)
 
     def _main(self, turn: Turn) -> _Stage:
         """The stage that changes variables, when all that it needs of host ops is known."""
@@ -215,7 +215,7 @@ class Staged:
             used = reaches(roots, numbers, stage.calls.elsewhere)
             feeds = tuple(sorted(used, key=lambda t: (t.op.id, t.value_index)))
             fetches = Fetches(self._graph, [*stage.tensors, *stage.targets])
-            plan = Plan(self._graph, fetches, feeds, self._memory_limit, stage.calls)
+            plan = Plan(self._graph, fetches, feeds, self._ledger, stage.calls)
             plan.know([t for t in self._early[stage] if t in feeds])
             self._plans[stage, known] = plan
         return plan

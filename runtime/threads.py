@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
-MOST_THREADS = 256
+from staticgraph.runtime.switches import MOST_THREADS, from_environment
 
 _chosen: int | None = None
 _followers: list[Callable[[int], None]] = []
@@ -61,11 +60,4 @@ def _default() -> int:
     else:
         usable = os.cpu_count() or 1
     usable = min(usable, MOST_THREADS)
-    chosen = os.environ.get("SG_THREADS", "")
-    if not chosen:
-        return usable
-    if chosen.isdecimal() and 1 <= int(chosen) <= MOST_THREADS:
-        return int(chosen)
-    text = f"SG_THREADS={chosen!r}: expected a number from 1 to {MOST_THREADS}; {usable} threads are used"
-    warnings.warn(text, RuntimeWarning, stacklevel=2)
-    return usable
+    return from_environment("threads") or usable

@@ -119,6 +119,7 @@ from staticgraph.indexed_slices import *
 from staticgraph.clip import *
 
 # Running
+from staticgraph.runtime.options import options
 from staticgraph.runtime.session import InteractiveSession, Session
 from staticgraph.runtime.session import default_session as get_default_session
 from staticgraph.runtime.threads import get_num_threads, set_num_threads
@@ -139,15 +140,18 @@ if TYPE_CHECKING:
         losses,
         messages,
         metrics,
+        onnx,
         python_io,
         saved_model,
         strings,
         summary,
         train,
     )
-    from staticgraph.saving import LoadedGraph, load, save
+    from staticgraph.saving import LoadedGraph, Signature, inspect, load, save
+    from staticgraph.weights import load_weights, read_weights, save_weights
 
 # Drawing
+from staticgraph.page import show
 from staticgraph.visualize import visualize
 
 __version__ = "0.1.0"
@@ -168,6 +172,7 @@ _MODULES = (
     "losses",
     "messages",
     "metrics",
+    "onnx",
     "python_io",
     "queue",
     "saved_model",
@@ -177,8 +182,11 @@ _MODULES = (
     "summary",
     "train",
 )
-_FILES = ("LoadedGraph", "load", "save")
+_FILES = (
+    "LoadedGraph", "Signature", "inspect", "load", "load_weights", "read_weights", "save", "save_weights",
+)  # fmt: skip
 _GRAPH_DEFS = ("import_graph_def",)
+_MESSAGES = ("ConfigProto", "RunMetadata", "RunOptions")
 _INPUTS = (
     "FIFOQueue", "FixedLengthRecordReader", "IdentityReader", "PaddingFIFOQueue", "PriorityQueue",
     "QueueBase", "RandomShuffleQueue", "ReaderBase", "TFRecordReader", "TextLineReader", "WholeFileReader",
@@ -192,6 +200,10 @@ def __getattr__(name: str) -> Any:
         from staticgraph import graph_util
 
         return getattr(graph_util, name)
+    if name in _MESSAGES:
+        from staticgraph import messages
+
+        return getattr(messages, name)
     if name in _FILES:
         from staticgraph import saving
 
@@ -230,6 +242,8 @@ def __getattr__(name: str) -> Any:
                 import staticgraph.messages
             case "metrics":
                 import staticgraph.metrics
+            case "onnx":
+                import staticgraph.onnx
             case "python_io":
                 import staticgraph.python_io
             case "queue":
@@ -251,4 +265,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_FILES, *_GRAPH_DEFS, *_INPUTS})
+    return sorted({*globals(), *_MODULES, *_FILES, *_GRAPH_DEFS, *_MESSAGES, *_INPUTS})

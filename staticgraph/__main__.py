@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from staticgraph.commands import run
+from staticgraph.commands import compile, run, show
 
-COMMANDS = (run,)
+COMMANDS = (compile, run, show)
 
 
 def main(arguments: list[str] | None = None) -> int:

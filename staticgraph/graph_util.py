@@ -15,10 +15,11 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.graph_def.export import node_def
 from staticgraph.graph_def.importing import import_graph_def
 from staticgraph.graph_def.ordering import edge
+from staticgraph.graph_nodes import functions, tables  # noqa: F401, with what nodes in files may be
 from staticgraph.image import file_ops  # noqa: F401, with the ops that graphs in files may have
 from staticgraph.messages.graph import GraphDef, NodeDef
 from staticgraph.messages.tensors import make_tensor_proto
-from staticgraph.messages.types import DataType, dtype_of
+from staticgraph.messages.types import DataType, data_type, dtype_of
 from staticgraph.summary import ops  # noqa: F401, and the ones here
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
 ]
 
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
+# What hands on the handle of a variable: in the graph that is frozen, its value.
+_HANDING_ON = ("Enter", "RefEnter", "Switch", "RefSwitch", "Identity", "RefIdentity")
 _ON_VARIABLES = (
     "Assign", "AssignAdd", "AssignSub", "Queue", "ScatterAdd", "ScatterSub", "ScatterUpdate",
     "TruncatedNormal", "Variable", "VariableV2",
@@ -100,25 +103,47 @@ def convert_variables_to_constants(
         and (variable_names_blacklist is None or node.name not in variable_names_blacklist)
     ]
     values = dict(zip(names, sess.run([f"{name}:0" for name in names]) if names else (), strict=True))
+    frozen = _reached(graph_def, values)
     made = GraphDef(library=graph_def.library)
     for node in graph_def.node:
-        made.node.extend(_frozen(node, values))
+        made.node.extend(_frozen(node, values, frozen))
     return made
 
 
-def _frozen(node: NodeDef, values: Mapping[str, Any]) -> list[NodeDef]:
-    """A node, where it is a variable or reads one: in terms of constants."""
+def _reached(graph_def: GraphDef, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The dtypes of the variables in `values`, by the nodes that hand them on: into loops and branches."""
+    by_name = {node.name: node for node in graph_def.node}
+    found = {name: dtype_of(by_name[name].attr["dtype"].type) for name in values}
+    users: dict[str, list[NodeDef]] = {}
+    for node in graph_def.node:
+        if node.op in _HANDING_ON:
+            users.setdefault(edge(node.input[0]).node, []).append(node)
+    stack = list(found)
+    while stack:
+        name = stack.pop()
+        for node in users.get(name, ()):
+            if node.name not in found:
+                found[node.name] = found[name]
+                stack.append(node.name)
+    return found
+
+
+def _frozen(node: NodeDef, values: Mapping[str, Any], frozen: Mapping[str, Any]) -> list[NodeDef]:
+    """A node, where it is a variable, reads one or hands one on: in terms of constants."""
     if node.name in values:
-        dtype = dtype_of(node.attr["dtype"].type)
-        return [_constant(node.name, values[node.name], dtype)]
-    first = node.input[0] if node.input else ""
-    if node.op == "ReadVariableOp" and first in values:
-        dtype = dtype_of(node.attr["dtype"].type)
-        return [node_def("Identity", node.name, node.input, {"T": dtype}, node.device)]
-    if node.op == "ResourceGather" and first in values:
+        return [_constant(node.name, values[node.name], frozen[node.name])]
+    if node.name in frozen:
+        made = NodeDef.FromString(node.SerializeToString())
+        made.op = node.op.removeprefix("Ref")
+        made.attr["T"].type = data_type(frozen[node.name])
+        return [made]
+    first = edge(node.input[0]).node if node.input else ""
+    if node.op == "ReadVariableOp" and first in frozen:
+        return [node_def("Identity", node.name, node.input, {"T": frozen[first]}, node.device)]
+    if node.op == "ResourceGather" and first in frozen:
         index = dtype_of(node.attr["Tindices"].type)
         axis = _constant(f"{node.name}/axis", 0, index)
-        types = {"Tparams": dtype_of(node.attr["dtype"].type), "Tindices": index, "Taxis": index}
+        types = {"Tparams": frozen[first], "Tindices": index, "Taxis": index}
         inputs = [*node.input[:2], axis.name, *node.input[2:]]
         return [axis, node_def("GatherV2", node.name, inputs, types, node.device)]
     return [node]

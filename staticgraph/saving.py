@@ -3,24 +3,61 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from staticgraph.late_ops import declare
 from staticgraph.runtime.saving import graph_file, loaded
+from staticgraph.runtime.saving.graph_file import Shapes
+from staticgraph.runtime.saving.late_ops import declared_by
 from staticgraph.runtime.saving.loaded import LoadedGraph
-from staticgraph.runtime.saving.signature import signature_of
+from staticgraph.runtime.saving.signature import PREDICT, TRAIN, Signature, bind
+from staticgraph.runtime.saving.summary import Summary, summary
+from staticgraph.weights import load_weights, read_weights, save_weights
 
-__all__ = ["LoadedGraph", "load", "save"]
+__all__ = [
+    "LoadedGraph",
+    "Signature",
+    "Summary",
+    "inspect",
+    "load",
+    "load_weights",
+    "read_weights",
+    "save",
+    "save_weights",
+]
+
+declared_by(declare)
 
 
 def save(
-    path: str | os.PathLike[str], outputs: Any, inputs: Any = None, session: Any = None, step: Any = None
+    path: str | os.PathLike[str],
+    outputs: Any = None,
+    inputs: Any = None,
+    session: Any = None,
+    step: Any = None,
+    *,
+    signatures: Mapping[str, Signature] | None = None,
+    resume: bool = False,
+    kernels: Sequence[str] = (),
+    shapes: Shapes | Sequence[Shapes] = (),
 ) -> None:
     """Write a file that computes `outputs`: the operations that they need, and the values of the variables.
 
     `outputs`: a dict of names and tensors; or a list of tensors, or one, which are then called after their
-    operations. `inputs`: the same for what a caller gives; by default all placeholders that `outputs` and
-    `step` need, under their own names. `session`: holds the variables; by default the default session.
-    `step`: an operation that trains, saved with all that it needs, such as an optimizer's own variables.
+    operations. `inputs`: the same for what a caller gives; by default all placeholders that are needed, under
+    their own names. `session`: holds the variables; by default the default session. `step`: an operation that
+    trains, saved with all that it needs, such as an optimizer's own variables, so that training goes on where
+    it was.
+
+    `signatures`: further functions of the file by name, each a `Signature`, beside those that `outputs` and
+    `step` make: "predict" and "train". Variables that one of them initializes need not have a value yet.
+    `resume`: also save where random operations without a seed are, which otherwise differ from process to
+    process, so that training goes on bit for bit as it would have without the file.
+
+    `kernels`: processors that machine code is saved for, "native" for this one, or as in
+    "x86_64-linux-gnu:haswell" and "aarch64-linux-gnu"; see `load`. `shapes`: by input, those that the graph
+    does not tell, for which that code is; or a list of several.
 
     The file is replaced as a whole or not at all. `SaveError` where the path cannot be written, an output is
     not a tensor, a needed placeholder is not among `inputs`, or an operation holds what a file cannot (a
@@ -32,22 +69,43 @@ def save(
     >>> w = sg.Variable(3.0, name="w")
     >>> with sg.Session() as sess:
     ...     _ = sess.run(sg.global_variables_initializer())
-    ...     sg.save(path, outputs={"y": w * x}, session=sess)
-    >>> sg.load(path)(x=[1, 2])
+    ...     reset = sg.Signature(step=w.initializer)
+    ...     sg.save(path, outputs={"y": w * x}, session=sess, signatures={"reset": reset})
+    >>> net = sg.load(path)
+    >>> net(x=[1, 2])
     {'y': array([3., 6.], dtype=float32)}
+    >>> net.variables["w"] = 5.0
+    >>> net.signatures["reset"]()
+    >>> net.variables["w"]
+    array(3., dtype=float32)
     """
-    graph_file.write(path, signature_of(outputs, inputs, session, step), session)
+    asked = {}
+    if outputs is not None or (step is None and not signatures):
+        asked[PREDICT] = Signature(outputs, inputs)
+    if step is not None:
+        asked[TRAIN] = Signature(outputs, inputs, step)
+    bound = bind({**asked, **(signatures or {})}, session)
+    session = session or graph_file.session_of(bound)
+    graph_file.write(path, bound, session, resume, kernels, shapes)
 
 
-def load(path: str | os.PathLike[str]) -> LoadedGraph:
+def load(path: str | os.PathLike[str], *, mapped: bool = False, trusted: bool = False) -> LoadedGraph:
     """The graph in a file that `save` wrote: a function of its inputs, in a graph and a session of its own.
 
     A call returns what `outputs` was: a dict, a list or one array. `inputs` and `outputs` are its tensors by
     name, `variables` its values by name, `step(...)` trains where a step was saved, and `save` writes it
-    again. Sizes that were unknown stay unknown. A file is data: reading it runs no code from it.
+    again. `signatures` are all its functions by name. Sizes that were unknown stay unknown. A file is data:
+    reading it runs no code from it.
 
-    `InvalidFileError` for a file that is cut short, edited,
-    or of another kind; `NotFoundError` where there is none.
+    `mapped`: large values stay in the file and are read from there as they are needed, so that processes
+    which load the same file share one copy in memory; what a process assigns is its own and does not reach
+    the file. The file may be replaced or removed meanwhile, as `save` does, but not written to or cut short.
+
+    `trusted`: also take the machine code that the file has for this processor, so that the first call needs
+    no compiler. Machine code can do anything: only for files that are trusted like a program.
+
+    `InvalidFileError` for a file that is cut short, edited, or of another kind; `NotFoundError` where there
+    is none.
 
     >>> import os, staticgraph as sg, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "sum.sg")
@@ -63,4 +121,20 @@ def load(path: str | os.PathLike[str]) -> LoadedGraph:
     >>> net(x=[[1, 2]])
     array([[2., 3.]], dtype=float32)
     """
-    return loaded.load(path)
+    return loaded.load(path, mapped, trusted)
+
+
+def inspect(path: str | os.PathLike[str]) -> Summary:
+    """What is in a saved graph, or in a checkpoint (`model-100.index`): to print, or as data.
+
+    The file is checked as in `load`; its graph is not built. `InvalidFileError`, `NotFoundError`.
+
+    >>> import os, staticgraph as sg, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "sum.sg")
+    >>> x = sg.placeholder(sg.float32, [None, 2], name="x")
+    >>> sg.save(path, outputs={"y": x + 1.0})
+    >>> found = sg.inspect(path)
+    >>> found.signatures["predict"].inputs, found.operations
+    ({'x': 'float32[?, 2]'}, {'add': 1, 'constant': 1, 'placeholder': 1})
+    """
+    return summary(path)

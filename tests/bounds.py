@@ -15,6 +15,7 @@ import numpy as np
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.runtime import binding, executable, memory
 from staticgraph.runtime.devices import pool
+from staticgraph.runtime.seeing import stamps
 
 _BORDER = np.full(ALIGNMENT, 0xA5, np.uint8)
 _found: list[str] = []  # where the blocks were made that something wrote beyond
@@ -69,4 +70,4 @@ def _watch(*modules: ModuleType) -> None:
         setattr(module, memory.aligned_bytes.__name__, aligned_bytes)
 
 
-_watch(memory, executable, binding, pool)
+_watch(memory, executable, binding, pool, stamps)

@@ -105,8 +105,11 @@ def with_printed(text: str) -> str:
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
-def test_the_pages_show_what_their_examples_print(page: Path, request: pytest.FixtureRequest):
+def test_the_pages_show_what_their_examples_print(
+    page: Path, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     text = page.read_text()
+    monkeypatch.chdir(tmp_path)  # pages write files
     printed = with_printed(text)
     if request.config.getoption("--update-golden"):
         page.write_text(printed)

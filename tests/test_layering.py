@@ -51,6 +51,8 @@ OPTIONAL = {
     "pygraphviz": "staticgraph",
     "scipy":      "staticgraph",
     "cupy":       "runtime",
+    "onnx":       "staticgraph",
+    "ml_dtypes":  "staticgraph",
 }  # fmt: skip
 # A file is data: nothing may turn bytes, or a name found in a file, into code.
 REFUSED_MODULES = {"pickle", "marshal", "shelve"}

@@ -1,9 +1,8 @@
 """Records graphs that one library writes and the other reads, in `tests/graph_def/data`.
 
-    python tools/record_graph_defs.py                   writes ours/*.pb: the models as this library exports
-    them tf115/bin/python tools/record_graph_defs.py         runs those, and writes what TensorFlow 1.15.5
-    makes of the
-                                                        models: its graphs, checkpoints, and all results
+    python tools/record_graph_defs.py              writes ours/*.pb: the models as this library exports them
+    tf115/bin/python tools/record_graph_defs.py    runs those, and writes what TensorFlow 1.15.5 makes of the
+                                                   models: its graphs, checkpoints, and all results
 
 `tools/record_tf1.py` says how to get an environment with TensorFlow 1.15.
 """
@@ -14,6 +13,8 @@ import os
 import shutil
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ warnings.simplefilter("ignore")
 
 import numpy as np  # noqa: E402
 
-from tests.graph_def import models  # noqa: E402
+from tests.graph_def import models, structures  # noqa: E402
 
 DATA = ROOT / "tests" / "graph_def" / "data"
 
@@ -35,7 +36,7 @@ def record_ours() -> None:
 
     fresh(DATA / "ours")
     names = {}
-    for build in models.EXPORTED:
+    for build in structures.WRITTEN:
         with tf.Graph().as_default() as graph:
             names[build.__name__] = names_of(build(tf))
             (DATA / "ours" / ("%s.pb" % build.__name__)).write_bytes(graph.as_graph_def().SerializeToString())
@@ -52,17 +53,15 @@ def names_of(told: models.Model) -> Any:
 def record_theirs(tf: Any) -> None:
     """Write the models as TensorFlow has them, and the results of both."""
     fresh(DATA / "tf")
-    names = {}
-    for build in models.IMPORTED:
-        with tf.Graph().as_default() as graph:
-            told = build(tf)
-            data = graph.as_graph_def().SerializeToString()
-            (DATA / "tf" / ("%s.pb" % build.__name__)).write_bytes(data)
-            save(DATA / "tf" / build.__name__, models.run(tf, graph, told))
-            names[build.__name__] = names_of(told)
+    builds = [*structures.READ, structures.raw_nodes]
+    names = {build.__name__: record_model(tf, build, build.__name__) for build in builds}
+    with functions():
+        for build in structures.FUNCTIONAL:
+            name = "functional_" + build.__name__
+            names[name] = record_model(tf, build, name)
     np.savez(str(DATA / "tf" / "names.npz"), **names)
     ours = np.load(str(DATA / "ours" / "names.npz"))
-    for build in models.EXPORTED:
+    for build in structures.WRITTEN:
         given = tf.GraphDef.FromString((DATA / "ours" / ("%s.pb" % build.__name__)).read_bytes())
         with tf.Graph().as_default():
             told = models.renamed(build(tf), ours[build.__name__])
@@ -74,6 +73,25 @@ def record_theirs(tf: Any) -> None:
             DATA / "ours" / "saved_model", [models.load_served(tf, sess, str(DATA / "ours" / "saved_model"))]
         )
     record_files(tf)
+
+
+def record_model(tf: Any, build: Any, name: str) -> Any:
+    """Write a graph and its results; its names."""
+    with tf.Graph().as_default() as graph:
+        told = build(tf)
+        (DATA / "tf" / ("%s.pb" % name)).write_bytes(graph.as_graph_def().SerializeToString())
+        save(DATA / "tf" / name, models.run(tf, graph, told))
+        return names_of(told)
+
+
+@contextmanager
+def functions() -> Iterator[None]:
+    """Loops and branches become calls of functions."""
+    from tensorflow.python.ops import control_flow_util
+
+    control_flow_util.ENABLE_CONTROL_FLOW_V2 = True
+    yield
+    control_flow_util.ENABLE_CONTROL_FLOW_V2 = False
 
 
 def record_files(tf: Any) -> None:
@@ -96,6 +114,22 @@ def record_files(tf: Any) -> None:
         )  # fmt: skip
         sess.run(told.step, told.feeds)
         save(DATA / "tf" / "meta" / "model", before + sess.run(told.fetches, told.feeds))
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        told = structures.recurrent(tf)
+        sess.run(told.init)
+        outputs = [name.split(":")[0] for name in told.fetches]
+        frozen = tf.graph_util.convert_variables_to_constants(sess, graph.as_graph_def(), outputs)
+        (DATA / "tf" / "frozen_recurrent.pb").write_bytes(frozen.SerializeToString())
+    fresh(DATA / "tf" / "checkpoints")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        found = structures.partitioned(tf, str(DATA / "tf" / "checkpoints"), sess)
+        found["string"] = found["string"].astype("S")
+        np.savez(str(DATA / "tf" / "checkpoints" / "values.npz"), **found)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        os.chdir(str(DATA / "tf"))  # the graph has the path of the file
+        Path("words.txt").write_text("one two")
+        structures.assets(tf, sess, "half_plus_two", "words.txt")
+        Path("words.txt").unlink()
 
 
 def save(path: Path, values: list) -> None:

@@ -9,6 +9,9 @@ A step is `i32 (ptr table)`: the table holds the addresses of the memory blocks 
 such as feeds, variables, arena), those of host functions, that of the thread pool, and that of the watch. It
 returns 0, or something else where it ended early: a host call failed, or the watch told a loop to stop. The
 bodies of loops and the branches of a step are steps too, with tables of their own.
+
+A step may also be written so that it takes the time: then each part of its work has an entry in a table of
+times, or one for each chunk. `times` is the number of the first.
 """
 
 from __future__ import annotations
@@ -60,6 +63,7 @@ class Call:
     phase: Phase
     args: tuple[BufferRef, ...]
     shared: BufferRef
+    times: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class Copy:
     target: BufferRef
     source: BufferRef
     size: int
+    times: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,7 @@ class HostCall:
 
     slot: int
     index: int
+    times: int | None = None
 
 
 Work = Call | Copy
@@ -177,6 +183,7 @@ class Loop:
     spare: BufferRef
     spare_bytes: int
     patience: int
+    times: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +192,7 @@ class Branch:
 
     index: BufferRef
     branches: tuple[Inner, ...]
+    times: int | None = None
 
 
 Segment = Region | HostCall | Loop | Branch

@@ -108,7 +108,8 @@ class _KernelEmitter:
         self._stored_at: dict[Hashable, int] = {}  # the level of the innermost loop that stores to a buffer
         loaded = {a.buffer for a in accesses(kernel.body) if isinstance(a, Load)}
         results = {name: b for name, b in kernel.arguments.items() if b.written and name not in loaded}
-        self._streamed = {name for name, b in results.items() if b.size * b.dtype.size >= _STREAMED}
+        large = {name for name, b in results.items() if b.size * b.dtype.size >= _STREAMED}
+        self._streamed = large if target.aligned else set()
 
     def code(self) -> Code:
         body = self._body

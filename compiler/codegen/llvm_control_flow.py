@@ -12,7 +12,8 @@ from staticgraph.compiler.codegen.llvm_text import NAME, Code, Emitter, function
 
 Address = Callable[[BufferRef], str]
 
-STOP, ENSURE, RELEASE, SIGNALS, SAVE, RESTORE = range(6)  # the words of a watch: a flag, functions of Python
+# The words of a watch: a flag, functions of Python, and the address of the table of times for timed code.
+STOP, ENSURE, RELEASE, SIGNALS, SAVE, RESTORE, TIMES = range(7)
 
 # Whether to stop: because the flag is set, or since a signal handler of Python's raised an exception.
 _WATCH = f"""

@@ -93,9 +93,14 @@ def pool_code(target: CpuTarget) -> PoolCode:
 
     chunks, helpers = _definition(_CHUNKS, words), [_definition(text, words) for text in system.helpers]
     start, wake, help = made(_START), made(_WAKE), made(_HELP, chunks)
-    run = made(_RUN, chunks, *helpers, f"declare void @{wake.name}(ptr)", wake=f"@{wake.name}")
+    run = made(_RUN, chunks, *helpers, f"declare void @{wake.name}(ptr)", wake=f"@{wake.name}", alone=_ALONE)
     worker = made(_WORKER, f"declare i1 @{help.name}(ptr, i64, ptr)", help=f"@{help.name}")
     return PoolCode(start, run, worker, wake, help)
+
+
+def serial_code() -> Code:
+    """`run` of a pool without workers, which is nothing but the address of this function."""
+    return function(_definition(_SERIAL, {"name": NAME, "alone": _ALONE}))
 
 
 def _definition(text: str, words: Mapping[str, object]) -> str:
@@ -248,6 +253,10 @@ end:
   store atomic i64 0, ptr %at.busy release, align 8
   ret void
 alone:
+$alone"""
+
+# All chunks of all phases in order, and the end of the function.
+_ALONE = """\
   br label %phase.loop
 phase.loop:
   %phase = phi i64 [ 0, %alone ], [ %next.phase, %phase.done ]
@@ -269,6 +278,13 @@ return:
   ret void
 }
 """
+
+_SERIAL = """\
+define void $name(
+  ptr %pool, ptr %work, ptr %table, ptr %counts, i64 %phases, ptr %private, i64 %cost
+) nounwind {
+alone:
+$alone"""
 
 _HELP = """\
 define i1 $name(ptr %pool, i64 %seen, ptr %private) nounwind {

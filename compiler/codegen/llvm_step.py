@@ -11,7 +11,9 @@ calls are divided into functions of limited size: LLVM's time grows faster than 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.abi import (
     Branch,
@@ -25,19 +27,28 @@ from staticgraph.compiler.codegen.abi import (
     Segment,
     Work,
 )
+from staticgraph.compiler.codegen.llvm_clock import ENTRY_WORDS, Clock, read, record
+from staticgraph.compiler.codegen.llvm_control_flow import TIMES, stop_unless
 from staticgraph.compiler.codegen.llvm_control_flow import branch as branch_code
 from staticgraph.compiler.codegen.llvm_control_flow import loop as loop_code
-from staticgraph.compiler.codegen.llvm_control_flow import stop_unless
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter
 
 _LIMIT = 128  # instructions of a function
 
 
-def step(segments: Sequence[Segment], pool: BufferRef, private: BufferRef, watch: BufferRef) -> Code:
+def step(
+    segments: Sequence[Segment],
+    pool: BufferRef,
+    private: BufferRef,
+    watch: BufferRef,
+    clock: Clock | None = None,
+    times: int | None = None,
+) -> Code:
     """The function `i32 (ptr table)` that carries out `segments`. Its kernels must be loaded with it.
 
     `pool` is the thread pool, which parallel regions need; `private` is scratch memory of kernels; `watch`
-    tells loops to stop.
+    tells loops to stop, and timed code where its table of times is. `clock` is for timed code; `times` is the
+    entry of the step as a whole.
 
     >>> from staticgraph.compiler.codegen.abi import Phase
     >>> phase = Phase(Code("kernel", ""))
@@ -54,29 +65,49 @@ def step(segments: Sequence[Segment], pool: BufferRef, private: BufferRef, watch
       ret i32 0
     }
     """
-    writer = _Function()
-    for segment in segments:
-        match segment:
-            case HostCall(slot, index):
-                stop_unless(writer, f"call i32 {writer.base(slot)}(i32 {index}, ptr %table)")
-            case Loop():
-                loop_code(writer, segment, writer.pointer, watch)
-            case Branch():
-                branch_code(writer, segment, writer.pointer)
-            case Region() if segment.parallel:
-                _run(writer, segment, pool, writer.pointer(private))
-            case Region(phases):
-                works = [work for parts in phases for part in parts for work in part.work]
-                _in_order(writer, works, writer.pointer(private))
+    writer = _Function(None if clock is None else Timer(clock, watch))
+    with writer.timed(times, lambda: writer.pointer(private)):
+        for segment in segments:
+            _segment(writer, segment, pool, private, watch)
     return writer.finish(["ptr %table"], "i32 0")
+
+
+def _segment(
+    writer: _Function, segment: Segment, pool: BufferRef, private: BufferRef, watch: BufferRef
+) -> None:
+    match segment:
+        case Region() if segment.parallel:
+            _run(writer, segment, pool, writer.pointer(private))
+        case Region(phases):
+            works = [work for parts in phases for part in parts for work in part.work]
+            _in_order(writer, works, writer.pointer(private))
+        case HostCall() | Loop() | Branch():
+            with writer.timed(segment.times, lambda: writer.pointer(private)):
+                match segment:
+                    case HostCall(slot, index):
+                        stop_unless(writer, f"call i32 {writer.base(slot)}(i32 {index}, ptr %table)")
+                    case Loop():
+                        loop_code(writer, segment, writer.pointer, watch)
+                    case Branch():
+                        branch_code(writer, segment, writer.pointer)
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """What timed code needs: a clock, and the watch that knows where the table of times is."""
+
+    clock: Clock
+    watch: BufferRef
 
 
 class _Function(Emitter):
     """The text of a function with the parameter %table, whose addresses it loads once."""
 
-    def __init__(self) -> None:
+    def __init__(self, timer: Timer | None = None) -> None:
         super().__init__()
+        self.timer = timer
         self._bases: dict[int, str] = {}
+        self._times = ""  # the address of the table of times
 
     def base(self, slot: int) -> str:
         """The address in a slot of the table."""
@@ -91,8 +122,30 @@ class _Function(Emitter):
         base = self.base(ref.slot)
         return self.value(f"getelementptr i8, ptr {base}, i64 {ref.offset}") if ref.offset else base
 
+    @contextmanager
+    def timed(self, entry: int | None, private: Callable[[], str], chunk: str = "0") -> Iterator[None]:
+        """What is written inside is timed, into the entry that `chunk` is added to, if there is one."""
+        if entry is None or self.timer is None:
+            yield
+            return
+        begin = read(self, self.timer.clock)
+        yield
+        end = read(self, self.timer.clock)
+        if not self._times:
+            watch = self.base(self.timer.watch.slot)
+            with self.at(0):
+                place = self.value(f"getelementptr ptr, ptr {watch}, i64 {TIMES}")
+                self._times = self.value(f"load ptr, ptr {place}, align 8")
+        number = chunk if not entry else self.value(f"add i64 {chunk}, {entry}")
+        words = self.value(f"mul i64 {number}, {ENTRY_WORDS}")
+        record(self, self.value(f"getelementptr i64, ptr {self._times}, i64 {words}"), begin, end, private())
+
     def work(self, work: Work, private: str) -> None:
         """All chunks of a call, or a copy."""
+        with self.timed(work.times, lambda: private):
+            self._work(work, private)
+
+    def _work(self, work: Work, private: str) -> None:
         match work:
             case Call(phase):
                 operands = self.operands(work, private)
@@ -126,7 +179,7 @@ def _in_order(writer: _Function, works: Sequence[Work], private: str) -> None:
             writer.work(work, private)
         return
     for start in range(0, len(works), _LIMIT):
-        part = _Function()
+        part = _Function(writer.timer)
         _in_order(part, works[start : start + _LIMIT], "%private")
         symbol = writer.define(part, "ptr %table, ptr %private")
         writer.line(f"call void @{symbol}(ptr %table, ptr {private})")
@@ -134,7 +187,7 @@ def _in_order(writer: _Function, works: Sequence[Work], private: str) -> None:
 
 def _run(writer: _Function, region: Region, pool: BufferRef, private: str) -> None:
     """Have the pool do a region."""
-    function = _Function()
+    function = _Function(writer.timer)
     cases = [(function.label(), _phase(function, parts)) for parts in region.phases]
     done = function.label()
     targets = " ".join(f"i64 {n}, label %{label}" for n, (label, _) in enumerate(cases))
@@ -157,7 +210,7 @@ def _run(writer: _Function, region: Region, pool: BufferRef, private: str) -> No
 
 def _phase(writer: _Function, parts: Sequence[Part]) -> str:
     """Write the function that does one chunk of a phase; its symbol."""
-    function = _Function()
+    function = _Function(writer.timer)
     small = sum(len(part.work) for part in parts) <= _LIMIT
     first = 0
     with function.section():
@@ -181,7 +234,7 @@ def _part(writer: _Function, part: Part, first: int, inline: bool) -> None:
     if part.chunks == 1 and inline:
         _in_order(writer, part.work, "%private")
     elif part.chunks == 1:
-        function = _Function()
+        function = _Function(writer.timer)
         _in_order(function, part.work, "%private")
         symbol = writer.define(function, "ptr %table, ptr %private")
         writer.line(f"call void @{symbol}(ptr %table, ptr %private)")
@@ -189,4 +242,6 @@ def _part(writer: _Function, part: Part, first: int, inline: bool) -> None:
         (call,) = part.work
         assert isinstance(call, Call), call
         chunk = writer.value(f"sub i64 %chunk, {first}")
-        writer.call("void", call.phase.code.name, *writer.operands(call, "%private"), ("i64", chunk))
+        operands = writer.operands(call, "%private")
+        with writer.timed(call.times, lambda: "%private", chunk):
+            writer.call("void", call.phase.code.name, *operands, ("i64", chunk))

@@ -15,6 +15,7 @@ class CpuTarget:
     """A processor: the names that LLVM gives it, and the width of its vector registers.
 
     `fast_math` chooses shorter forms of some functions, with a larger error (`kernel/approximate`).
+    `aligned`: whether buffers begin at multiples of `ALIGNMENT`, so that code may rely on it.
 
     >>> from staticgraph.compiler.graph.dtypes import float32, float64
     >>> target = CpuTarget("x86_64-unknown-linux-gnu", "", "znver4", "+avx2,+avx512f", 64)
@@ -28,6 +29,7 @@ class CpuTarget:
     features: str  # as LLVM writes them: "+avx2,-sha"
     vector_bytes: int
     fast_math: bool = False
+    aligned: bool = True
 
     def lanes(self, dtypes: Iterable[DType]) -> int:
         """How many loop iterations go into one vector: the widest of the dtypes fills a register.

@@ -136,6 +136,10 @@ class ClosedSessionError(FailedPreconditionError):
     """The session was closed."""
 
 
+class NoCompileError(FailedPreconditionError):
+    """Something would have to be compiled in a session that may not compile."""
+
+
 class InvalidFileError(DataLossError, ValueError):
     """A file is not what it should be: truncated, edited, or of another kind."""
 

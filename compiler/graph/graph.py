@@ -111,6 +111,17 @@ class Graph:
                 for key, items in self._collections.items():
                     items[:] = collections.get(key, [])
 
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Context whose operations are forgotten where it is left by an exception."""
+        with self._lock:
+            mark, names = len(self._operations), self.names.mark
+            try:
+                yield
+            except BaseException:
+                self._rollback(mark, names)
+                raise
+
     def _op_name(self, name: str) -> str:
         if name.endswith("/"):  # a scope's own name: used as it is
             name = name[:-1]

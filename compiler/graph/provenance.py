@@ -16,8 +16,8 @@ from types import CodeType
 _PARENT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 # Installed, this package lies inside staticgraph/; in a checkout the three packages are neighbours.
 _FOLDERS = ("",) if os.path.basename(_PARENT) == "staticgraph" else ("compiler", "runtime", "staticgraph")
-# What an import goes through is not the user's either.
-_OURS = ("<frozen importlib", *(os.path.join(_PARENT, name, "") for name in _FOLDERS))
+# What an import goes through, and what starts a program, is not the user's either.
+_OURS = ("<frozen importlib", "<frozen runpy>", *(os.path.join(_PARENT, name, "") for name in _FOLDERS))
 _is_ours: dict[CodeType, bool] = {}
 
 

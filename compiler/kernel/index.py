@@ -142,7 +142,7 @@ def simplify_index(expr: Expr) -> Expr:
 
 def _form(node: Expr) -> Affine:
     match node:
-        case Const(value):
+        case Const(value) if not isinstance(value, float):
             return Affine({}, int(value))
         case Index(_, 1):
             return Affine()

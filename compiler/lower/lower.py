@@ -4,7 +4,8 @@ for every value, and what each kernel reads and writes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import Kind
@@ -35,22 +36,30 @@ def lower(
     updates: Mapping[int, int],
     arena_limit: int | None = None,
     may_stop: bool = True,
+    fuse: Callable[[Function], Fusion] = fuse,
 ) -> Program:
-    """The program of a fused Function.
+    """The program of a fused Function; `fuse` does the same for those in its loops and branches.
 
     `fetches`: how many of its results are fetched; the others are new values of variables. `updates`: for a
     result that is the new value of a variable, the argument that holds the old one. With `arena_limit`, in
     bytes, some kernels run twice so that less has to be kept, as far as that helps. `may_stop`: where a run
     ends early, variables must be as they were.
     """
-    lowering = _Lowering(fusion, fetches, updates, may_stop)
+    lowering = _Lowering(fusion, fetches, updates, may_stop, fuse)
     if arena_limit is not None:
         lowering.limit_arena(arena_limit)
     return lowering.program()
 
 
 class _Lowering:
-    def __init__(self, fusion: Fusion, fetches: int, updates: Mapping[int, int], may_stop: bool) -> None:
+    def __init__(
+        self,
+        fusion: Fusion,
+        fetches: int,
+        updates: Mapping[int, int],
+        may_stop: bool,
+        fuse: Callable[[Function], Fusion],
+    ) -> None:
         self.function = fusion.function
         self.may_stop = may_stop
         self.fetches = fetches
@@ -66,7 +75,7 @@ class _Lowering:
         outside = {*self.places, *self.alias, *map(self._base, self.function.results)}
         inside = (v for g in self.groups for v in g.outputs if v not in outside)
         self.sizes: dict[Value | Group, int] = {v: v.size * v.dtype.size for v in inside}  # in the arena
-        self.inner = {g: plan(g.root, _inner) for g in self.groups if is_control(g.root)}
+        self.inner = {g: plan(g.root, partial(_inner, fuse)) for g in self.groups if is_control(g.root)}
         self.sizes |= {g: each.size for g, each in self.inner.items()}
 
     def limit_arena(self, limit: int) -> None:
@@ -260,9 +269,11 @@ class _Lowering:
         return Launch(made.work, args, tuple(group.nodes), reads, writes)
 
 
-def _inner(function: Function, fetches: int, updates: Mapping[int, int]) -> Program:
+def _inner(
+    fuse: Callable[[Function], Fusion], function: Function, fetches: int, updates: Mapping[int, int]
+) -> Program:
     """The program of a Function inside a loop or branch. What it overwrites is no variable."""
-    return lower(fuse(function), fetches, updates, may_stop=False)
+    return lower(fuse(function), fetches, updates, may_stop=False, fuse=fuse)
 
 
 def _readers_first(

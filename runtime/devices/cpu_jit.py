@@ -14,13 +14,13 @@ import hashlib
 import itertools
 import os
 import threading
-import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.codegen.llvm_text import Code, module
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
+from staticgraph.runtime import switches
 from staticgraph.runtime.devices import half, object_cache
 from staticgraph.runtime.devices.compile_ahead import CompileAhead
 
@@ -35,6 +35,7 @@ _OBJECTS: dict[str, bytes] = {}  # by symbol
 OBJECTS_LIMIT = 4096  # of them: programs that meet ever new shapes must not fill the memory
 _LOADED: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()  # by symbol
 _NUMBER = itertools.count()
+_MADE: dict[str, tuple[int, bool]] = {}  # by symbol: the number of the moment, and whether it was on disk
 _PER_THREAD = threading.local()
 _KEPT: dict[str, ResourceTracker] = {}  # what stays loaded
 
@@ -61,19 +62,15 @@ def host() -> CpuTarget:
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     _PER_THREAD.writer = _new_writer(triple, cpu, features)
     layout = str(_PER_THREAD.writer.machine.target_data)
-    return CpuTarget(triple, layout, cpu, features, vector_bytes(features), _fast_math())
+    return CpuTarget(triple, layout, cpu, features, vector_bytes(features), fast_math())
 
 
-def _fast_math() -> bool:
-    """Whether the environment variable `SG_MATH` is "fast" and not "precise", the default.
+def fast_math() -> bool:
+    """Whether the environment asks for short forms of functions. A session may decide otherwise.
 
     tanh and erf of float32 are then shorter, and their error is up to 6 units in the last place instead of 2.
     """
-    chosen = os.environ.get("SG_MATH", "")
-    if chosen not in ("", "fast", "precise"):
-        text = f"SG_MATH={chosen!r}: expected 'fast' or 'precise'; 'precise' is used"
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
-    return chosen == "fast"
+    return bool(switches.from_environment("math") == "fast")
 
 
 def load(codes: Sequence[Code], verify: bool = False) -> Library:
@@ -102,18 +99,50 @@ def begin(code: Code) -> None:
         _AHEAD.begin(code)
 
 
+def mark() -> int:
+    """The number of this moment, for `origins`."""
+    return next(_NUMBER)
+
+
+def origins(codes: Sequence[Code], since: int) -> tuple[int, int, int]:
+    """How many of these functions were compiled since a moment, how many were in memory then, and how many
+    came from disk.
+    """
+    known = (_MADE.get(code.name, (-1, False)) for code in codes)
+    made = [on_disk for number, on_disk in known if number > since]
+    return made.count(False), len(codes) - len(made), made.count(True)
+
+
+def objects(codes: Sequence[Code], target: CpuTarget) -> dict[str, bytes]:
+    """The object code of functions by symbol, for this processor or another one."""
+    if target == host():
+        return {code.name: _object(code, verify=False) for code in codes}
+    _llvm().initialize_all_targets()
+    _llvm().initialize_all_asmprinters()
+    writer = _new_writer(target.triple, target.cpu, target.features)
+    return {code.name: writer.write(module([code], target)) for code in codes}
+
+
+def provide(found: Mapping[str, bytes]) -> None:
+    """Let `load` use this object code, by symbol, where functions with these symbols are asked for next."""
+    _OBJECTS.update(found)
+
+
 def _object(code: Code, verify: bool) -> bytes:
     """The object code of a function, from memory, from disk, or compiled."""
     found = None if verify else _OBJECTS.get(code.name)
     if found is None:
         key = _key(code)
         found = None if verify else object_cache.read(key)
+        _MADE[code.name] = next(_NUMBER), found is not None
         if found is None:
             found = _compile(code, verify)
             object_cache.write(key, found)
         _OBJECTS[code.name] = found
         while len(_OBJECTS) > OBJECTS_LIMIT:
             _OBJECTS.pop(next(iter(_OBJECTS)), None)
+        while len(_MADE) > OBJECTS_LIMIT:
+            _MADE.pop(next(iter(_MADE)), None)
     return found
 
 

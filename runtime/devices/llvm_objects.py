@@ -14,8 +14,16 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 
+def initialize_all() -> None:
+    """Let LLVM write code for every processor that it knows, not only for those of this kind."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
 class ObjectWriter:
     """Code generation for one processor. For one thread at a time: every thread has its own.
+
+    `linked`: the objects are for a linker, and may then be loaded anywhere; otherwise for this process.
 
     >>> from staticgraph.runtime.devices.cpu_jit import host
     >>> target = host()
@@ -24,9 +32,10 @@ class ObjectWriter:
     True
     """
 
-    def __init__(self, triple: str, cpu: str, features: str) -> None:
+    def __init__(self, triple: str, cpu: str, features: str, linked: bool = False) -> None:
+        reloc, model = ("pic", "default") if linked else ("static", "jitdefault")
         self.machine = llvm.Target.from_triple(triple).create_target_machine(
-            cpu=cpu, features=features, opt=2, reloc="static", codemodel="jitdefault", jit=True
+            cpu=cpu, features=features, opt=2, reloc=reloc, codemodel=model, jit=not linked
         )
 
     def write(self, text: str) -> bytes:

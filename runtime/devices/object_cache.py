@@ -18,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from staticgraph.runtime import switches
+
 LIMIT = 256 << 20  # bytes in the folder
 _DIGEST = 16
 _LOOK_EVERY = 16 << 20  # bytes written by this process between two looks at the size of the folder
@@ -30,7 +32,7 @@ def folder() -> Path | None:
     """`SG_CACHE_DIR`, or a folder of ours in the user's cache folder; None (no cache on disk) if it is set to
     "" or there is no home folder.
     """
-    chosen = os.environ.get("SG_CACHE_DIR")
+    chosen = switches.current("cache_dir")
     if chosen is not None:
         return Path(chosen) if chosen else None
     try:

@@ -30,7 +30,8 @@ _LOCATOR = struct.Struct("<IIQI")
 _END = struct.Struct("<IHHHHIIH")
 _TAIL = _END64.size + _LOCATOR.size + _END.size
 _MAGIC, _VERSION, _UNIX, _DATE, _IN_EXTRA, _MODE = b"PK\x03\x04", 45, 3 << 8, 0x21, 0xFFFFFFFF, 0o100644 << 16
-_MOST = 16  # members of a file; ours have at most three
+_UTF8 = 1 << 11  # a flag: how the name is to be read
+_MOST = 16  # members of a file; ours have three, and some of machine code
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ def _skeleton(members: Sequence[_Member]) -> tuple[list[bytes], list[int], bytes
         start = -(-(position + fixed) // ALIGNMENT) * ALIGNMENT
         zeros = bytes(start - position - fixed)
         extra = _SIZES.pack(1, 16, m.size, m.size) + _PADDING.pack(0xD935, 2 + len(zeros), ALIGNMENT) + zeros
-        shared = (_VERSION, 0, 0, 0, _DATE, m.crc, _IN_EXTRA, _IN_EXTRA, len(m.name))
+        flags = 0 if m.name.isascii() else _UTF8
+        shared = (_VERSION, flags, 0, 0, _DATE, m.crc, _IN_EXTRA, _IN_EXTRA, len(m.name))
         headers.append(_LOCAL.pack(0x04034B50, *shared, len(extra)) + m.name + extra)
         directory += _ENTRY.pack(
             0x02014B50, _UNIX | _VERSION, *shared, _PLACE.size, 0, 0, 0, _MODE, _IN_EXTRA

@@ -1,7 +1,8 @@
 """A file is replaced as a whole or not at all, whenever the process or the machine stops.
 
-The new contents go into a temporary file in the same folder,
-reach the disk, and take the file's name in one step.
+The new contents go into a temporary file in the same folder, reach the disk, and take the file's name in
+one step. A process that is killed leaves its temporary file behind, and the next save removes that. Who
+writes one holds a lock on it, by which those of living processes are told.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import errno
 import itertools
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,13 @@ from typing import Any
 from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
 _serial = itertools.count()
+_KEPT = 64  # characters of a name that its temporary files have: most systems allow 255
 _CHUNK = 1 << 24  # systems differ in how much one write may take
 
 
@@ -32,21 +40,63 @@ def write_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
 def _replace(path: Path, pieces: Iterable[Any]) -> None:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    temporary = path.with_name(f".{path.name[:64]}.{os.getpid()}-{next(_serial)}.part")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    _remove_abandoned(path)
+    temporary, descriptor = _begin(path)
     try:
         try:
             for piece in pieces:
                 _write(descriptor, memoryview(piece).cast("B"))
             os.fsync(descriptor)
+            if fcntl is not None:
+                os.replace(temporary, path)  # while it is locked: nobody may take it for abandoned
         finally:
-            os.close(descriptor)
-        os.replace(temporary, path)
+            with contextlib.suppress(OSError):  # all of it is on the disk by now, or has failed
+                os.close(descriptor)
+        if fcntl is None:
+            os.replace(temporary, path)  # Windows does not rename what is open
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
     _sync_folder(path.parent)
+
+
+def _begin(path: Path) -> tuple[Path, int]:
+    """A temporary file, and its descriptor, which has the lock."""
+    while True:
+        temporary = path.with_name(f".{path.name[:_KEPT]}.{os.getpid()}-{next(_serial)}.part")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(temporary, flags, 0o666)
+        if not _lock(descriptor) or os.fstat(descriptor).st_nlink:
+            return temporary, descriptor
+        os.close(descriptor)  # another process took it for abandoned just before it was locked
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove the temporary files for `path` that nobody writes any more."""
+    form = re.compile(rf"\.{re.escape(path.name[:_KEPT])}\.\d+-\d+\.part")
+    with contextlib.suppress(OSError):
+        for name in filter(form.fullmatch, os.listdir(path.parent)):
+            _remove_unlocked(path.with_name(name))
+
+
+def _remove_unlocked(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        try:
+            if _lock(descriptor, wait=False):
+                os.unlink(path)
+        finally:
+            os.close(descriptor)
+
+
+def _lock(descriptor: int, wait: bool = True) -> bool:
+    """Whether this process has the lock of a file now. Where there are no locks it never has."""
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+    return False
 
 
 def _write(descriptor: int, view: memoryview) -> None:

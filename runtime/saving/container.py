@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
-import stat
+import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
-from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.runtime.saving import archive
 from staticgraph.runtime.saving.atomic import write_file
+from staticgraph.runtime.saving.mapped import read_mapped
 from staticgraph.runtime.saving.strict_json import Kinds, check, dump, fields, parse
 
-FORMAT = 1  # grows when an older version could not read the file any more
+# Grows when an older version could not read the file any more. All that were ever released stay readable:
+# tests/saved holds files of each.
+FORMAT = 1
 _MANIFEST = "manifest.json"
+_PLAIN = re.compile(r"[\w.+-]{1,200}", re.ASCII)  # what a further member may be called
 _Made = TypeVar("_Made")
 
 
@@ -41,65 +42,41 @@ def read(
     body: Kinds,
     members: Sequence[str],
     make: Callable[[dict[str, Any], dict[str, memoryview]], _Made],
+    folder: str = "",
+    writable: bool = False,
 ) -> _Made:
-    """What `make` makes of the manifest and the members, which it must not keep views of.
+    """What `make` makes of the manifest and the members. Views of these that it keeps are the file itself.
 
-    `body`: the fields of the manifest that this kind of file has. NotFoundError where there is no file,
-    InvalidFileError where something is wrong with it, in `make` or before.
+    `body`: the fields of the manifest that this kind of file has. `folder`: where further members may lie,
+    such as "kernels/". `writable`: changes of the views are seen by this process alone. NotFoundError where
+    there is no file, InvalidFileError where something is wrong with it, in `make` or before.
     """
-    try:
-        data = _mapped(Path(path))
-        manifest, contents = _checked(archive.unpack(data), kind, body, members)
-        return make(manifest, contents)
-    except InvalidFileError as error:
-        what = str(error)
-    # Outside of the `except` block, so that the new error does not keep the old one's frames and their views.
-    hint = "copy it again from where it came, or save it again"
-    raise InvalidFileError(layout(f"{path} is not a usable {kind} file: {what}", user_frame(), hint=hint))
 
+    def checked(data: memoryview) -> _Made:
+        return make(*_checked(archive.unpack(data), kind, body, members, folder))
 
-def _mapped(path: Path) -> memoryview:
-    """The file, in memory as far as it is looked at."""
-    try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            raise InvalidFileError("it is a folder or a device")
-        if status.st_size == 0:
-            raise InvalidFileError("it is empty")
-        with open(path, "rb") as file:
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except FileNotFoundError:
-        raise NotFoundError(
-            layout(f"there is no file {path}", user_frame(), hint=_neighbours(path))
-        ) from None
-    except OSError as error:
-        raise InvalidFileError(f"it cannot be read: {error.strerror or error}") from None
-
-
-def _neighbours(path: Path) -> str | None:
-    """What else is in the folder, of the same kind."""
-    if not path.parent.is_dir():
-        return f"the folder {path.parent} does not exist either"
-    found = sorted(p.name for p in path.parent.glob(f"*{path.suffix}"))[:5] if path.suffix else []
-    return f"{path.parent} has {', '.join(found)}" if found else None
+    return read_mapped(path, kind, checked, writable)
 
 
 def _checked(
-    contents: dict[str, memoryview], kind: str, body: Kinds, members: Sequence[str]
+    contents: dict[str, memoryview], kind: str, body: Kinds, members: Sequence[str], folder: str
 ) -> tuple[dict[str, Any], dict[str, memoryview]]:
-    if list(contents) != [_MANIFEST, *members] and list(contents)[:1] != [_MANIFEST]:
+    if list(contents)[:1] != [_MANIFEST]:
         raise InvalidFileError(f"it has no {_MANIFEST}")
     manifest = check(parse(contents.pop(_MANIFEST), "its manifest"), "its manifest", dict)
     if manifest.get("kind") != kind:
         raise InvalidFileError(f"it is of kind {manifest.get('kind')!r}")
-    if manifest.get("format") != FORMAT:
-        found, by = manifest.get("format"), manifest.get("producer")
-        raise InvalidFileError(
-            f"its format is {found!r}, written by {by!r}, and this version reads format {FORMAT}"
-        )
+    found, by = check(manifest.get("format"), "its format", int), manifest.get("producer")
+    if not 1 <= found <= FORMAT:
+        known = "format 1" if FORMAT == 1 else f"formats 1 to {FORMAT}"
+        raise InvalidFileError(f"its format is {found}, written by {by!r}, and this version reads {known}")
     head: Kinds = {"format": (int,), "kind": (str,), "producer": (str,), "members": (dict,)}
     manifest = fields(manifest, "its manifest", {**head, **body})
-    if list(manifest["members"]) != list(members) or list(contents) != list(members):
+    further = list(contents)[len(members) :]
+    inside = all(
+        folder and name.startswith(folder) and _PLAIN.fullmatch(name, len(folder)) for name in further
+    )
+    if list(manifest["members"]) != list(contents) or list(contents) != [*members, *further] or not inside:
         raise InvalidFileError(f"its members are not {' and '.join(members)}")
     for name, entry in manifest["members"].items():
         if fields(entry, f"the entry of {name}", {"sha256": (str,)})["sha256"] != _sha256([contents[name]]):

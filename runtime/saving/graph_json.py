@@ -18,7 +18,7 @@ from typing import Any
 from staticgraph.compiler.graph.errors import GraphError, InvalidFileError, SaveError, layout
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.opdef import OPS, Effect
+from staticgraph.compiler.graph.opdef import Effect, Role
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.restore import Recorded, restorable_name, restore
@@ -26,6 +26,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.saving.allowed import refusal
 from staticgraph.runtime.saving.attributes import decode, encode, encode_type, type_of
+from staticgraph.runtime.saving.late_ops import op_named
 from staticgraph.runtime.saving.regions import RegionReader, RegionWriter
 from staticgraph.runtime.saving.strict_json import check, dump, fields, items, parse
 
@@ -105,7 +106,10 @@ def read(data: memoryview, fetch: Callable[[str], Literal]) -> tuple[Graph, list
         _restore(graph, record, fetch, regions)
     regions.finish()
     kinds = {"name": (str,), "trainable": (bool,), "collections": (list,)}
-    variables = [fields(v, "an entry of its variables", kinds) for v in text["variables"]]
+    variables = [
+        fields(v, "an entry of its variables", kinds, {"empty": (bool,), "text": (dict,)})
+        for v in text["variables"]
+    ]
     for variable in variables:
         items(variable["collections"], f"the collections of {variable['name']!r}", str)
     return graph, variables
@@ -113,7 +117,7 @@ def read(data: memoryview, fetch: Callable[[str], Literal]) -> tuple[Graph, list
 
 def _restore(graph: Graph, record: Any, fetch: Callable[[str], Literal], regions: RegionReader) -> None:
     record = fields(record, "an operation", _REQUIRED, _OPTIONAL)
-    name, op = record["name"], OPS.get(record["op"])
+    name, op = record["name"], op_named(record["op"])
     if op is None:
         raise InvalidFileError(f"operation {name!r} is a {record['op']!r}, which this version does not know")
     attrs = {
@@ -150,9 +154,12 @@ def _region(graph: Graph, regions: RegionReader, attr: str, name: str, value: An
 def _check_variables(op: Operation) -> None:
     """What reads or writes a variable must be given one."""
     effect = op.definition.effect
-    owned = op.inputs if effect is Effect.READ else op.inputs[:1] if effect is Effect.WRITE else ()
-    if any(variable_of(t, through_writes=effect is Effect.WRITE) is None for t in owned):
-        raise InvalidFileError(f"{op.name!r} needs a variable, and {op.inputs[0].name} is none")
+    if effect not in (Effect.READ, Effect.WRITE):
+        return
+    takes_many = op.definition.params[0].role is Role.TENSORS
+    for tensor in op.inputs if takes_many else op.inputs[:1]:
+        if variable_of(tensor, through_writes=effect is Effect.WRITE) is None:
+            raise InvalidFileError(f"{op.name!r} needs a variable, and {tensor.name} is none")
 
 
 def _where(value: Any, name: str) -> Provenance | None:

@@ -1,55 +1,132 @@
-"""What a saved graph is after loading: a function of its inputs, with variables to look at and to set."""
+"""What a saved graph is after loading: functions of its inputs, with variables to look at and to set."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError, NotFoundError, layout
+from staticgraph.compiler.graph.errors import (
+    FeedError,
+    InvalidArgumentError,
+    NotFoundError,
+    UninitializedError,
+    layout,
+)
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.saving import graph_file
+from staticgraph.runtime.saving.graph_file import SavedGraph, Shapes
 from staticgraph.runtime.saving.nearest import nearest
-from staticgraph.runtime.saving.signature import Signature
+from staticgraph.runtime.saving.signature import TRAIN, Bound
 from staticgraph.runtime.session import Session
+
+
+class LoadedFunction:
+    """One signature of a loaded graph: a function of its inputs, called like the graph itself."""
+
+    def __init__(self, label: str, bound: Bound, session: Session) -> None:
+        self._label = label
+        self._bound = bound
+        self._session = session
+        self._required = bound.required
+        self._fetches = bound.fetches
+
+    @property
+    def inputs(self) -> dict[str, Tensor]:
+        """The tensors that a call takes values for, by name, with their dtypes and shapes."""
+        return dict(self._bound.inputs)
+
+    @property
+    def outputs(self) -> dict[str, Tensor]:
+        """The tensors that a call returns, by name; see `structure`."""
+        return dict(self._bound.outputs)
+
+    @property
+    def step(self) -> Operation | None:
+        """The operation that a call runs besides, such as a training step."""
+        return self._bound.step
+
+    @property
+    def structure(self) -> str:
+        """What a call returns: a "dict" or a "list" of arrays, "one" array, or "none"."""
+        return self._bound.structure
+
+    @property
+    def required(self) -> list[str]:
+        """The inputs that a call must give; the others have a value of their own."""
+        return list(self._required)
+
+    def __call__(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Any:
+        """The outputs for these inputs. FeedError for an input that is missing, unknown, or does not fit."""
+        fed = self._feeds({**(values or {}), **inputs})
+        return self._bound.returned(self._session.run(self._fetches, fed))
+
+    def _feeds(self, values: dict[str, Any]) -> dict[Tensor, Any]:
+        known = self._bound.inputs
+        takes = ", ".join(f"{n}: {t.type}" for n, t in known.items()) or "no inputs"
+        for name in values:
+            if name not in known:
+                text = f"{self._label} has no input {name!r}; it takes {takes}"
+                raise FeedError(layout(text, user_frame(), hint=_did_you_mean(name, known)))
+        for name in self._required:
+            if name not in values:
+                tensor = known[name]
+                text = f"{self._label} needs a value for its input {name!r} ({tensor.type})"
+                raise FeedError(layout(text, user_frame(), hint=f"it takes {takes}"), tensor.op)
+        return {known[name]: value for name, value in values.items()}
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{name}: {t.type}" for name, t in self._bound.inputs.items())
+        outputs = ", ".join(f"{name}: {t.type}" for name, t in self._bound.outputs.items())
+        besides = f", runs {self.step.name}" if self.step is not None else ""
+        return f"<{self._label}({inputs}) -> {outputs or None}{besides}>"
 
 
 class LoadedGraph:
     """A graph from a file, in a session of its own.
 
     A call computes the outputs: `net(x=batch)`, or `net({"x": batch})` for names that are no Python names. It
-    returns what was given as `outputs` when the graph was saved: a dict of arrays, a list, or one array.
+    returns what was given as `outputs` when the graph was saved: a dict of arrays, a list, or one array. Of
+    several signatures the first one is called; `net.signatures["name"](...)` calls another.
     """
 
-    def __init__(self, path: str | os.PathLike[str], signature: Signature, session: Session) -> None:
+    def __init__(self, path: str | os.PathLike[str], saved: SavedGraph) -> None:
         self.path = Path(path)
-        self.session = session
-        self._signature = signature
-        self._variables = Variables(session)
-        self._needs = signature.required()
-        self._step_needs = signature.required(signature.steps)
-        self._fetches = signature.fetches
+        self.session = saved.session
+        self._saved = saved
+        self._variables = Variables(saved.session)
+        name = self.path.name
+        self._first = next(iter(saved.signatures))
+        self._functions = {
+            key: LoadedFunction(name if key == self._first else f"{name}: {key}", bound, saved.session)
+            for key, bound in saved.signatures.items()
+        }
 
     @property
     def graph(self) -> Graph:
-        """The graph: what the outputs and the step need of the one that was saved, under the same names."""
-        return self._signature.graph
+        """The graph: what the signatures need of the one that was saved, under the same names."""
+        return self._saved.graph
+
+    @property
+    def signatures(self) -> dict[str, LoadedFunction]:
+        """The functions of the file by name. A call of the graph is a call of the first one."""
+        return dict(self._functions)
 
     @property
     def inputs(self) -> dict[str, Tensor]:
         """The tensors that a call takes values for, by name, with their dtypes and shapes."""
-        return dict(self._signature.inputs)
+        return self._functions[self._first].inputs
 
     @property
     def outputs(self) -> dict[str, Tensor]:
         """The tensors that a call computes, by name."""
-        return dict(self._signature.outputs)
+        return self._functions[self._first].outputs
 
     @property
     def variables(self) -> Variables:
@@ -59,62 +136,43 @@ class LoadedGraph:
     @property
     def trains(self) -> bool:
         """Whether a training step was saved."""
-        return self._signature.step is not None
+        return TRAIN in self._functions
 
     def __call__(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Any:
         """The outputs for these inputs. FeedError for an input that is missing, unknown, or does not fit."""
-        fed = self._feeds({**(values or {}), **inputs}, self._needs)
-        return self.session.run(self._fetches, fed)
+        return self._functions[self._first](values, **inputs)
 
     def step(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Any:
         """Run the training step that was saved, once; returns the outputs of the same run."""
-        step = self._signature.step
-        if step is None:
+        if not self.trains:
             hint = "save it with one: sg.save(path, outputs, step=train_op)"
-            raise InvalidArgumentError(
-                layout(f"{self.path.name} has no training step", user_frame(), hint=hint)
-            )
-        fed = self._feeds({**(values or {}), **inputs}, self._step_needs)
-        return self.session.run([self._fetches, step], fed)[0]
+            text = f"{self.path.name} has no training step"
+            raise InvalidArgumentError(layout(text, user_frame(), hint=hint))
+        return self._functions[TRAIN](values, **inputs)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the graph again, with the present values of its variables."""
-        graph_file.write(path, self._signature, self.session)
-
-    def _feeds(self, values: dict[str, Any], required: list[str]) -> dict[Tensor, Any]:
-        known = self._signature.inputs
-        takes = ", ".join(f"{n}: {t.type}" for n, t in known.items()) or "no inputs"
-        for name in values:
-            if name not in known:
-                hint = _did_you_mean(name, known)
-                raise FeedError(
-                    layout(
-                        f"{self.path.name} has no input {name!r}; it takes {takes}", user_frame(), hint=hint
-                    )
-                )
-        for name in required:
-            if name not in values:
-                tensor = known[name]
-                raise FeedError(
-                    layout(
-                        f"{self.path.name} needs a value for its input {name!r} ({tensor.type})",
-                        user_frame(),
-                        hint=f"it takes {takes}",
-                    ),
-                    tensor.op,
-                )
-        return {known[name]: value for name, value in values.items()}
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        kernels: Sequence[str] = (),
+        shapes: Shapes | Sequence[Shapes] = (),
+    ) -> None:
+        """Save the graph again, with the present values of its variables, and with machine code for the
+        processors `kernels` only; see `staticgraph.saving.save`.
+        """
+        saved = self._saved
+        graph_file.write(path, saved.signatures, self.session, saved.resume, kernels, shapes)
 
     def __repr__(self) -> str:
         variables = self._variables
         elements = sum(variables.size(name) for name in variables)
         lines = [f"<sg.LoadedGraph {self.path.name}"]
-        for label, ports in (("inputs", self._signature.inputs), ("outputs", self._signature.outputs)):
+        for label, ports in (("inputs", self.inputs), ("outputs", self.outputs)):
             text = ", ".join(f"{name}: {t.type}" for name, t in ports.items())
             lines.append(f"  {label:<10} {text or 'none'}")
         lines.append(f"  {'variables':<10} {len(variables)} with {elements:,} elements")
-        if self._signature.step is not None:
-            lines.append(f"  {'step':<10} {self._signature.step.name}")
+        if len(self._functions) > 1:
+            lines.append(f"  {'signatures':<10} {', '.join(self._functions)}")
         return "\n".join(lines) + f"\n  {'operations':<10} {self.graph.version}>"
 
 
@@ -125,8 +183,12 @@ class Variables(MutableMapping[str, np.ndarray]):
         self._session = session
 
     def __getitem__(self, name: str) -> np.ndarray:
+        op = self._op(name)
         with self._session.held() as store:
-            return store.read(self._op(name))
+            if op not in store:
+                hint = "run the signature that sets it, or set it: net.variables[name] = value"
+                raise UninitializedError(layout(f"variable {name} has no value", user_frame(), hint=hint), op)
+            return store.read(op)
 
     def __setitem__(self, name: str, value: Any) -> None:
         op = self._op(name)
@@ -151,9 +213,10 @@ class Variables(MutableMapping[str, np.ndarray]):
         return len(self._session.graph.variables)
 
     def size(self, name: str) -> int:
-        """The number of elements of a variable's value."""
+        """The number of elements of a variable's value, 0 where it has none."""
+        op = self._op(name)
         with self._session.held() as store:
-            return store.stored(self._op(name)).size
+            return store.stored(op).size if op in store else 0
 
     def _op(self, name: str) -> Operation:
         known = self._session.graph.variables
@@ -168,9 +231,15 @@ class Variables(MutableMapping[str, np.ndarray]):
         return "\n".join(["<variables", *lines]) + ">"
 
 
-def load(path: str | os.PathLike[str]) -> LoadedGraph:
+def load(path: str | os.PathLike[str], mapped: bool = False, trusted: bool = False) -> LoadedGraph:
     """The graph in the file at `path`; see `staticgraph.saving.load`."""
-    return LoadedGraph(path, *graph_file.read(path))
+    return LoadedGraph(path, graph_file.read(path, mapped, _adopt if trusted else None))
+
+
+def _adopt(members: Mapping[str, bytes], signatures: Mapping[str, Bound], session: Session) -> None:
+    from staticgraph.runtime.saving import kernels  # what runs programs is imported when it is needed
+
+    kernels.adopt(members, signatures, session)
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str | None:

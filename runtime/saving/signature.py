@@ -1,4 +1,7 @@
-"""What a saved graph takes and gives: named inputs, named outputs, perhaps a step of training."""
+"""What a saved graph can be asked for: functions with a name, each with inputs, outputs and perhaps a step.
+
+A user writes a `Signature`; in a graph it becomes a `Bound` one, whose tensors have been found and checked.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,34 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.regions import whole
 
-STRUCTURES = ("dict", "list", "one")  # what a call returns
+STRUCTURES = ("dict", "list", "one", "none")  # what a call returns
+PREDICT, TRAIN = "predict", "train"  # the names of what `save` is given without a name
+_PLACEHOLDERS = ("placeholder", "placeholder_with_default")
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Inputs and outputs by name; `structure` is what the user gave as outputs, and what a call returns."""
+    """One function of a saved graph: what a call computes, what it takes, and what it does besides.
+
+    `outputs`: a dict of names and tensors; or a list of tensors, or one, which are then called after their
+    operations; None where a call returns nothing. `inputs`: the same for what a caller gives; by default all
+    placeholders that are needed, under their own names. `step`: an operation that a call runs, such as one
+    that trains.
+
+    >>> import staticgraph as sg
+    >>> w = sg.Variable(0.0, name="w")
+    >>> sg.Signature(step=w.initializer).outputs is None
+    True
+    """
+
+    outputs: Any = None
+    inputs: Any = None
+    step: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A signature in its graph. `structure` is what the user gave as outputs, and what a call returns."""
 
     graph: Graph
     inputs: dict[str, Tensor]
@@ -27,32 +52,69 @@ class Signature:
     step: Operation | None
 
     @property
-    def operations(self) -> list[Operation]:
-        """Everything that a file must hold, in order of construction."""
-        ports = [*self.inputs.values(), *self.outputs.values()]
-        return whole(ancestors([*(t.op for t in ports), *self.steps]))
-
-    @property
-    def steps(self) -> list[Operation]:
-        """The training step, if there is one."""
-        return [] if self.step is None else [self.step]
+    def roots(self) -> list[Operation]:
+        """The operations that a call computes or runs."""
+        return [*(t.op for t in self.outputs.values()), *([] if self.step is None else [self.step])]
 
     @property
     def fetches(self) -> Any:
-        """The outputs in their structure."""
+        """What a session is to run: the outputs in their structure; with a step, that and the step."""
         match self.structure:
+            case "none":
+                return self.step
             case "dict":
-                return self.outputs
+                made: Any = self.outputs
             case "list":
-                return list(self.outputs.values())
-        return next(iter(self.outputs.values()))
+                made = list(self.outputs.values())
+            case _:
+                made = next(iter(self.outputs.values()))
+        return made if self.step is None else [made, self.step]
 
-    def required(self, targets: Iterable[Operation] = ()) -> list[str]:
-        """The names of the inputs without which the outputs, and `targets`, cannot be computed."""
+    def returned(self, fetched: Any) -> Any:
+        """What a call returns, of what a session returned for `fetches`."""
+        return fetched if self.step is None or self.structure == "none" else fetched[0]
+
+    @property
+    def required(self) -> list[str]:
+        """The names of the inputs without which a call is not possible."""
         given = set(self.inputs.values())
-        roots = [*(t.op for t in self.outputs.values() if t not in given), *targets]
-        used = set(whole(ancestors(roots, _cut(given))))
+        fed = {t.op for t in given if t in set(self.outputs.values())}
+        used = set(whole(ancestors((op for op in self.roots if op not in fed), _cut(given))))
         return [n for n, t in self.inputs.items() if t.op.definition.name == "placeholder" and t.op in used]
+
+
+def operations_of(signatures: Iterable[Bound]) -> list[Operation]:
+    """Everything that a file with these signatures must hold, in order of construction."""
+    roots = [op for s in signatures for op in (*(t.op for t in s.inputs.values()), *s.roots)]
+    return whole(ancestors(roots))
+
+
+def bind(asked: Mapping[str, Signature], session: Any = None) -> dict[str, Bound]:
+    """The signatures in their graph. SaveError for one that is not possible."""
+    graph = _graph(asked.values(), session)
+    return {_name(name, "a signature"): _bound(graph, name, signature) for name, signature in asked.items()}
+
+
+def _bound(graph: Graph, name: str, asked: Signature) -> Bound:
+    if asked.outputs is None and asked.step is None:
+        raise SaveError(
+            layout(
+                f"the signature {name!r} has neither outputs nor a step",
+                user_frame(),
+                hint='outputs={"loss": loss}',
+            )
+        )
+    structure, outputs = ("none", {}) if asked.outputs is None else _named(graph, asked.outputs, "output")
+    step = None if asked.step is None else _element(graph, asked.step, "step")
+    step = step.op if isinstance(step, Tensor) else step
+    roots = [*(t.op for t in outputs.values()), *([] if step is None else [step])]
+    if asked.inputs is None:
+        fed = [op for op in whole(ancestors(roots)) if op.definition.name in _PLACEHOLDERS]
+        inputs = {op.name: op.outputs[0] for op in fed}
+    else:
+        _, inputs = _named(graph, asked.inputs, "input")
+        _check_given(roots, inputs)
+    return Bound(graph, inputs, outputs, structure, step)
 
 
 def _cut(given: Iterable[Tensor]) -> set[Tensor]:
@@ -60,65 +122,43 @@ def _cut(given: Iterable[Tensor]) -> set[Tensor]:
     return {t for t in given if t.op.definition.name != "placeholder"}
 
 
-def signature_of(outputs: Any, inputs: Any = None, session: Any = None, step: Any = None) -> Signature:
-    """The signature that a user asks for, as for `staticgraph.saving.save`. SaveError where impossible."""
-    graph = _graph(outputs, session)
-    structure, named = _named(graph, outputs)
-    target = None if step is None else _element(graph, step, "step")
-    target = target.op if isinstance(target, Tensor) else target
-    roots = [*(t.op for t in named.values()), *([] if target is None else [target])]
-    if inputs is None:
-        fed = [
-            op
-            for op in whole(ancestors(roots))
-            if op.definition.name in ("placeholder", "placeholder_with_default")
-        ]
-        taken = {op.name: op.outputs[0] for op in fed}
-    else:
-        _, taken = _named(graph, inputs, "input")
-        _check_given(roots, taken)
-    return Signature(graph, taken, named, structure, target)
-
-
-def _graph(outputs: Any, session: Any) -> Graph:
+def _graph(asked: Iterable[Signature], session: Any) -> Graph:
     if session is not None:
-        found = session.graph
-    else:
-        listed = (
-            outputs.values() if isinstance(outputs, Mapping) else outputs if _is_list(outputs) else [outputs]
-        )
-        found = next((t.graph for t in listed if hasattr(t, "graph")), get_default_graph())
-    return found
+        found: Graph = session.graph
+        return found
+    elements = (e for s in asked for e in (*_listed(s.outputs), s.step))
+    return next((e.graph for e in elements if hasattr(e, "graph")), get_default_graph())
+
+
+def _listed(given: Any) -> list[Any]:
+    return [*given.values()] if isinstance(given, Mapping) else [*given] if _is_list(given) else [given]
 
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple)
 
 
-def _named(graph: Graph, given: Any, kind: str = "output") -> tuple[str, dict[str, Tensor]]:
+def _named(graph: Graph, given: Any, kind: str) -> tuple[str, dict[str, Tensor]]:
     """The structure of what the user gave, and its tensors by name."""
     if isinstance(given, Mapping):
-        named = {_name(n, kind): _tensor(graph, t, kind) for n, t in given.items()}
+        named = {_name(n, f"an {kind}"): _tensor(graph, t, kind) for n, t in given.items()}
         structure = "dict"
     else:
-        listed = [_tensor(graph, t, kind) for t in (given if _is_list(given) else [given])]
+        listed = [_tensor(graph, t, kind) for t in _listed(given)]
         named = {t.name if t.value_index else t.op.name: t for t in listed}
         structure = "list" if _is_list(given) else "one"
         if len(named) < len(listed):
-            raise SaveError(
-                layout(
-                    f"one {kind} is given twice", user_frame(), hint=f"name them: {kind}s={{name: tensor}}"
-                )
-            )
+            hint = f"name them: {kind}s={{name: tensor}}"
+            raise SaveError(layout(f"one {kind} is given twice", user_frame(), hint=hint))
     if not named and kind == "output":
         raise SaveError(layout("a saved graph needs an output", user_frame(), hint='outputs={"loss": loss}'))
     return structure, named
 
 
-def _name(name: Any, kind: str) -> str:
+def _name(name: Any, what: str) -> str:
     if not isinstance(name, str) or not name.isprintable() or not name:
         raise SaveError(
-            layout(f"{name!r} is not a name for an {kind}: names are strings of letters", user_frame())
+            layout(f"{name!r} is not a name for {what}: names are strings of letters", user_frame())
         )
     return name
 
@@ -128,11 +168,12 @@ def _tensor(graph: Graph, value: Any, kind: str) -> Tensor:
     if isinstance(found, Operation):
         hint = "outputs are tensors; an operation that trains is given as step="
         raise SaveError(layout(f"the {kind} {found.name} is an operation", user_frame(), hint=hint))
-    if found.op.region is not None:
-        text = f"the {kind} {found.name} is part of a loop or branch"
+    tensor: Tensor = found
+    if tensor.op.region is not None:
+        text = f"the {kind} {tensor.name} is part of a loop or branch"
         hint = "take what the loop or branch gives"
-        raise SaveError(layout(text, user_frame(), [(found.op.name, found.op.where)], hint), found.op)
-    return found
+        raise SaveError(layout(text, user_frame(), [(tensor.op.name, tensor.op.where)], hint), tensor.op)
+    return tensor
 
 
 def _element(graph: Graph, value: Any, kind: str) -> Any:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import UninitializedError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.runtime.memory import empty
 from staticgraph.runtime.saving.safetensors import Stored
 from staticgraph.runtime.variables import VariableStore
@@ -34,6 +36,16 @@ def collect(variables: Mapping[str, Operation], store: VariableStore) -> dict[st
 def owned(stored: Stored) -> np.ndarray:
     """A copy of a value from a file, in memory that compiled code can use."""
     dtype, array = stored
+    if dtype is string:
+        return array.copy()
     buffer = empty(TensorType(dtype, array.shape))
     buffer[...] = array
     return buffer
+
+
+def shared(stored: Stored) -> np.ndarray:
+    """A value from a mapped file where it is, if compiled code can use it there; else a copy."""
+    dtype, array = stored
+    if dtype is string or not array.size or array.ctypes.data % ALIGNMENT:
+        return owned(stored)
+    return array

@@ -7,6 +7,7 @@ are supported is missing where TF1 had defined it.
 import contextlib
 import inspect
 
+from staticgraph import timeline
 from staticgraph.compat.legacy import (
     conditions,
     decorators,
@@ -106,6 +107,7 @@ AREAS = {
     for module in modules.split()
 } | {
     "python.client.device_lib": Area((devices,)),
+    "python.client.timeline": Area((timeline,)),
     "python.framework.smart_cond": Area((conditions,)),
     "python.framework.tensor_shape": Area((tensor_shapes,), _SHAPES),
     "python.layers.utils": Area((conditions,), {"constant_value": "get_static_value"}),

@@ -30,6 +30,7 @@ from staticgraph.data.encoding import decoded, encoded
 from staticgraph.data.function import Function
 from staticgraph.data.pipeline import Run
 from staticgraph.data.structure import Element, as_arrays, as_element, dtypes_of
+from staticgraph.runtime import switches
 from staticgraph.runtime.threads import set_num_threads
 
 _MADE, _FAILED = b"\0", b"\1"
@@ -40,11 +41,11 @@ _is_worker = False
 def workers_for(function: Function, count: int) -> int:
     """How many workers may compute `function`, where `count` of its calls are wanted at once; 0 for none.
 
-    The environment variable `SG_DATA_WORKERS` set to 0 forbids them.
+    The switch `data_workers`, or the environment variable `SG_DATA_WORKERS`, set to 0 forbids them.
     """
     if sys.platform != "linux" or _is_worker or multiprocessing.current_process().daemon:
         return 0  # other systems do not fork safely, and a worker has none of its own
-    if os.environ.get("SG_DATA_WORKERS") == "0" or not (function.has_python and function.is_portable):
+    if not switches.current("data_workers") or not (function.has_python and function.is_portable):
         return 0
     usable = min(count, len(os.sched_getaffinity(0)))
     return usable if usable > 1 else 0

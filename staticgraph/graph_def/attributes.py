@@ -32,7 +32,7 @@ def _one(kind: str, value: Any) -> Any:
         case "string":
             return value.encode() if isinstance(value, str) else bytes(value)
         case "type":
-            return data_type(value)
+            return value if isinstance(value, int) else data_type(value)
         case "shape":
             return shape_proto(value)
         case "tensor":

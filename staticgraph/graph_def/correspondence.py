@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from staticgraph.compiler.graph.opdef import OPS, OpDef, Param, Role
+from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Param, Role
 from staticgraph.compiler.graph.opdef import REQUIRED as NEEDED
 from staticgraph.graph_def.signatures import Argument, Attribute, Signature, signature
 
@@ -70,7 +70,7 @@ def pairs(op: OpDef, type: str = "") -> Pairs | None:
     [('dims', 'dims'), ('value', 'value')]
     """
     theirs = signature(type or op.tf)
-    if theirs is None:
+    if theirs is None or op.effect is Effect.CONTROL:  # functions are regions here
         return None
     tensors = [param for param in op.params if param.role is not Role.ATTR]
     inputs = _paired(theirs.inputs, tensors)

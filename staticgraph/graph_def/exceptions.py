@@ -7,7 +7,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.dtypes import bool_, int32, string
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.graph_def.export import EXCEPTIONS, Writer, port
+from staticgraph.graph_def.export import EXCEPTIONS, Writer
 
 __all__: list[str] = []
 
@@ -28,7 +28,7 @@ def _along_another_axis(writer: Writer, op: Operation) -> bool:
     [x], axis = op.inputs, op.attrs["axis"]
     rank = x.type.rank
     if axis == -1 or (rank is not None and axis == rank - 1):
-        writer.node(op.type, op.name, [port(x)], {"T": x.dtype}, op)
+        writer.node(op.type, op.name, [writer.port(x, op)], {"T": x.dtype}, op)
         return True
     if rank is None:
         return False
@@ -36,7 +36,7 @@ def _along_another_axis(writer: Writer, op: Operation) -> bool:
     order[axis], order[-1] = order[-1], order[axis]
     perm = writer.constant(order, int32, f"{op.name}/perm", op)
     types = {"T": x.dtype, "Tperm": int32}
-    moved = writer.helper("Transpose", f"{op.name}/moved", [port(x), perm], types, op)
+    moved = writer.helper("Transpose", f"{op.name}/moved", [writer.port(x, op), perm], types, op)
     made = writer.helper(op.type, f"{op.name}/last", [moved], {"T": x.dtype}, op)
     writer.node("Transpose", op.name, [made, perm], types, op)
     return True
@@ -48,10 +48,14 @@ def _initialized_value(writer: Writer, op: Operation) -> bool:
     variable, initial = op.inputs
     types = {"T": variable.dtype}
     ready = writer.helper(
-        "IsVariableInitialized", f"{op.name}/ready", [port(variable)], {"dtype": variable.dtype}, op
+        "IsVariableInitialized",
+        f"{op.name}/ready",
+        [writer.port(variable, op)],
+        {"dtype": variable.dtype},
+        op,
     )
-    kept = writer.helper("RefSwitch", f"{op.name}/kept", [port(variable), ready], types, op)
-    first = writer.helper("Switch", f"{op.name}/initial", [port(initial), ready], types, op)
+    kept = writer.helper("RefSwitch", f"{op.name}/kept", [writer.port(variable, op), ready], types, op)
+    first = writer.helper("Switch", f"{op.name}/initial", [writer.port(initial, op), ready], types, op)
     writer.node("Merge", op.name, [first, f"{kept}:1"], {"T": variable.dtype, "N": 2}, op)
     return True
 
@@ -61,7 +65,7 @@ def _assert(writer: Writer, op: Operation) -> bool:
     condition, *data = op.inputs
     shown = op.attrs["shown"] or ((None,) * len(data) if data else (op.attrs["text"] or "assertion failed",))
     ports, types = _parts(writer, op, shown, data)
-    whole = port(condition)
+    whole = writer.port(condition, op)
     if condition.type.rank != 0:
         whole = _all(writer, op)
     attrs = {"T": types, "summarize": op.attrs["summarize"]}
@@ -75,10 +79,10 @@ def _all(writer: Writer, op: Operation) -> str:
     if condition.type.rank is not None:
         axes = writer.constant(range(condition.type.rank), int32, f"{name}/axes", op)
     else:
-        count = writer.helper("Rank", f"{name}/rank", [port(condition)], {"T": bool_}, op)
+        count = writer.helper("Rank", f"{name}/rank", [writer.port(condition, op)], {"T": bool_}, op)
         ends = [writer.constant(n, int32, f"{name}/{word}", op) for n, word in enumerate(("zero", "one"))]
         axes = writer.helper("Range", f"{name}/axes", [ends[0], count, ends[1]], {"Tidx": int32}, op)
-    return writer.helper("All", name, [port(condition), axes], {"Tidx": int32}, op)
+    return writer.helper("All", name, [writer.port(condition, op), axes], {"Tidx": int32}, op)
 
 
 def _parts(writer: Writer, op: Operation, shown: Any, data: Any) -> tuple[list[str], tuple[Any, ...]]:
@@ -88,7 +92,7 @@ def _parts(writer: Writer, op: Operation, shown: Any, data: Any) -> tuple[list[s
     for number, text in enumerate(shown):
         if text is None:
             tensor = next(tensors)
-            ports.append(port(tensor))
+            ports.append(writer.port(tensor, op))
             types.append(tensor.dtype)
         else:
             ports.append(writer.constant(text.encode(), string, f"{op.name}/data_{number}", op))
@@ -101,7 +105,7 @@ def _print(writer: Writer, op: Operation) -> bool:
     given, *data = op.inputs
     ports, types = _parts(writer, op, op.attrs["shown"] or (None,) * len(data), data)
     attrs = {"T": given.dtype, "U": types, "message": op.attrs["text"], "summarize": op.attrs["summarize"]}
-    writer.node("Print", op.name, [port(given), *ports], attrs, op)
+    writer.node("Print", op.name, [writer.port(given, op), *ports], attrs, op)
     return True
 
 
@@ -118,7 +122,33 @@ def _print_line(writer: Writer, op: Operation) -> bool:
         "placeholder": "{}",
         "summarize": op.attrs["summarize"],
     }
-    line = writer.helper("StringFormat", f"{op.name}/format", [port(t) for t in op.inputs], attrs, op)
+    line = writer.helper(
+        "StringFormat", f"{op.name}/format", [writer.port(t, op) for t in op.inputs], attrs, op
+    )
     where = stream if stream in ("stdout", "stderr") else f"file://{stream}"
     writer.node("PrintV2", op.name, [line], {"output_stream": where, "end": op.attrs["end"]}, op)
+    return True
+
+
+@_exception("pick")
+def _pick(writer: Writer, op: Operation) -> bool:
+    """A slice at one index, which takes the other axes as a whole."""
+    (x, index), axis = op.inputs, op.attrs["axis"]
+    if axis < 0:
+        if x.type.rank is None:
+            return False
+        axis += x.type.rank
+    types = {"T": index.dtype, "N": axis + 1}
+    one = writer.constant(1, index.dtype, f"{op.name}/one", op)
+    after = writer.helper("Add", f"{op.name}/after", [writer.port(index, op), one], types, op)
+    zero = [writer.constant(0, index.dtype, f"{op.name}/zero", op)] * axis
+    begin = writer.helper("Pack", f"{op.name}/begin", [*zero, writer.port(index, op)], types, op)
+    end = writer.helper("Pack", f"{op.name}/end", [*zero, after], types, op)
+    strides = writer.constant([1] * (axis + 1), index.dtype, f"{op.name}/strides", op)
+    whole = (1 << axis) - 1
+    attrs = {
+        "T": x.dtype, "Index": index.dtype, "begin_mask": whole, "end_mask": whole,
+        "shrink_axis_mask": 1 << axis,
+    }  # fmt: skip
+    writer.node("StridedSlice", op.name, [writer.port(x, op), begin, end, strides], attrs, op)
     return True

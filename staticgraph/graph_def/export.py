@@ -6,7 +6,7 @@ What it has no type for becomes several nodes (`exceptions`), or one of a type o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,20 @@ from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Param, Role
+from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.passes.regions import regions_of
+from staticgraph.graph_def.arrays import Arrays
 from staticgraph.graph_def.attributes import attr_value
 from staticgraph.graph_def.correspondence import OWN, Pairs, pairs
 from staticgraph.graph_def.own import own_attrs
 from staticgraph.graph_def.signatures import REQUIRED, Argument, signature
+from staticgraph.graph_def.write_control_flow import ControlFlow
+from staticgraph.graph_def.write_gradients import write_gradients
 from staticgraph.messages.graph import AttrValue, GraphDef, NodeDef
 from staticgraph.runtime.saving.regions import RegionWriter
 
-__all__ = ["EXCEPTIONS", "Writer", "as_graph_def", "node_def", "port"]
+__all__ = ["EXCEPTIONS", "Writer", "as_graph_def", "node_def", "own_nodes"]
 
 _PRODUCER = 134  # the number of TensorFlow 1.15's form of graphs
 
@@ -52,21 +57,88 @@ def as_graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool
     return made
 
 
+def own_nodes(graph: Graph) -> dict[str, str]:
+    """The nodes of a graph that TensorFlow has no type for, and why: with these it cannot run the graph.
+
+    >>> import staticgraph as sg
+    >>> with sg.Graph().as_default() as graph:
+    ...     x = sg.placeholder(sg.float32, [3], name="x")
+    ...     y = sg.gradients(sg.cumprod(x), x, name="slope")
+    >>> own_nodes(graph)
+    {'slope': 'Cumprod (Cumprod) has no derivative among the nodes of TensorFlow that are written'}
+    """
+    writer = Writer(graph)
+    for op in graph.get_operations():
+        writer.write(op)
+    own = {n.name: f"TensorFlow 1.15 has no op like {n.op}" for n in writer.nodes if n.op.startswith(OWN)}
+    return {name: writer.reasons.get(name) or reason for name, reason in own.items()}
+
+
 class Writer:
     """The nodes of a graph on their way into a message."""
 
     def __init__(self, graph: Graph, add_shapes: bool = False) -> None:
         self.nodes: list[NodeDef] = []
-        self._names = {op.name for op in graph.get_operations()}
+        self.names = {op.name for op in graph.get_operations()}
+        self.stand_ins: dict[Tensor, str] = {}  # what tensors of no operation that is written stand for
+        self.reasons: dict[str, str] = {}  # why nodes are of a type of our own, by name
         self._regions = RegionWriter(graph.get_operations())
         self._add_shapes = add_shapes
+        self.arrays = Arrays(graph.get_operations())
+        self._control_flow = ControlFlow(self, graph.get_operations(), self.arrays)
+        self._rows: dict[tuple[Tensor, Region | None], str] = {}
 
     def write(self, op: Operation) -> None:
         """Add the node of an operation, after those that only serve it."""
+        if self._control_flow.can_be_written and self._control_flow.write(op):
+            return
+        if op.definition.name == "symbolic_gradients":
+            self.reasons[op.name] = write_gradients(self, op)
+            if not self.reasons[op.name]:
+                return
         written = EXCEPTIONS.get(op.definition.name, _regular)
         if not written(self, op) and (written is _regular or not _regular(self, op)):
-            ports = [port(tensor) for tensor in op.all_inputs]
+            ports = [self.port(tensor, op) for tensor in op.all_inputs]
             self._add(OWN + op.definition.name, op.name, ports, own_attrs(op, self._regions), op)
+
+    def port(self, tensor: Tensor, op: Operation) -> str:
+        """How the node of `op` names an input: `node`, or `node:1` for its second output."""
+        if tensor in self.stand_ins:
+            return self.stand_ins[tensor]
+        if self.has_arrays and self.arrays.of(tensor) is not None:
+            return self._all_rows(tensor, op)
+        if self._control_flow.can_be_written:
+            return self._control_flow.port(tensor, op.region)
+        return tensor.name if tensor.value_index else tensor.op.name
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether tensor arrays are written as such."""
+        return self._control_flow.can_be_written
+
+    def flow(self, tensor: Tensor, op: Operation) -> str:
+        """How the node of `op` names the state of a tensor array."""
+        return self._control_flow.port(tensor, op.region)
+
+    def handle(self, made: Operation, op: Operation) -> str:
+        """How the node of `op` names a tensor array, by the operation that made it."""
+        return self._control_flow.handle(made, op.region)
+
+    def _all_rows(self, tensor: Tensor, op: Operation) -> str:
+        """The rows of a tensor array as one tensor."""
+        made, key = self.arrays.of(tensor), (tensor, op.region)
+        if key not in self._rows:
+            assert made is not None
+            scope, name = [self.handle(made, op), self.flow(tensor, op)], f"{tensor.op.name}/rows"
+            size = self.helper("TensorArraySizeV3", f"{name}/size", scope, {}, op)
+            zero, one = (
+                self.constant(n, int32, f"{name}/{word}", op) for n, word in enumerate(("zero", "one"))
+            )
+            at = self.helper("Range", f"{name}/range", [zero, size, one], {"Tidx": int32}, op)
+            shape = tensor.type.shape
+            told = {"dtype": tensor.dtype, "element_shape": None if shape is None else shape[1:]}
+            self._rows[key] = self.helper("TensorArrayGatherV3", name, [scope[0], at, scope[1]], told, op)
+        return self._rows[key]
 
     def node(
         self, type: str, name: str, inputs: Sequence[str], attrs: Mapping[str, Any], op: Operation
@@ -81,7 +153,7 @@ class Writer:
         self, type: str, name: str, inputs: Sequence[str], attrs: Mapping[str, Any], op: Operation
     ) -> str:
         """`node`, under a name that no other has."""
-        return self.node(type, self._unique(name), inputs, attrs, op)
+        return self.node(type, self.unique(name), inputs, attrs, op)
 
     def constant(self, value: Any, dtype: DType, name: str, op: Operation) -> str:
         """Add a constant that serves `op`."""
@@ -99,11 +171,10 @@ class Writer:
     ) -> None:
         node = NodeDef(name=name, op=type, device=op.device)
         node.input.extend(inputs)
-        if name == op.name:
-            node.input.extend(f"^{control.name}" for control in op.control_inputs)
+        node.input.extend(self._controls(op, name, bool(inputs)))
         for key, value in attrs.items():
             node.attr[key].CopyFrom(value)
-        if op.region is not None:
+        if op.region is not None and not self._control_flow.can_be_written:
             node.attr["_region"].i = self._regions.number(op.region)
         if self._add_shapes and name == op.name:
             shapes = [output.type.shape for output in op.outputs]
@@ -113,12 +184,25 @@ class Writer:
             node.attr["_output_shapes"].CopyFrom(attr_value("list(shape)", shapes))
         self.nodes.append(node)
 
-    def _unique(self, name: str) -> str:
+    def _controls(self, op: Operation, name: str, has_inputs: bool) -> Iterator[str]:
+        """What the node `name`, that of `op` or one that serves it, waits for."""
+        flow, region = self._control_flow, op.region
+        if not flow.can_be_written:
+            yield from (f"^{control.name}" for control in op.control_inputs if name == op.name)
+            return
+        inside = [each for each in op.control_inputs if each.region is region]
+        if name == op.name and not regions_of(op):
+            yield from (f"^{flow.control(each)}" for each in inside)
+        if region is not None and not has_inputs and (name != op.name or not inside):
+            yield f"^{flow.pivot(region)}"
+
+    def unique(self, name: str) -> str:
+        """A name that no other node has."""
         found, number = name, 0
-        while found in self._names:
+        while found in self.names:
             number += 1
             found = f"{name}_{number}"
-        self._names.add(found)
+        self.names.add(found)
         return found
 
 
@@ -145,11 +229,6 @@ def node_def(
     return node
 
 
-def port(tensor: Tensor) -> str:
-    """How a node names an input: `node`, or `node:1` for its second output."""
-    return tensor.name if tensor.value_index else tensor.op.name
-
-
 def _regular(writer: Writer, op: Operation) -> bool:
     """Write an operation as the one node that its op is beside; False where it is none."""
     together = pairs(op.definition)
@@ -168,7 +247,7 @@ def _regular(writer: Writer, op: Operation) -> bool:
             continue
         dtype = _bind(bound, argument, [t.dtype for t in given])
         name = f"{op.name}/{argument.name}"
-        ports += [writer.cast(port(t), t.dtype, dtype or t.dtype, name, op) for t in given]
+        ports += [writer.cast(writer.port(t, op), t.dtype, dtype or t.dtype, name, op) for t in given]
     _bind_outputs(bound, together, op)
     if any(a.name not in bound and a.default is REQUIRED for a in together.signature.attrs.values()):
         return False
@@ -216,14 +295,14 @@ def _left_out(writer: Writer, op: Operation, param: Param) -> str | None:
         begin = op.operands["begin"]
         if begin.type.is_static:
             return writer.constant(np.ones(begin.type.size), begin.dtype, name, op)
-        return writer.helper("OnesLike", name, [port(begin)], {"T": begin.dtype}, op)
+        return writer.helper("OnesLike", name, [writer.port(begin, op)], {"T": begin.dtype}, op)
     if param.name not in ("axis", "perm"):
         return None
     rank = of.type.rank
     backwards = param.name == "perm"
     if rank is not None:
         return writer.constant(range(rank)[:: -1 if backwards else 1], int32, name, op)
-    count = writer.helper("Rank", f"{name}/Rank", [port(of)], {"T": of.dtype}, op)
+    count = writer.helper("Rank", f"{name}/Rank", [writer.port(of, op)], {"T": of.dtype}, op)
     zero, one = (writer.constant(n, int32, f"{name}/{word}", op) for n, word in enumerate(("zero", "one")))
     axes = writer.helper("Range", name, [zero, count, one], {"Tidx": int32}, op)
     if not backwards:

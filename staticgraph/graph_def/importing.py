@@ -19,13 +19,20 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import get_default_graph
 from staticgraph.graph_def.attributes import plain_value, same
 from staticgraph.graph_def.correspondence import IGNORED, OWN, by_type
+from staticgraph.graph_def.dataflow import DATAFLOW, Branch, Loop, Step, markers, structured
+from staticgraph.graph_def.functions import Library
 from staticgraph.graph_def.nodes import READERS, GraphDefError, Node, UnknownOpError
 from staticgraph.graph_def.ordering import Edge, dependents, edge, in_order, nodes_by_name
 from staticgraph.graph_def.own import region_number, region_reader, restore_own
+from staticgraph.graph_def.read_calls import CALLS, add_call
+from staticgraph.graph_def.read_control_flow import add_branch, add_loop
 from staticgraph.graph_def.signatures import REQUIRED, signature
-from staticgraph.messages.graph import GraphDef, NodeDef
+from staticgraph.messages.graph import GraphDef, NameAttrList, NodeDef
+from staticgraph.tensor_array import TensorArray
 
 __all__ = ["SAVER_TYPES", "import_graph_def", "supported_types"]
+
+_DEEPEST = 30  # functions that call one another
 
 # The nodes with which TensorFlow saves variables. A Saver is an object here: they and what needs them are
 # left out.
@@ -34,15 +41,10 @@ SAVER_TYPES = frozenset({
     "ShardedFilename",
 })  # fmt: skip
 
-_CONTROL_FLOW = frozenset({
-    "Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration", "LoopCond", "While",
-    "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient",
-})  # fmt: skip
-
 
 def supported_types() -> list[str]:
     """The op types of TensorFlow that can be imported."""
-    return sorted({*by_type(), *READERS})
+    return sorted({*by_type(), *READERS, *DATAFLOW, *CALLS})
 
 
 def import_graph_def(
@@ -105,15 +107,15 @@ class _Import:
         self.outputs: dict[str, tuple[Any, ...]] = {}
         self.operations: dict[str, Operation] = {}
         self.regions = region_reader(self.nodes.values())
+        self.library = Library(graph_def)
+        self.markers: set[str] = set()
+        self.attempts = 0  # to find the shapes of what loops carry
+        self.calls = 0  # that are being read, one inside the other
 
     def run(self, return_elements: Sequence[str] | None) -> list[Any] | None:
         saving = dependents(self.nodes, {n for n, node in self.nodes.items() if node.op in SAVER_TYPES})
         ordered = in_order(self.nodes, self.mapped, self._inside())
-        needed = [node for node in ordered if node.name not in saving]
-        for node in needed:
-            _check_supported(node)
-        for node in needed:
-            self._add(node)
+        self._add_nodes([node for node in ordered if node.name not in saving])
         self.regions.finish()
         unused = [key for key in self.mapped if key not in self.used]
         if unused:
@@ -132,11 +134,57 @@ class _Import:
             if node.op.startswith(OWN) and "regions" in node.attr
         }
 
+    def _add_nodes(self, ordered: Sequence[NodeDef]) -> None:
+        for node in ordered:
+            _check_supported(node, self.library)
+        self.markers |= markers(ordered)
+        self.add_all(structured(ordered))
+
+    def add_all(self, steps: Sequence[Step]) -> None:
+        """Add nodes, loops and branches."""
+        for step in steps:
+            if isinstance(step, NodeDef):
+                self._add(step)
+            else:
+                self._add_structure(step)
+
+    def _add_structure(self, step: Loop | Branch) -> None:
+        try:
+            if isinstance(step, Loop):
+                add_loop(self, step)
+            else:
+                add_branch(self, step)
+        except GraphDefError:
+            raise
+        except Exception as error:
+            merge = step.carried[0].merge if isinstance(step, Loop) else step.merges[0][0]
+            what = "loop" if isinstance(step, Loop) else "branch"
+            text = str(error).split("\n", 1)[0]
+            raise GraphDefError(f"the {what} of node {merge.name!r} cannot be imported: {text}") from None
+
+    def call(self, called: NameAttrList, scope: str, given: Sequence[Any]) -> list[Any]:
+        """Add what a function does to the graph, below `scope`; its results."""
+        body = self.library.body(called, scope)
+        if len(given) != len(body.params):
+            raise GraphDefError(f"{called.name!r} takes {len(body.params)} values, and gets {len(given)}")
+        if self.calls == _DEEPEST:
+            raise GraphDefError("its functions call one another too deeply")
+        self.calls += 1
+        for param, value in zip(body.params, given, strict=True):
+            self.provide(param, (value,))
+        params = {Edge(param, 0): None for param in body.params}
+        self._add_nodes(in_order(nodes_by_name(body.nodes), params, {}))
+        self.calls -= 1
+        return [self.value(each) for each in body.results]
+
     def _add(self, node: NodeDef) -> None:
         full = self._name(node.name)
         try:
             check_op_name(node.name)
             inputs, controls = self._inputs(node)
+            if node.name in self.markers:
+                self.provide(node.name, tuple(inputs))
+                return
             region = self.regions.around(region_number(node), node.name)
             with self._in(region), self.graph.control_dependencies(controls), self._device(node.device):
                 made = self._made(node, full, inputs, controls)
@@ -151,6 +199,8 @@ class _Import:
             self.operations[node.name] = self.graph.get_operation_by_name(full)
 
     def _made(self, node: NodeDef, full: str, inputs: list[Any], controls: list[Operation]) -> Any:
+        if node.op in CALLS or node.op in self.library:
+            return add_call(self, node, inputs)
         if node.op.startswith(OWN):
             return restore_own(self.graph, node, full, inputs, controls, self.regions, self._named)
         told = signature(node.op)
@@ -177,17 +227,46 @@ class _Import:
             elif each.is_control:
                 controls += self._control(each.node)
             else:
-                outputs = self.outputs[each.node]
-                if each.index >= len(outputs):
-                    text = f"it needs output {each.index} of {each.node!r}, which has {len(outputs)} here"
-                    raise GraphDefError(text)
-                inputs.append(outputs[each.index])
+                inputs.append(self._output(each))
         return inputs, controls
 
+    def value(self, each: Edge) -> Any:
+        """What a node takes from there."""
+        if each not in self.mapped:
+            return self._output(each)
+        self.used.add(each)
+        return self._tensor(self.mapped[each])
+
+    def _output(self, each: Edge) -> Any:
+        if each.node not in self.outputs:
+            raise GraphDefError(f"it needs {each.node!r}, which is in a loop or a branch that it is not in")
+        outputs = self.outputs[each.node]
+        if each.index >= len(outputs):
+            text = f"it needs output {each.index} of {each.node!r}, which has {len(outputs)} here"
+            raise GraphDefError(text)
+        return outputs[each.index]
+
+    def controls(self, texts: Sequence[str]) -> list[Operation]:
+        """The operations that these inputs wait for."""
+        return [op for each in map(edge, texts) if each.is_control for op in self._control(each.node)]
+
+    def provide(self, node: str, outputs: tuple[Any, ...]) -> None:
+        """Take these for the outputs of a node."""
+        self.outputs[node] = outputs
+        if self.graph.has_operation(self.full_name(node)):
+            self.operations[node] = self.graph.get_operation_by_name(self.full_name(node))
+
+    def full_name(self, node: str) -> str:
+        """The name that a node gets."""
+        return f"{self.prefix}{node}"
+
     def _control(self, name: str) -> list[Operation]:
-        if name in self.operations:
-            return [self.operations[name]]
-        return [out.op for out in self.outputs[name] if isinstance(out, Tensor)]
+        """The operations that stand for a node, where it is carried out at all."""
+        found = self.operations.get(name)
+        if found is None:
+            tensors = [o.flow if isinstance(o, TensorArray) else o for o in self.outputs.get(name, ())]
+            return [each.op for each in tensors if isinstance(each, Tensor)]
+        return [found]
 
     def _named(self, name: str) -> Tensor:
         """A tensor by its name in the GraphDef."""
@@ -246,20 +325,17 @@ def _text(key: Edge) -> str:
     return f"^{key.node}" if key.is_control else f"{key.node}:{key.index}"
 
 
-def _check_supported(node: NodeDef) -> None:
+def _check_supported(node: NodeDef, library: Library) -> None:
     """GraphDefError unless nodes of its type can be read."""
     type = node.op
     if type.startswith(OWN):
         op = OPS.get(type.removeprefix(OWN))
         if op is not None and op.effect not in (Effect.HOST, Effect.EFFECT):
             return
-    elif type in READERS or type in by_type():
+    elif type in READERS or type in by_type() or type in DATAFLOW or type in CALLS or type in library:
         return
-    if type in _CONTROL_FLOW:
-        what = "the loops, branches and calls of functions in a GraphDef are not supported"
-    else:
-        close = get_close_matches(type, supported_types(), 1, 0.5)
-        what = f"there is no op of this type here{f'; the nearest is {close[0]}' if close else ''}"
+    close = get_close_matches(type, supported_types(), 1, 0.5)
+    what = f"there is no op of this type here{f'; the nearest is {close[0]}' if close else ''}"
     raise UnknownOpError(f"node {node.name!r} is of type {type!r}: {what}")
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import TypeVar
 
 from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.messages.graph import NodeDef
 
-__all__ = ["Edge", "dependents", "edge", "in_order", "nodes_by_name"]
+__all__ = ["MERGES", "NEXT", "Edge", "dependents", "edge", "in_order", "nodes_by_name", "sorted_by_needs"]
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +49,17 @@ def nodes_by_name(nodes: Sequence[NodeDef]) -> dict[str, NodeDef]:
     return found
 
 
+MERGES = frozenset({"Merge", "RefMerge"})
+NEXT = frozenset({"NextIteration", "RefNextIteration"})  # from here an edge goes back, to a Merge
+
+
 def in_order(
     by_name: Mapping[str, NodeDef], mapped: Mapping[Edge, object], more: Mapping[str, Sequence[str]]
 ) -> list[NodeDef]:
     """All nodes, each after its inputs and after `more`, else in the order of the file. What is `mapped`
-    comes from elsewhere.
+    comes from elsewhere. Edges that go back, from one round of a loop to the next, do not count.
     """
-    places = {name: place for place, name in enumerate(by_name)}
-    waiting: dict[str, int] = {}
-    users: dict[str, list[str]] = {}
+    needs: dict[str, list[str]] = {}
     for name, node in by_name.items():
         needed = [each.node for each in map(edge, node.input) if each not in mapped]
         needed += more.get(name, ())
@@ -62,25 +67,37 @@ def in_order(
             if each not in by_name:
                 text = f"node {name!r} has the input {each!r}, and the GraphDef has no such node"
                 raise GraphDefError(text)
+        back = node.op in MERGES
+        needs[name] = [each for each in needed if not (back and by_name[each].op in NEXT)]
+    return [by_name[name] for name in sorted_by_needs(needs)]
+
+
+def sorted_by_needs(needs: Mapping[Key, Collection[Key]]) -> list[Key]:
+    """All keys, each after those that it needs, else as they are given. GraphDefError for a cycle.
+
+    >>> sorted_by_needs({"a": ["c"], "b": [], "c": []})
+    ['b', 'c', 'a']
+    """
+    names = list(needs)
+    places = {name: place for place, name in enumerate(names)}
+    waiting = {name: len(needed) for name, needed in needs.items()}
+    users: dict[Key, list[Key]] = {}
+    for name, needed in needs.items():
+        for each in needed:
             users.setdefault(each, []).append(name)
-        waiting[name] = len(needed)
-    names = list(by_name)
     ready = [places[name] for name, count in waiting.items() if not count]
     heapify(ready)
     found = []
     while ready:
         name = names[heappop(ready)]
-        found.append(by_name[name])
+        found.append(name)
         for user in users.get(name, ()):
             waiting[user] -= 1
             if not waiting[user]:
                 heappush(ready, places[user])
-    if len(found) < len(by_name):
+    if len(found) < len(names):
         stuck = next(name for name, count in waiting.items() if count)
-        raise GraphDefError(
-            f"node {stuck!r} of the GraphDef needs itself, by way of its inputs: loops that TensorFlow "
-            "made of Enter, Merge and Switch nodes cannot be imported"
-        )
+        raise GraphDefError(f"node {stuck!r} of the GraphDef needs itself, by way of its inputs")
     return found
 
 

@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.effects import Countdown
 from staticgraph.graph_def.attributes import shape_of_proto
 from staticgraph.graph_def.nodes import GraphDefError, Node, constant, reads
+from staticgraph.indexing import dynamic_stitch
 from staticgraph.messages.tensors import make_ndarray
 from staticgraph.messages.types import dtype_of
 
@@ -93,13 +94,13 @@ def _offsets(node: Node) -> Any:
     return tuple(starts)
 
 
-@reads("DynamicStitch")
+@reads("DynamicStitch", "ParallelDynamicStitch")
 def _stitch(node: Node) -> Any:
-    """Rows put where indices say, which must be known: TensorFlow computes shapes with it."""
+    """Rows put where indices say: mostly they are known, since TensorFlow computes shapes with it."""
     (_, indices), (_, data) = node.arguments()
     known = [static_value(each) for each in indices]
     if any(each is None for each in known):
-        raise GraphDefError("its indices must be known while the graph is built")
+        return ops.identity(dynamic_stitch(indices, data), name=node.out)
     places = np.concatenate([np.reshape(np.asarray(each, np.int64), -1) for each in known])
     if not places.size or set(places.tolist()) != set(range(int(places.max()) + 1)):
         raise GraphDefError("its indices must be all from 0 on")
@@ -132,3 +133,10 @@ def _print_line(node: Node) -> Any:
             f"it writes to {stream!r}: a graph from a file may only write to stdout and stderr"
         )
     return ops.print_line([*node.tensors], shown=(None,), stream=stream, end=node.attrs["end"], name=node.out)
+
+
+@reads("Assert")
+def _assert(node: Node) -> Any:
+    condition, *data = node.tensors
+    shown, summarize = (None,) * len(data), node.attrs["summarize"]
+    return ops.assert_true(condition, data, shown=shown, summarize=summarize, name=node.out)

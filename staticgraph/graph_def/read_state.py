@@ -11,6 +11,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.graph_def.nodes import GraphDefError, Node, reads
+from staticgraph.tensor_array import TensorArray
 
 __all__: list[str] = []
 
@@ -18,6 +19,8 @@ __all__: list[str] = []
 @reads("Identity", "RefIdentity")
 def _identity(node: Node) -> Any:
     [x] = node.inputs
+    if isinstance(x, TensorArray):
+        return x.identity()
     is_variable = isinstance(x, Tensor) and x.op.definition.name == "variable"
     return (ops.read_variable if is_variable else ops.identity)(x, name=node.out)
 
@@ -158,22 +161,21 @@ def _sparse_momentum(node: Node) -> Any:
 
 @reads("Switch", "RefSwitch")
 def _switch(node: Node) -> Any:
-    """One side of a branch. Only one kind is read: that which asks whether a variable has a value."""
-    value, ready = node.tensors
-    if ready.op.definition.name != "is_variable_initialized":
-        raise GraphDefError(
-            "it is part of a branch or loop in the form of dataflow, which is not supported: "
-            "build it again with cond or while_loop"
-        )
-    return value, value
+    """What goes into a side of a branch: the branch itself is put together from its Merges."""
+    return node.inputs[0], node.inputs[0]
 
 
-@reads("Merge")
+@reads("Merge", "RefMerge")
 def _merge(node: Node) -> Any:
+    """The value of a variable where it has one, else an initial value: all other Merges end a branch or begin
+    a loop, and are put together.
+    """
+    if len(node.tensors) != 2:
+        raise GraphDefError("it joins what are not the two sides of one branch")
     initial, kept = node.tensors
     while kept.op.definition.name in ("identity", "read_variable") and variable_of(kept) is None:
         kept = kept.op.inputs[0]
     variable = variable_of(kept)
     if variable is None:
-        raise GraphDefError("it joins branches in the form of dataflow, which is not supported")
+        raise GraphDefError("it joins what are not the two sides of one branch")
     return ops.initialized_value(variable.outputs[0], initial, name=node.out)

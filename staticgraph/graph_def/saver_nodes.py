@@ -15,10 +15,11 @@ from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.graph_def.export import node_def
+from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.graph_def.ordering import edge
 from staticgraph.messages.graph import GraphDef, NodeDef
 from staticgraph.messages.meta_graph import SaverDef
-from staticgraph.messages.tensors import make_ndarray
+from staticgraph.messages.types import data_type
 
 __all__ = ["add_saver_nodes", "saved_names"]
 
@@ -92,10 +93,20 @@ def saved_names(by_name: Mapping[str, NodeDef], saver_def: SaverDef) -> dict[str
         if node.op == "SaveV2" and node.name.rpartition("/")[0].startswith(scope) and len(node.input) >= 3:
             names = by_name.get(edge(node.input[1]).node)
             if names is not None and names.op == "Const":
-                keys = make_ndarray(names.attr["value"].tensor).ravel().tolist()
-                for key, text in zip(keys, node.input[3:], strict=False):
-                    found[key.decode()] = _variable_node(by_name, edge(text).node)
+                for key, text in zip(_texts(names), node.input[3:], strict=False):
+                    found[key] = _variable_node(by_name, edge(text).node)
     return found
+
+
+def _texts(names: NodeDef) -> list[str]:
+    """The keys that a constant tells. Each is written, so that there are not more than its bytes hold."""
+    told = names.attr["value"].tensor
+    try:
+        if told.dtype == data_type(string):
+            return [key.decode() for key in told.string_val]
+    except UnicodeDecodeError:
+        pass
+    raise GraphDefError(f"node {names.name!r}: the names that it saves are no text")
 
 
 def _variable_node(by_name: Mapping[str, NodeDef], name: str) -> str:

@@ -7,7 +7,7 @@ so the size is checked first. What is wrong with a file is an InvalidArgumentErr
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,8 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.image.deep_png import decode_deep_png
 
 __all__ = [
-    "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "decode_jpeg", "decode_png",
+    "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "decode_jpeg", "decode_picture",
+    "decode_png",
     "encode_jpeg", "encode_png", "extract_jpeg_shape", "is_jpeg",
 ]  # fmt: skip
 
@@ -43,11 +44,11 @@ def _check(holds: bool, text: str) -> None:
 
 
 @contextmanager
-def _opened(contents: bytes, kind: str) -> Iterator[Any]:
+def _opened(contents: bytes, *kinds: str) -> Iterator[Any]:
     """The file as a picture of Pillow's, of a size that is allowed."""
-    image_module = _pillow()
+    image_module, kind = _pillow(), " or ".join(kinds)
     try:
-        with image_module.open(io.BytesIO(contents), formats=[kind]) as picture:
+        with image_module.open(io.BytesIO(contents), formats=kinds) as picture:
             _check_size(picture.width, picture.height, 4)
             yield picture
     except InvalidArgumentError:
@@ -92,6 +93,13 @@ def _own_channels(picture: Any) -> int:
 def is_jpeg(contents: bytes) -> bool:
     """Whether the bytes begin as a JPEG file does."""
     return contents.startswith(_SIGNATURES["JPEG"])
+
+
+def decode_picture(contents: bytes, formats: Sequence[str], mode: str) -> np.ndarray:
+    """The picture of a file in one of some formats, by Pillow's names for them and for the kind of pixels."""
+    with _opened(contents, *formats) as picture:
+        pixels = np.asarray(picture if picture.mode == mode else picture.convert(mode))
+        return np.array(pixels.reshape(*pixels.shape[:2], -1))
 
 
 def decode_jpeg(contents: bytes, channels: int = 0, ratio: int = 1) -> np.ndarray:

@@ -16,6 +16,7 @@ from staticgraph.messages.graph import *
 from staticgraph.messages.message import Message, UnknownFieldError
 from staticgraph.messages.meta_graph import *
 from staticgraph.messages.projector import *
+from staticgraph.messages.saved_slices import *
 from staticgraph.messages.step_stats import *
 from staticgraph.messages.summary import *
 from staticgraph.messages.tensor import *

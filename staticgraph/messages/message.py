@@ -38,6 +38,7 @@ class Message:
     """
 
     __slots__ = ("_values", "_present", "_owner", "_unknown")
+    package: ClassVar[str] = ""  # before the name in schemas, as in `onnx.TensorProto`
     schema: ClassVar[str] = ""
     _fields: ClassVar[dict[str, Field]] = {}
     _by_number: ClassVar[dict[int, Field]] = {}
@@ -49,12 +50,13 @@ class Message:
         cls._by_number = {field.number: field for field in declared}
         groups = dict.fromkeys(field.oneof for field in declared if field.oneof)
         cls._oneofs = {group: tuple(f for f in declared if f.oneof == group) for group in groups}
-        TYPES[cls.__qualname__] = cls
+        full_name = f"{cls.package}.{cls.__qualname__}".removeprefix(".")
+        TYPES[full_name] = cls
         for field in declared:
             setattr(cls, field.name, field)
         for name, nested in list(vars(cls).items()):
             if isinstance(nested, Enum):
-                TYPES[f"{cls.__qualname__}.{name}"] = nested
+                TYPES[f"{full_name}.{name}"] = nested
                 for key, number in nested.items():
                     setattr(cls, key, number)
 

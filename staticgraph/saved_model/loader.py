@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.errors import InvalidFileError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.messages import text_format
-from staticgraph.messages.meta_graph import MetaGraphDef, SavedModel
+from staticgraph.messages.meta_graph import AssetFileDef, MetaGraphDef, SavedModel
 from staticgraph.messages.wire import DecodeError
 from staticgraph.runtime.session import Session
 from staticgraph.saved_model import constants
@@ -47,7 +47,7 @@ def load(
         for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
             if key in found.collection_def:
                 for name in found.collection_def[key].node_list.value:
-                    sess.run(graph.as_graph_element(f"{prefix}{name}"), feeds)
+                    sess.run(_element(graph, f"{prefix}{name}"), feeds)
     return found
 
 
@@ -86,9 +86,30 @@ def _tagged(model: SavedModel, tags: set[str]) -> MetaGraphDef:
 def _assets(meta: MetaGraphDef, graph: Graph, folder: str, prefix: str) -> dict[Any, str]:
     """Where the files that the graph reads lie now, as feeds for the tensors that say so."""
     feeds = {}
-    for asset in meta.asset_file_def:
-        if os.path.basename(asset.filename) != asset.filename:
+    for asset in _asset_files(meta):
+        if asset.filename in ("", ".", "..") or {"/", "\\"} & set(asset.filename):
             raise InvalidFileError(layout(f"the asset {asset.filename!r} is no name of a file", user_frame()))
         path = os.path.join(folder, constants.ASSETS_DIRECTORY, asset.filename)
-        feeds[graph.get_tensor_by_name(prefix + asset.tensor_info.name)] = path
+        feeds[_element(graph, prefix + asset.tensor_info.name)] = path
     return feeds
+
+
+def _element(graph: Graph, name: str) -> Any:
+    """The tensor or operation of a name in the message."""
+    try:
+        return graph.as_graph_element(name)
+    except (KeyError, ValueError) as error:
+        why = error.args[0]
+    raise InvalidFileError(layout(f"the SavedModel names what it does not have: {why}", user_frame()))
+
+
+def _asset_files(meta: MetaGraphDef) -> list[AssetFileDef]:
+    """The files of a graph: TensorFlow 1 puts them into a collection."""
+    if meta.asset_file_def or constants.ASSETS_KEY not in meta.collection_def:
+        return list(meta.asset_file_def)
+    try:
+        held = meta.collection_def[constants.ASSETS_KEY].any_list.value
+        return [AssetFileDef.FromString(each.value) for each in held]
+    except DecodeError:
+        text = "the files of the graph cannot be read"
+    raise InvalidFileError(layout(text, user_frame()))

@@ -19,7 +19,7 @@ from staticgraph.runtime.saving.checkpoint import checkpoint_file
 from staticgraph.runtime.saving.nearest import nearest
 from staticgraph.runtime.saving.values import owned
 from staticgraph.train.checkpoint_state import latest_checkpoint
-from staticgraph.train.tensor_bundle import Bundle, is_bundle
+from staticgraph.train.tensor_bundle import tensors_of
 from staticgraph.variable_lists import global_variables, trainable_variables
 from staticgraph.variables import Variable
 
@@ -48,8 +48,9 @@ class NewCheckpointReader:
             return {name: (stored[0], owned(stored)) for name, stored in found.items()}
 
         self._prefix = os.fspath(filepattern)
-        if is_bundle(self._prefix):
-            self._stored = dict(Bundle(self._prefix))
+        theirs = tensors_of(self._prefix)
+        if theirs is not None:
+            self._stored = dict(theirs)
             return
         self._stored = container.read(checkpoint_file(filepattern), "checkpoint", {}, (_WEIGHTS,), take)
 

@@ -19,6 +19,7 @@ from staticgraph.messages import text_format
 from staticgraph.messages.checkpoint import CheckpointState
 from staticgraph.runtime.saving.atomic import write_file
 from staticgraph.runtime.saving.checkpoint import checkpoint_file
+from staticgraph.train.tensor_bundle.first_format import is_slice_file
 
 __all__ = [
     "CheckpointState",
@@ -108,13 +109,14 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
 
 
 def checkpoint_exists(checkpoint_prefix: str) -> bool:
-    """Whether there is a checkpoint with this prefix."""
-    return os.path.isfile(checkpoint_file(checkpoint_prefix))
+    """Whether there is a checkpoint with this prefix, or of this name in TensorFlow's first format."""
+    return os.path.isfile(checkpoint_file(checkpoint_prefix)) or is_slice_file(checkpoint_prefix)
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     """When the checkpoints were written, in seconds since 1970; those that do not exist are left out."""
-    return [os.path.getmtime(checkpoint_file(p)) for p in checkpoint_prefixes if checkpoint_exists(p)]
+    files = [[checkpoint_file(p), *sorted(glob.glob(p))] for p in checkpoint_prefixes if checkpoint_exists(p)]
+    return [os.path.getmtime(next(filter(os.path.isfile, paths))) for paths in files]
 
 
 def remove_checkpoint(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from staticgraph.compiler.graph.errors import InvalidFileError, layout
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import GraphKeys
 from staticgraph.messages.meta_graph import CollectionDef
@@ -101,6 +103,8 @@ def read_collections(collections: Any, graph: Graph, scope: str, has: Callable[[
 def _variable(data: bytes, scope: str) -> Variable:
     try:
         told = VariableDef.FromString(data)
-    except DecodeError as error:
-        raise ValueError(f"a variable of the meta graph cannot be read: {error}") from None
-    return Variable(variable_def=told, import_scope=scope.rstrip("/"))
+        return Variable(variable_def=told, import_scope=scope.rstrip("/"))
+    except (DecodeError, KeyError, ValueError) as error:
+        why = str(error.args[0] if isinstance(error, KeyError) else error).split("\n")[0]
+    text = f"a variable of the meta graph cannot be read: {why}"
+    raise InvalidFileError(layout(text, user_frame()))

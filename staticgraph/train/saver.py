@@ -20,6 +20,7 @@ from staticgraph.framework import GraphKeys, get_default_graph
 from staticgraph.messages.meta_graph import MetaGraphDef, SaverDef
 from staticgraph.runtime.saving import checkpoint
 from staticgraph.runtime.saving.atomic import write_file
+from staticgraph.runtime.saving.values import collect
 from staticgraph.runtime.session import Session
 from staticgraph.train.checkpoint_state import (
     checkpoint_exists,
@@ -35,11 +36,18 @@ from staticgraph.train.meta_graph import (
     read_meta_graph_file,
     write_meta_graph_file,
 )
-from staticgraph.train.tensor_bundle import Bundle, is_bundle
+from staticgraph.train.tensor_bundle import tensors_of, write_bundle
 
 __all__ = ["Saver", "import_meta_graph"]
 
 _V2 = SaverDef.CheckpointFormatVersion.Value("V2")  # how TensorFlow is to read checkpoints
+
+
+class _Unasked(int):
+    """TensorFlow's default, where nobody asked for it: then checkpoints are in a format of our own."""
+
+
+_OUR_OWN = _Unasked(_V2)
 
 
 class Saver:
@@ -49,9 +57,11 @@ class Saver:
     variables by default. `max_to_keep`: older checkpoints than the last so many are removed; None or 0 keeps
     all. `keep_checkpoint_every_n_hours`: one per so many hours is kept besides. `reshape`: restored values
     need only have the right number of elements. `pad_step_number`: steps in file names have eight digits.
-    `save_relative_paths`: the file `checkpoint` names paths relative to itself. The other parameters are
-    those of TensorFlow and change nothing: a checkpoint is one file, written in one go, and nothing is added
-    to the graph.
+    `save_relative_paths`: the file `checkpoint` names paths relative to itself. `write_version`: where it is
+    given, checkpoints are TensorFlow's, in its second format (`model.index` and `model.data-00000-of-00001`);
+    else a checkpoint is one file in a format of our own. All formats are restored, its first one too. The
+    other parameters are those of TensorFlow and change nothing: a checkpoint is written in one go, and
+    nothing is added to the graph.
 
     ValueError where there is no variable to save, TypeError for what is no variable.
 
@@ -80,7 +90,7 @@ class Saver:
         builder: Any = None,
         defer_build: bool = False,
         allow_empty: bool = False,
-        write_version: int = 2,
+        write_version: int = _OUR_OWN,
         pad_step_number: bool = False,
         save_relative_paths: bool = False,
         filename: str | None = None,
@@ -95,6 +105,7 @@ class Saver:
         self._hours = keep_checkpoint_every_n_hours
         self._pad = pad_step_number
         self._relative = save_relative_paths
+        self._for_tensorflow = write_version is not _OUR_OWN
         self._variables: dict[str, Operation] | None = None
         self._kept: list[tuple[str, float]] = []
         self._described: tuple[Any, bytes] | None = None
@@ -174,12 +185,19 @@ class Saver:
             return None
         with suppress(OSError):  # where that is not possible, the write says what is wrong
             os.makedirs(os.path.dirname(prefix) or os.curdir, exist_ok=True)
-        checkpoint.write(prefix, variables, sess)
+        self._write(prefix, variables, sess)
         if write_meta_graph:
             write_file(f"{prefix}.{meta_graph_suffix}", [self._meta_graph(sess.graph, strip_default_attrs)])
         if write_state:
             self._write_state(os.path.dirname(save_path), prefix, latest_filename)
         return prefix
+
+    def _write(self, prefix: str, variables: Mapping[str, Operation], sess: Session) -> None:
+        if not self._for_tensorflow:
+            checkpoint.write(prefix, variables, sess)
+            return
+        with sess.held() as store:
+            write_bundle(prefix, collect(variables, store))
 
     def _meta_graph(self, graph: Graph, strip_default_attrs: bool) -> bytes:
         """The message of a graph, made once for all checkpoints that are written while it is the same."""
@@ -273,11 +291,11 @@ class Saver:
                 layout(f"The passed save_path is not a valid checkpoint: {prefix}", user_frame(), hint=hint)
             )
         log.info("Restoring parameters from %s", prefix)
-        if is_bundle(prefix):
-            found = checkpoint.chosen(prefix, variables, Bundle(prefix), self._reshape)
-            checkpoint.commit(variables, found, sess)
-        else:
+        theirs = tensors_of(prefix)
+        if theirs is None:
             checkpoint.restore(prefix, variables, sess, self._reshape)
+        else:
+            checkpoint.commit(variables, checkpoint.chosen(prefix, variables, theirs, self._reshape), sess)
 
     # Which checkpoints there are
 

@@ -108,7 +108,7 @@ def work_of(group: Group) -> Work:
 def _region(group: Group, name: str) -> Region:
     work = work_of(group)
     title = f"{name}: {work.value.partition(': ')[2] or work.value}"
-    return Region(title, work, "\n".join([title, *place_lines(group.root.where)]))
+    return Region(title, work, "\n".join([title, *place_lines(group.root.where)]), group)
 
 
 def _ends(step: Step, function: Function, fetches: Sequence[str], in_place: frozenset[int]) -> _Ends:
@@ -228,7 +228,7 @@ class _Compiled:
         return Box(
             _key(node, path), path, title, role, self.order[node, path], tuple(lines),
             _tooltip(node, fetched, assigned),
-            *place_of(node.where), _kind(node), bool(fetched), in_place,
+            *place_of(node.where), _kind(node), bool(fetched), in_place, of=node,
         )  # fmt: skip
 
     def _lines(self, node: Node) -> tuple[str, ...]:

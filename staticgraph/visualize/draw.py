@@ -40,7 +40,7 @@ def draw(
         raise _refused(f"there is no stage {stage!r}", f"stage is one of {', '.join(map(repr, STAGES))}")
     if max_nodes is not None and max_nodes < 1:
         raise _refused(f"max_nodes is {max_nodes}", "give at least 1, or None for no limit")
-    graph = what if isinstance(what, Graph) else _graph_of(what)
+    graph = what if isinstance(what, Graph) else graph_of(what)
     found = Fetches(graph, [] if what is graph else what)
     if stage == "user":
         drawing = _recorded(graph, what is graph, found)
@@ -51,7 +51,7 @@ def draw(
                 "pass what you would fetch: visualize([loss, train_step], ...)",
             )
         drawing = _compiled(graph, found, stage == "fused", feeds or {}, session)
-    drawing = _titled(drawing, title if title is not None else _title(stage, what is graph, found))
+    drawing = _titled(drawing, title if title is not None else title_of(stage, what is graph, found))
     folded = fold(drawing, max_nodes, depth)
     picture = Picture(dot_source(folded, legend), folded.title or "graph", len(folded.boxes))
     if path is not None:
@@ -63,7 +63,7 @@ def _refused(what: str, hint: str) -> ValueError:
     return ValueError(layout(f"visualize: {what}", user_frame(), hint=hint))
 
 
-def _graph_of(what: Any) -> Graph:
+def graph_of(what: Any) -> Graph:
     """The graph of the first thing in a nested structure that belongs to one."""
     stack = [what]
     while stack:
@@ -94,7 +94,8 @@ def _titled(drawing: Drawing, title: str) -> Drawing:
     return Drawing(drawing.boxes, drawing.links, title, drawing.regions, drawing.notes)
 
 
-def _title(stage: str, whole: bool, found: Fetches) -> str:
+def title_of(stage: str, whole: bool, found: Fetches) -> str:
+    """What a drawing is called: by what is fetched."""
     if whole:
         return "graph"
     elements: list[Tensor | Operation] = [*found.tensors, *found.targets]

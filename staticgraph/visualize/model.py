@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 Path = tuple[str, ...]  # a scope, from the outermost inwards
 
@@ -63,6 +64,7 @@ class Box:
     fetched: bool = False
     in_place: bool = False
     work: Work = Work.SCOPE  # of a folded region
+    of: Any = field(default=None, compare=False, repr=False)  # the operation or node that it stands for
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class Region:
     title: str
     work: Work = Work.SCOPE
     tooltip: str = ""
+    of: Any = field(default=None, compare=False, repr=False)  # the group that a kernel computes
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ class _Recorded:
         leaf = op.name.rpartition("/")[2]
         return Box(
             op.name, path, title, role, op.id, self._lines(op, role, title), _tooltip(op),
-            *place_of(op.where), f"{op.type} {stem(leaf)}", op in self.fetched,
+            *place_of(op.where), f"{op.type} {stem(leaf)}", op in self.fetched, of=op,
         )  # fmt: skip
 
     def _placed(self, op: Operation) -> tuple[Path, str]:

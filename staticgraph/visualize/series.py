@@ -18,8 +18,8 @@ LONGEST_PERIOD = 48  # items
 RUNS = 24  # what a row that does not repeat is cut into
 
 
-def shortened(scope: Scope, links: Sequence[Link], most: int) -> None:
-    """Fold repetitions in `scope` and below it, and cut rows of more than `most` items."""
+def shortened(scope: Scope, links: Sequence[Link], most: int, runs: int = RUNS) -> None:
+    """Fold repetitions in `scope` and below it, and cut rows of more than `most` items into `runs`."""
     scope.items = _without_repeats(scope)
     if len(scope.items) > most:
         by_line = _by_line(scope)
@@ -28,9 +28,9 @@ def shortened(scope: Scope, links: Sequence[Link], most: int) -> None:
             scope.items = by_line
     for item in scope.items:
         if isinstance(item, Scope) and item.folded is None:
-            shortened(item, links, most)
-    if len(scope.items) > most:
-        scope.items = _runs(scope, links, min(RUNS, most))
+            shortened(item, links, most, runs)
+    if runs and len(scope.items) > most:
+        scope.items = cut(scope, links, min(runs, most))
 
 
 def _without_repeats(scope: Scope) -> list[Item]:
@@ -119,8 +119,8 @@ def _by_line(scope: Scope) -> list[Item]:
     return out
 
 
-def _runs(scope: Scope, links: Sequence[Link], runs: int) -> list[Item]:
-    """The items cut where few tensors pass from one side to the other."""
+def cut(scope: Scope, links: Sequence[Link], runs: int) -> list[Item]:
+    """The items in so many runs, cut where few tensors pass from one side to the other."""
     items = scope.items
     crossing = _crossing(items, links)
     size = len(items) / runs

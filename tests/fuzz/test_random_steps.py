@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.kernel import chunk, place_rows
 from staticgraph.compiler.lower import phases
 from staticgraph.compiler.passes import cost, join
-from staticgraph.runtime import plan
+from staticgraph.runtime import compiling
 from tests.fuzz.graphs import widened
 from tests.fuzz.programs import Program
 from tests.fuzz.test_random_graphs import fuzz
@@ -38,7 +38,7 @@ def small_pieces(random: Random) -> Iterator[None]:
     settings = [
         (phases, {"_REGION_COST": 0.0, "_PART_COST": random.choice([1.0, 500.0])}),
         (compile_module, {"_emitted": OrderedDict()}),
-        (plan, {"KEPT": None}),  # what is generated here is of no use elsewhere
+        (compiling, {"KEPT": None}),  # what is generated here is of no use elsewhere
     ]
     choices = [
         (chunk, {"_WORTH": 100.0, "chunk_count": lambda cost: count if cost > 1000.0 else 1}),

@@ -318,10 +318,10 @@ def derivatives(tf):
     return model({x: values}, [tf.gradients(part, x)[0] for part in parts])
 
 
-IMPORTED = [
-    *EXPORTED, mlp, adam, gradient_descent, adagrad, rms_prop, centered_rms_prop, lenet, batch_norm, lstm,
-    embedding, resources, derivatives,
+TRAINED = [
+    mlp, adam, gradient_descent, adagrad, rms_prop, centered_rms_prop, lenet, batch_norm, lstm, resources,
 ]  # fmt: skip
+IMPORTED = [*EXPORTED, *TRAINED, embedding, derivatives]
 
 
 def served(tf, session, folder):

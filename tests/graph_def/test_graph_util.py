@@ -5,6 +5,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph import graph_util
+from staticgraph.messages import GraphDef
 
 
 @pytest.fixture
@@ -50,6 +51,48 @@ def test_a_frozen_graph_runs_alone(net):
         sg.import_graph_def(frozen, name="")
         assert again.get_tensor_by_name("y:0").shape.as_list() == [None, 3]
         np.testing.assert_array_equal(other.run("y:0", {"x:0": value}), sess.run("y:0", {"x:0": value}))
+
+
+def test_a_frozen_graph_with_loops_and_branches():
+    start = np.array([[0.5, -0.25]], np.float32)
+    with sg.Graph().as_default() as graph, sg.Session() as sess:
+        x = sg.placeholder(sg.float32, [None, 2], name="x")
+        w = sg.get_variable("w", initializer=np.array([[1.0, 2.0], [0.5, -1.0]], np.float32))
+        r = sg.get_variable("r", initializer=np.float32(0.5), use_resource=True)
+
+        def turn(i, y):
+            return i + 1, sg.cond(y[0, 0] > 0.0, lambda: sg.tanh(sg.matmul(y, w)), lambda: y * r)
+
+        _, y = sg.while_loop(lambda i, _: i < 4, turn, (0, x))
+        sg.identity(y, name="y")
+        sess.run(sg.global_variables_initializer())
+        expected = sess.run("y:0", {"x:0": start})
+        frozen = graph_util.convert_variables_to_constants(sess, graph.as_graph_def(), ["y"])
+    assert not any(node.op.startswith(("Variable", "VarHandle", "Ref")) for node in frozen.node)
+    with sg.Graph().as_default(), sg.Session() as sess:
+        sg.import_graph_def(frozen, name="")
+        np.testing.assert_array_equal(sess.run("y:0", {"x:0": start}), expected)
+
+
+def test_variables_that_tensorflow_hands_into_loops_by_handle():
+    """As its own variables of the newer kind: the loop gets the handle, and reads it in each round."""
+    types = {"float": {"type": 1}, "resource": {"type": 20}}
+    made = GraphDef()
+    for name, op, inputs, attrs in [
+        ("v", "VarHandleOp", [], {"dtype": types["float"], "shape": {"shape": {}}}),
+        ("in", "Enter", ["v"], {"T": types["resource"], "frame_name": {"s": b"f"}}),
+        ("read", "ReadVariableOp", ["in"], {"dtype": types["float"]}),
+    ]:
+        node = made.node.add(name=name, op=op)
+        node.input.extend(inputs)
+        for key, value in attrs.items():
+            node.attr[key].CopyFrom(sg.messages.AttrValue(**value))
+    with sg.Graph().as_default(), sg.Session() as sess:
+        v = sg.Variable(2.0, name="v")
+        sess.run(v.initializer)
+        frozen = graph_util.convert_variables_to_constants(sess, made, ["read"])
+    told = [(node.op, node.attr["T"].type) for node in frozen.node]
+    assert told == [("Const", 0), ("Enter", 1), ("Identity", 1)]
 
 
 def test_some_variables_stay(net):

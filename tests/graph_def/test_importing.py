@@ -1,10 +1,12 @@
 """`import_graph_def`: names, scopes, what replaces inputs, and what is refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.graph_def import GraphDefError
+from staticgraph.graph_def import GraphDefError, own_nodes
 from staticgraph.messages import GraphDef
 from staticgraph.messages.tensors import make_tensor_proto
 from staticgraph.messages.types import DataType
@@ -92,7 +94,11 @@ class TestRefused:
         ("given", "text"),
         [
             (nodes(("a", "Tanhh", [], {})), "node 'a' is of type 'Tanhh'.*the nearest is Tanh"),
-            (nodes(("a", "Enter", [], {})), "node 'a' is of type 'Enter': the loops, branches"),
+            (nodes(("a", "Enter", [], {})), "node 'a' .Enter. has 0 inputs, and not 1"),
+            (nodes(const("a", 1.0), unary("b", "Enter", "a")), "the loop of node 'b' has 0 conditions"),
+            (nodes(const("a", 1.0), unary("b", "Exit", "a")), "node 'b' is an Exit and in no loop"),
+            (nodes(const("a", 1.0), unary("b", "Merge", "a", "a")), "node 'b' .Merge. cannot be imported"),
+            (nodes(("a", "PartitionedCall", [], {})), "the GraphDef has no function ''"),
             (nodes(("a", "PyFunc", [], {})), "node 'a' is of type 'PyFunc'"),
             (nodes(("a", "sg.py_func", [], {})), "node 'a' is of type 'sg.py_func'"),
             (nodes(("a", "sg.nothing", [], {})), "node 'a' is of type 'sg.nothing'"),
@@ -165,6 +171,96 @@ class TestLoopsAndBranches:
         given = nodes((*const("a", 1.0)[:3], {**const("a", 1.0)[3], "_region": {"i": 5}}))
         with pytest.raises(GraphDefError, match="is in region 5"):
             sg.import_graph_def(given)
+
+
+def changed_nodes(given, draw):
+    """A GraphDef of which a few nodes have other inputs or another type."""
+    nodes = list(given.node)
+    for _ in range(draw.integers(1, 4)):
+        node, other = (nodes[at] for at in draw.integers(0, len(nodes), 2))
+        match draw.integers(4):
+            case 0 if node.input:
+                node.input[int(draw.integers(len(node.input)))] = other.name
+            case 1:
+                node.op = other.op
+            case 2 if node.input:
+                del node.input[int(draw.integers(len(node.input)))]
+            case 3 if other.input:
+                node.input.append(other.input[0])
+    return given
+
+
+class TestStructures:
+    def test_names_are_those_of_the_nodes(self, graph):
+        with sg.Graph().as_default() as other:
+            _, y = sg.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2.0), (0, 1.0))
+            sg.cond(y > 2.0, lambda: y, lambda: -y)
+        sg.import_graph_def(other.as_graph_def())
+        for name in ("while/Merge", "while/Identity_1", "while/mul", "while/Exit_1", "cond/Neg"):
+            assert graph.has_operation(f"import/{name}")
+
+    @pytest.mark.parametrize("name", ["loops", "branches", "functional_loops", "functional_branches"])
+    def test_random_changes_of_nodes_are_errors_or_graphs(self, name):
+        data = (Path(__file__).parent / "data" / "tf" / f"{name}.pb").read_bytes()
+        draw, refused = np.random.default_rng(0), 0
+        for _ in range(25):
+            given = changed_nodes(GraphDef.FromString(data), draw)
+            with sg.Graph().as_default():
+                try:
+                    sg.import_graph_def(given)
+                except GraphDefError as error:
+                    refused += bool(str(error))
+        assert refused > 5
+
+    def test_a_function_that_calls_itself(self, graph):
+        given = nodes(const("x", 1.0), ("y", "f", ["x"], {}))
+        function = given.library.function.add()
+        function.signature.name = "f"
+        function.signature.input_arg.add(name="a", type=FLOAT)
+        function.signature.output_arg.add(name="b", type=FLOAT)
+        function.node_def.add(name="again", op="f", input=["a"])
+        function.ret["b"] = "again:b:0"
+        with pytest.raises(GraphDefError, match="call one another too deeply"):
+            sg.import_graph_def(given)
+
+    def test_a_call_with_attributes_of_its_own(self, graph):
+        given = nodes(const("x", 2.0), ("y", "f", ["x"], {"T": {"type": FLOAT}}))
+        function = given.library.function.add()
+        function.signature.name = "f"
+        function.signature.input_arg.add(name="a", type_attr="T")
+        function.signature.output_arg.add(name="b", type_attr="T")
+        node = function.node_def.add(name="square", op="Square", input=["a"])
+        node.attr["T"].placeholder = "T"
+        function.ret["b"] = "square:y:0"
+        [y] = sg.import_graph_def(given, return_elements=["y:0"])
+        with sg.Session() as sess:
+            assert sess.run(y) == 4.0
+
+    def test_a_type_that_is_unknown_inside_a_function(self, graph):
+        given = nodes(const("x", 2.0), ("y", "f", ["x"], {}))
+        function = given.library.function.add()
+        function.signature.name = "f"
+        function.signature.input_arg.add(name="a", type=FLOAT)
+        function.node_def.add(name="odd", op="Tanhh", input=["a"])
+        with pytest.raises(GraphDefError, match="node 'y/odd' is of type 'Tanhh'"):
+            sg.import_graph_def(given)
+
+
+class TestWhatTensorFlowHasNot:
+    def test_nodes_of_our_own_are_told_with_their_reasons(self, graph):
+        x = sg.placeholder(sg.float32, [2, 3], name="x")
+        sg.gradients(sg.reduce_sum(sg.gather(x, [0], axis=1)), x, name="slope")
+        sg.gradients(sg.reduce_sum(sg.gather(x, [0]) * x), x, name="other")
+        assert own_nodes(graph) == {
+            "slope": "GatherV2 (GatherV2) gathers along an axis that is not the first",
+        }  # fmt: skip
+
+    def test_they_come_back(self, graph):
+        x = sg.placeholder(sg.float32, [2, 3], name="x")
+        sg.gradients(sg.reduce_sum(sg.gather(x, [0], axis=1) ** 2.0), x, name="slope")
+        with sg.Graph().as_default(), sg.Session() as sess:
+            sg.import_graph_def(graph.as_graph_def(), name="")
+            assert sess.run("slope:0", {"x:0": np.ones((2, 3))}).tolist() == [[2.0, 0.0, 0.0]] * 2
 
 
 class TestMany:

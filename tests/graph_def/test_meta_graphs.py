@@ -10,6 +10,8 @@ import pytest
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf
 from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.graph_def.nodes import GraphDefError
+from staticgraph.saved_model import loader
 from tests.graph_def import models
 
 DATA = Path(__file__).parent / "data" / "tf"
@@ -80,6 +82,22 @@ class TestTensorFlowsOwn:
         y = session.run(signature.outputs["y"].name, {x: value})
         loss = np.mean((y - 0.5) ** 2)
         np.testing.assert_allclose(loss, results()[0], rtol=1e-5)
+
+
+    def test_a_saved_model_with_a_file_and_something_to_run_first(self, session):
+        told = sg.saved_model.loader.load(session, ["serve"], DATA / "half_plus_two")
+        y = told.signature_def["serving_default"].outputs["y"].name
+        np.testing.assert_array_equal(session.run(y, {"x:0": [1.0, 4.0]}), [2.5, 4.0])
+
+
+class TestAssets:
+    def test_those_of_tensorflow_are_found_where_the_model_lies(self, tmp_path):
+        shutil.copytree(DATA / "half_plus_two", tmp_path / "model")
+        with sg.Graph().as_default() as graph, sg.Session() as sess:
+            told = sg.saved_model.loader.load(sess, ["serve"], tmp_path / "model")
+            feeds = loader._assets(told, graph, str(tmp_path / "model"), "")
+        assert list(feeds.values()) == [str(tmp_path / "model" / "assets" / "words.txt")]
+        assert (tmp_path / "model" / "assets" / "words.txt").read_text() == "one two"
 
 
 def feeds_by_name():
@@ -187,6 +205,18 @@ class TestOurOwn:
             sg.train.import_meta_graph(made)
         made.collection_def["variables"].bytes_list.value[0] = b"\xff"
         with sg.Graph().as_default(), pytest.raises(ValueError, match="cannot be read"):
+            sg.train.import_meta_graph(made)
+
+    @pytest.mark.parametrize("change", [
+        lambda names: names.string_val.__setitem__(0, b"\xff"),
+        lambda names: names.CopyFrom(sg.messages.make_tensor_proto([1, 2, 3])),
+        lambda names: names.CopyFrom(sg.messages.make_tensor_proto(7, shape=[1 << 27])),
+    ], ids=["no text", "numbers", "numbers without end"])  # fmt: skip
+    def test_a_saver_whose_names_are_none(self, session, change):
+        made = sg.train.Saver([sg.Variable(1.0, name="v")]).export_meta_graph()
+        [names] = [node for node in made.graph_def.node if node.name == "save/SaveV2/tensor_names"]
+        change(names.attr["value"].tensor)
+        with sg.Graph().as_default(), pytest.raises(GraphDefError, match="names that it saves are no text"):
             sg.train.import_meta_graph(made)
 
     def test_a_file_that_is_not_there(self, session):

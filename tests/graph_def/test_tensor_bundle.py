@@ -64,6 +64,15 @@ def test_all_dtypes(tmp_path):
         np.testing.assert_array_equal(found[name][1], array)
 
 
+def test_one_takes_the_place_of_another(tmp_path):
+    """By turns the data are in one of two files, so that an index always finds its own."""
+    prefix = str(tmp_path / "model")
+    for number, data in enumerate(["00000-of-00001", "00001-of-00002", "00000-of-00001"]):
+        write_bundle(prefix, {"a": (sg.int32, np.full(3, number, np.int32))})
+        assert {path.name for path in tmp_path.iterdir()} == {"model.index", f"model.data-{data}"}
+        assert Bundle(prefix)["a"][1].tolist() == [number] * 3
+
+
 @pytest.mark.parametrize("suffix", ["index", "data-00000-of-00001"])
 def test_every_bit_counts(tmp_path, suffix):
     """A changed bit, or an end that is missing, is an error or changes nothing."""

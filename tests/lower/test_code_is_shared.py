@@ -5,7 +5,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
-from staticgraph.runtime import plan
+from staticgraph.runtime import compiling
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list:
 
     monkeypatch.setattr(compile_module, "_emitted", type(compile_module._emitted)())
     monkeypatch.setattr(compile_module, "_generate", record)
-    monkeypatch.setattr(plan, "KEPT", None)
+    monkeypatch.setattr(compiling, "KEPT", None)
     return works
 
 

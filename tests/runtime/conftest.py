@@ -3,8 +3,7 @@
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime import binding, chain, dispatch
-from staticgraph.runtime import plan as plan_module
+from staticgraph.runtime import binding, chain, compiling, dispatch
 
 native_only = pytest.mark.skipif(not dispatch._supported(), reason="objects are laid out in another way here")
 
@@ -19,13 +18,13 @@ def sess():
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list:
     """The steps that were compiled, in order."""
     steps: list = []
-    compile_ = plan_module.compile
+    compile_ = compiling.compile
 
     def record(step, *args, **kwargs):
         steps.append(step)
         return compile_(step, *args, **kwargs)
 
-    monkeypatch.setattr(plan_module, "compile", record)
+    monkeypatch.setattr(compiling, "compile", record)
     return steps
 
 

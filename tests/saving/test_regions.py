@@ -295,7 +295,7 @@ def test_a_forged_loop_is_refused(intact: Path, change: Callable[[dict], Any], m
 def test_any_value_in_any_place_of_a_loop_is_refused_or_fits(intact: Path):
     parts = {n: bytes(v) for n, v in archive.unpack(memoryview(intact.read_bytes())).items()}
     manifest = json.loads(parts["manifest.json"])
-    kept = {k: manifest[k] for k in ("signature", "counters")}
+    kept = {k: manifest[k] for k in ("signatures", "counters")}
     graph = json.loads(parts["graph.json"])
     references = [t for op in graph["operations"] for t in op.get("inputs", ())]
     chance, outcomes = random.Random(5), set()

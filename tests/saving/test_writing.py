@@ -136,3 +136,33 @@ atomic.write_file("file", [b"new"])
     assert path.read_bytes() == (b"new" if (call, when) == ("replace", "after") else b"old")
     write_file(path, [b"newer"])
     assert path.read_bytes() == b"newer"
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    """Not what another one is writing just now, and no file of somebody else's."""
+    fcntl = pytest.importorskip("fcntl")
+    path, others = tmp_path / "net.sg", [".net.sg.part", ".net.sg.1-2.part.txt", ".other.sg.1-2.part"]
+    for name in [".net.sg.1-2.part", ".net.sg.1-3.part", *others]:
+        (tmp_path / name).touch()
+    with open(tmp_path / ".net.sg.1-3.part") as writing:
+        fcntl.flock(writing, fcntl.LOCK_EX)
+        write_file(path, [b"new"])
+    assert {p.name for p in tmp_path.iterdir()} == {"net.sg", ".net.sg.1-3.part", *others}
+    write_file(path, [b"newer"])
+    assert {p.name for p in tmp_path.iterdir()} == {"net.sg", *others}
+
+
+def test_a_file_that_is_taken_away_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    real, taken = os.open, []
+
+    def open_and_lose(path, *flags):
+        descriptor = real(path, *flags)
+        if str(path).endswith(".part") and not taken:
+            taken.append(path)
+            os.unlink(path)
+        return descriptor
+
+    monkeypatch.setattr(atomic.os, "open", open_and_lose)
+    write_file(tmp_path / "net.sg", [b"new"])
+    assert taken and (tmp_path / "net.sg").read_bytes() == b"new"
+    assert [p.name for p in tmp_path.iterdir()] == ["net.sg"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator
-from typing import Any
 
 from staticgraph.messages import RunMetadata, RunOptions
 from staticgraph.runtime.saving.atomic import write_file
 from staticgraph.summary import FileWriterCache
+from staticgraph.timeline import Timeline
 from staticgraph.train.hooks.run_hook import (
     SessionRunArgs,
     SessionRunContext,
@@ -27,8 +25,8 @@ class ProfilerHook(SessionRunHook):
     """Writes what a run reports of itself, every `save_steps` steps or `save_secs` seconds.
 
     Each report goes to the event file in `output_dir`, and as `timeline-<step>.json`, in the format of
-    Chrome's `about:tracing`, beside it. A step is one native function here: there are times of as many parts
-    as the run's metadata tells. `show_dataflow` and `show_memory` change nothing.
+    Chrome's `about:tracing`, beside it. It shows the kernels of the step. `show_dataflow` and `show_memory`
+    change nothing.
     """
 
     def __init__(
@@ -64,14 +62,5 @@ class ProfilerHook(SessionRunHook):
     def _save(self, step: int, metadata: RunMetadata) -> None:
         path = os.path.join(self._folder, f"timeline-{step}.json")
         log.info("Saving timeline for %d into '%s'.", step, path)
-        write_file(path, [json.dumps({"traceEvents": [*_events(metadata)]}).encode()])
+        write_file(path, [Timeline(metadata.step_stats).generate_chrome_trace_format().encode()])
         self._writer.add_run_metadata(metadata, f"step_{step}")
-
-
-def _events(metadata: RunMetadata) -> Iterator[dict[str, Any]]:
-    """A trace's events: devices are its processes, and a part of the run is an event of its duration."""
-    for pid, device in enumerate(metadata.step_stats.dev_stats):
-        yield {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": device.device}}
-        for node in device.node_stats:
-            times = {"ts": node.all_start_micros, "dur": node.all_end_rel_micros}
-            yield {"ph": "X", "name": node.node_name, "cat": "Op", "pid": pid, "tid": node.thread_id, **times}

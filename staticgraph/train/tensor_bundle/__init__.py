@@ -1,5 +1,18 @@
 """TensorFlow's checkpoints, read and written without it."""
 
-from staticgraph.train.tensor_bundle.bundle import Bundle, is_bundle, write_bundle
+from __future__ import annotations
 
-__all__ = ["Bundle", "is_bundle", "write_bundle"]
+from collections.abc import Mapping
+
+from staticgraph.runtime.saving.safetensors import Stored
+from staticgraph.train.tensor_bundle.bundle import Bundle, is_bundle, write_bundle
+from staticgraph.train.tensor_bundle.first_format import SliceFiles, is_slice_file
+
+__all__ = ["Bundle", "SliceFiles", "is_bundle", "is_slice_file", "tensors_of", "write_bundle"]
+
+
+def tensors_of(prefix: str) -> Mapping[str, Stored] | None:
+    """The tensors of a checkpoint of TensorFlow's, in either of its formats; None where it is none."""
+    if is_bundle(prefix):
+        return Bundle(prefix)
+    return SliceFiles(prefix) if is_slice_file(prefix) else None

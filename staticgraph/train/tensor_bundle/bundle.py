@@ -4,15 +4,17 @@ values.
 
 from __future__ import annotations
 
+import glob
 import math
 import mmap
 import os
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import accumulate, pairwise
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.dtypes import DType, bool_, string
 from staticgraph.compiler.graph.errors import InvalidFileError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.io.crc32c import masked_crc32c
@@ -24,11 +26,13 @@ from staticgraph.runtime.memory import storage_dtype
 from staticgraph.runtime.saving.atomic import write_file
 from staticgraph.runtime.saving.checkpoint import checkpoint_file
 from staticgraph.runtime.saving.safetensors import Stored
+from staticgraph.train.tensor_bundle.slices import box, box_shape, joined, part_key
 from staticgraph.train.tensor_bundle.table import is_table, read_table, table_bytes
 
 __all__ = ["Bundle", "is_bundle", "write_bundle"]
 
 _MOST_SHARDS = 1 << 16
+_MAX_RANK = 32
 
 
 def is_bundle(prefix: str) -> bool:
@@ -56,7 +60,10 @@ class Bundle(Mapping[str, Stored]):
         try:
             table = read_table(data)
             header = BundleHeaderProto.FromString(table.pop(b"", b""))
-            self._entries = {key.decode(): _entry(value) for key, value in table.items() if not _is_part(key)}
+            entries = {key: BundleEntryProto.FromString(value) for key, value in table.items()}
+            self._parts = {key: entry for key, entry in entries.items() if _is_part(key)}
+            self._entries = {key.decode(): entry for key, entry in entries.items() if not _is_part(key)}
+            _check_apart(entries.values())
         except (InvalidFileError, wire.DecodeError, UnicodeDecodeError) as error:
             raise self._damaged(str(error).split("\n")[0]) from None
         self._count = header.num_shards
@@ -79,21 +86,50 @@ class Bundle(Mapping[str, Stored]):
 
     def _read(self, name: str) -> Stored:
         entry = self._entries[name]
-        if entry.slices:
-            raise self._damaged(f"{name!r} is in several parts, which is not supported")
-        dtype = dtype_of(entry.dtype)
-        shape = tuple(dim.size for dim in entry.shape.dim)
+        return self._joined(name, entry) if entry.slices else self._whole(name, entry)
+
+    def _joined(self, name: str, entry: BundleEntryProto) -> Stored:
+        """A tensor that is saved in parts, each of which has an entry of its own."""
+        dtype, shape = self._type(name, entry)
+        parts, missing = [], dict(self._parts)
+        try:
+            for told in entry.slices:
+                where, key = box(told, shape), part_key(name, told)
+                if key not in missing:
+                    raise InvalidFileError("a part of it is missing, or there twice")
+                kind, array = self._whole(name, missing.pop(key))
+                if (kind, array.shape) != (dtype, box_shape(where)):
+                    found = f"{kind.name} of shape {list(array.shape)}"
+                    raise InvalidFileError(f"a part of shape {list(box_shape(where))} is {found}")
+                parts.append((where, array))
+            return dtype, joined(shape, parts)
+        except InvalidFileError as error:
+            raise self._damaged(f"{name!r}: {str(error).splitlines()[0]}") from None
+
+    def _whole(self, name: str, entry: BundleEntryProto) -> Stored:
+        dtype, shape = self._type(name, entry)
         size = math.prod(shape)
         data = self._bytes(name, entry)
-        if min(shape, default=0) < 0 or (dtype is not string and len(data) != size * dtype.size):
+        if dtype is not string and len(data) != size * dtype.size:
             raise self._damaged(
                 f"the {len(data)} bytes of {name!r} are no {dtype.name} of shape {list(shape)}"
             )
         if dtype is string:
-            return dtype, self._strings(name, data, entry.crc32c).reshape(shape)
+            return dtype, self._strings(name, data, entry, size).reshape(shape)
         if masked_crc32c(data) != entry.crc32c:
             raise self._damaged(f"the checksum of {name!r} is wrong")
+        if dtype is bool_ and np.frombuffer(data, np.uint8).max(initial=0) > 1:
+            raise self._damaged(f"{name!r} has values that are neither true nor false")
         return dtype, np.frombuffer(data, storage_dtype(dtype)).reshape(shape)
+
+    def _type(self, name: str, entry: BundleEntryProto) -> tuple[DType, tuple[int, ...]]:
+        shape = tuple(dim.size for dim in entry.shape.dim)
+        if len(shape) > _MAX_RANK or min(shape, default=0) < 0:
+            raise self._damaged(f"{name!r} cannot have the shape {list(shape)[:_MAX_RANK]}")
+        try:
+            return dtype_of(entry.dtype), shape
+        except TypeError as error:
+            raise self._damaged(f"{name!r}: {error}") from None
 
     def _bytes(self, name: str, entry: BundleEntryProto) -> bytes:
         if entry.shard_id not in self._shards and 0 <= entry.shard_id < self._count:
@@ -115,10 +151,8 @@ class Bundle(Mapping[str, Stored]):
         except OSError as error:
             raise self._damaged(f"{path} cannot be read: {error.strerror}") from None
 
-    def _strings(self, name: str, data: bytes, checksum: int) -> np.ndarray:
+    def _strings(self, name: str, data: bytes, entry: BundleEntryProto, count: int) -> np.ndarray:
         """Lengths, their checksum, and then the strings."""
-        entry = self._entries[name]
-        count = math.prod(dim.size for dim in entry.shape.dim)
         at, lengths = 0, []
         try:
             for _ in range(min(count, len(data) + 1)):
@@ -126,8 +160,8 @@ class Bundle(Mapping[str, Stored]):
                 lengths.append(length)
         except wire.DecodeError:
             raise self._damaged(f"the lengths of {name!r} cannot be read") from None
-        ends = np.cumsum([at + 4, *lengths]).tolist()
-        if ends[-1] != len(data) or masked_crc32c(_widths(lengths) + data[at:]) != checksum:
+        ends = list(accumulate([at + 4, *lengths]))
+        if ends[-1] != len(data) or masked_crc32c(_widths(lengths) + data[at:]) != entry.crc32c:
             raise self._damaged(f"the strings of {name!r} are damaged")
         found = np.empty(count, object)
         found[:] = [data[begin:end] for begin, end in pairwise(ends)]
@@ -139,8 +173,13 @@ class Bundle(Mapping[str, Stored]):
 
 
 def write_bundle(prefix: str, tensors: Mapping[str, Stored]) -> None:
-    """Write a checkpoint that TensorFlow reads. The data come first: an index never lacks its own."""
-    entries = {b"": BundleHeaderProto(num_shards=1, version={"producer": 1}).SerializeToString()}
+    """Write a checkpoint that TensorFlow reads: whenever we stop, the former one or this one is whole.
+
+    The data come first, in a file that the former index does not need. Only then the new index takes the name
+    of the former one, whose data are removed last.
+    """
+    count = 2 if _shards(prefix) == 1 else 1
+    entries = {b"": BundleHeaderProto(num_shards=count, version={"producer": 1}).SerializeToString()}
     pieces, offset = [], 0
     for name in sorted(tensors, key=str.encode):
         dtype, array = tensors[name]
@@ -148,6 +187,7 @@ def write_bundle(prefix: str, tensors: Mapping[str, Stored]) -> None:
         entry = BundleEntryProto(
             dtype=data_type(dtype),
             shape=shape_proto(array.shape),
+            shard_id=count - 1,
             offset=offset,
             size=len(data),
             crc32c=checksum,
@@ -155,8 +195,21 @@ def write_bundle(prefix: str, tensors: Mapping[str, Stored]) -> None:
         entries[name.encode()] = entry.SerializeToString()
         pieces.append(data)
         offset += len(data)
-    write_file(_data_file(prefix, 0, 1), pieces)
+    data_file = _data_file(prefix, count - 1, count)
+    write_file(data_file, pieces)
     write_file(checkpoint_file(prefix), [table_bytes(entries)])
+    with suppress(OSError):
+        for path in glob.glob(f"{glob.escape(prefix)}.data-?????-of-?????"):
+            if path != data_file:
+                os.unlink(path)
+
+
+def _shards(prefix: str) -> int:
+    """In how many files the data of the checkpoint with this prefix are; 0 where there is none."""
+    try:
+        return Bundle(prefix)._count
+    except (OSError, InvalidFileError):
+        return 0
 
 
 def _plain_bytes(array: np.ndarray) -> tuple[bytes, int]:
@@ -181,8 +234,12 @@ def _data_file(prefix: str, shard: int, count: int) -> str:
     return f"{prefix}.data-{shard:05d}-of-{count:05d}"
 
 
-def _entry(value: bytes) -> BundleEntryProto:
-    return BundleEntryProto.FromString(value)
+def _check_apart(entries: Iterable[BundleEntryProto]) -> None:
+    """InvalidFileError where the bytes of two tensors overlap: few bytes could claim to be very many."""
+    where = sorted((each.shard_id, each.offset, each.offset + each.size) for each in entries if each.size > 0)
+    for (shard, _, end), (next_shard, begin, _) in pairwise(where):
+        if shard == next_shard and begin < end:
+            raise InvalidFileError("two tensors lie in the same place")
 
 
 def _is_part(key: bytes) -> bool:

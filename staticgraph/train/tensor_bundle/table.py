@@ -24,6 +24,7 @@ _MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)
 _FOOTER = 48
 _TRAILER = 5  # the kind of compression, and a checksum
 _LONGEST = 1 << 16  # bytes of a key
+_GROWTH, _ROOM = 4, 64 << 20  # all keys, of which many may share a beginning, may take so much memory
 
 
 def is_table(data: bytes) -> bool:
@@ -39,11 +40,28 @@ def read_table(data: bytes) -> dict[bytes, bytes]:
     try:
         _, at = _handle(data, footer, len(data))
         index, _ = _handle(data, at, len(data))
-        found: dict[bytes, bytes] = {}
-        for _, where in _entries(_block(data, index, footer)):
-            found.update(_entries(_block(data, _handle(where, 0, len(where))[0], footer)))
+        return _all_entries(data, index, footer)
     except wire.DecodeError as error:
         raise InvalidFileError(f"its numbers cannot be read: {error}") from None
+
+
+def _all_entries(data: bytes, index: tuple[int, int], footer: int) -> dict[bytes, bytes]:
+    """The entries of all blocks. Blocks and keys must be in order: else a short file could tell endlessly."""
+    found: dict[bytes, bytes] = {}
+    last, end, room = None, 0, _GROWTH * len(data) + _ROOM
+    for _, where in _entries(_block(data, index, footer)):
+        block = _handle(where, 0, len(where))[0]
+        if block[0] < end:
+            raise InvalidFileError("its blocks are not one after the other")
+        for key, value in _entries(_block(data, block, footer)):
+            if last is not None and key <= last:
+                raise InvalidFileError("its keys are not in order")
+            room -= len(key)
+            if room < 0:
+                raise InvalidFileError("its keys take too much memory")
+            found[key] = value
+            last = key
+        end = sum(block)
     return found
 
 

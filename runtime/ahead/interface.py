@@ -1,0 +1,120 @@
+"""What a C program sees of compiled functions: names and types of C, and the struct that is their state.
+
+A state begins with a number that says that it was initialised, and the address of the weights: the variables
+that no function changes, which are read where they are. Then come the variables that functions change and the
+states of random operations, and at last a workspace.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from staticgraph.compiler.codegen.llvm_interface import Entry, Pool, State
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.kernel.stmt import ALIGNMENT
+
+_C_TYPES = {
+    "float32": "float", "float64": "double", "bool": "uint8_t", "float16": "uint16_t", "bfloat16": "uint16_t",
+    "complex64": "float", "complex128": "double",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A tensor that C knows by a name.
+
+    >>> from staticgraph.compiler.graph.dtypes import complex64
+    >>> array = Array("spectrum", TensorType(complex64, (8,)))
+    >>> array.c_type, array.dims, array.stored
+    ('float', (8, 2), 64)
+    """
+
+    name: str
+    type: TensorType
+
+    @property
+    def c_type(self) -> str:
+        """The type of its elements, or of the two parts of a complex one."""
+        name = self.type.dtype.name
+        return _C_TYPES.get(name, f"{name}_t")
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The sizes of the array in C, which has no empty arrays."""
+        pair = (2,) if self.type.dtype.is_complex else ()
+        return (*self.type.static_shape, *pair) if self.type.size else (1,)
+
+    @property
+    def elements(self) -> int:
+        """How many numbers the array in C has."""
+        return math.prod(self.dims)
+
+    @property
+    def alignment(self) -> int:
+        return self.type.dtype.real_dtype.size
+
+    @property
+    def stored(self) -> int:
+        """The bytes of the array in C."""
+        return self.elements * self.alignment
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the tensor."""
+        return self.type.size * self.type.dtype.size
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A member of the struct of variables, and what it is called in the graph."""
+
+    array: Array
+    tensor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`int symbol(state, inputs..., outputs...)`, and what it is called in the file.
+
+    `sizes`: the macros for the numbers of elements of all arrays.
+    """
+
+    label: str
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    sizes: tuple[str, ...]
+    entry: Entry
+
+    @property
+    def symbol(self) -> str:
+        return self.entry.name
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The arrays that a caller passes."""
+        return (*self.inputs, *self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """Everything that the header tells, and that the code relies on.
+
+    `content`: the weights, and then what a new state's variables hold. `workspace` and `size` are bytes:
+    those of the last member of a state, and those of the whole. `pool`: that of the threads, if there may be
+    any.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    functions: tuple[Function, ...]
+    state: State
+    content: bytes
+    workspace: int
+    size: int
+    pool: Pool | None
+
+    @property
+    def mark(self) -> bytes:
+        """What a file of weights begins with, the same for all that fit the code, whatever they hold."""
+        return b"sgweight" + self.state.ready.to_bytes(8, "little") + bytes(ALIGNMENT - 16)

@@ -1,0 +1,84 @@
+"""Why a plan compiles: how a signature differs from those that it has programs for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+
+_SHOWN = 8  # elements of a value
+
+
+class Cause(Enum):
+    """The kinds of reasons to compile."""
+
+    FIRST = "first run of these fetches with these feeds"
+    SHAPE = "new shape of a feed"
+    VALUE = "new value of a feed that shapes depend on"
+    VARIABLE = "new type of a variable's value"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a program is good for: shapes of the feeds, values of some of them by number, and the types of the
+    values of some variables.
+    """
+
+    shapes: tuple[tuple[int, ...], ...]
+    statics: tuple[tuple[int, bytes], ...] = ()
+    types: tuple[TensorType | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something is compiled: of what kind it is, and the sentence."""
+
+    cause: Cause
+    text: str
+
+
+def reason(
+    signature: Signature, known: Sequence[Signature], feeds: Sequence[Tensor], variables: Sequence[Operation]
+) -> Reason:
+    """What makes `signature` another one than the nearest of `known`, the oldest first."""
+    if not known:
+        return Reason(Cause.FIRST, Cause.FIRST.value)
+    found = min(([*_differences(signature, other, feeds, variables)] for other in reversed(known)), key=len)
+    return Reason(found[0][0], "; ".join(text for _, text in found))
+
+
+def _differences(
+    new: Signature, old: Signature, feeds: Sequence[Tensor], variables: Sequence[Operation]
+) -> Iterator[tuple[Cause, str]]:
+    for feed, shape, before in zip(feeds, new.shapes, old.shapes, strict=True):
+        if shape != before:
+            types = (TensorType(feed.dtype, s) for s in (shape, before))
+            yield Cause.SHAPE, "{} is {}, was {}".format(feed.op.name, *types)
+    values = dict(old.statics)
+    for number, value in new.statics:
+        if number not in values:
+            yield Cause.VALUE, f"shapes came to depend on the value of {feeds[number].op.name}"
+        elif value != values[number] and new.shapes[number] == old.shapes[number]:
+            texts = (_value_text(feeds[number], data, new.shapes[number]) for data in (value, values[number]))
+            yield Cause.VALUE, "{} is {}, was {}".format(feeds[number].op.name, *texts)
+    for number, (op, type) in enumerate(zip(variables, new.types, strict=True)):
+        now = _type_text(type)
+        if number >= len(old.types):
+            yield Cause.VARIABLE, f"the variable {op.name} is {now}, which the graph does not tell"
+        elif type != old.types[number]:
+            yield Cause.VARIABLE, f"the variable {op.name} is {now}, was {_type_text(old.types[number])}"
+
+
+def _type_text(type: TensorType | None) -> str:
+    return "without a value" if type is None else str(type)
+
+
+def _value_text(feed: Tensor, data: bytes, shape: Sequence[int]) -> str:
+    value: Any = np.frombuffer(data, feed.dtype.numpy).reshape(shape)
+    return str(value.tolist()) if value.size <= _SHOWN else f"another array of {list(shape)}"

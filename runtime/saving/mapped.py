@@ -1,0 +1,58 @@
+"""Files that are read where they lie: mapped into memory, and told of in one error where they are damaged."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TypeVar
+
+from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+
+_Made = TypeVar("_Made")
+
+
+def read_mapped(
+    path: str | os.PathLike[str], kind: str, make: Callable[[memoryview], _Made], writable: bool = False
+) -> _Made:
+    """What `make` makes of the bytes of a file. If they are `writable`, changes never reach the file: this
+    process then has a copy of the page, while all others remain common to those who map the file.
+
+    NotFoundError where there is no file, InvalidFileError, which names it and the `kind` of file that it
+    should be, where something is wrong with it, in `make` or before.
+    """
+    try:
+        return make(_mapped(Path(path), mmap.ACCESS_COPY if writable else mmap.ACCESS_READ))
+    except InvalidFileError as error:
+        what = str(error)
+    # Outside of the `except` block, so that the new error does not keep the old one's frames and their views.
+    hint = "copy it again from where it came, or save it again"
+    raise InvalidFileError(layout(f"{path} is not a usable {kind} file: {what}", user_frame(), hint=hint))
+
+
+def _mapped(path: Path, access: int) -> memoryview:
+    """The file, in memory as far as it is looked at."""
+    try:
+        status = os.stat(path)
+        with open(path, "rb") if stat.S_ISREG(status.st_mode) else nullcontext() as file:
+            if file is not None and status.st_size:
+                return memoryview(mmap.mmap(file.fileno(), 0, access=access))
+    except FileNotFoundError:
+        raise NotFoundError(
+            layout(f"there is no file {path}", user_frame(), hint=_neighbours(path))
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InvalidFileError(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    raise InvalidFileError("it is a folder or a device" if file is None else "it is empty")
+
+
+def _neighbours(path: Path) -> str | None:
+    """What else is in the folder, of the same kind."""
+    if not path.parent.is_dir():
+        return f"the folder {path.parent} does not exist either"
+    found = sorted(p.name for p in path.parent.glob(f"*{path.suffix}"))[:5] if path.suffix else []
+    return f"{path.parent} has {', '.join(found)}" if found else None

@@ -1,0 +1,206 @@
+"""What is in a file, told without building its graph or loading its values."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.runtime.saving import container, safetensors
+from staticgraph.runtime.saving.attributes import type_of
+from staticgraph.runtime.saving.graph_file import BODY, GRAPH, KERNELS, WEIGHTS
+from staticgraph.runtime.saving.safetensors import Stored
+from staticgraph.runtime.saving.strict_json import Kinds, check, fields, items, parse
+
+_PORT: Kinds = {"tensor": (str,), "dtype": (str,), "shape": (list, type(None))}
+_CHECKPOINT = ".index"  # the suffix of checkpoints
+_MOST_LISTED = 12  # kinds of operations in the printed form
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One signature: types by name, "dict", "list", "one" or "none" for what a call returns, what it runs."""
+
+    inputs: dict[str, str]
+    outputs: dict[str, str]
+    returns: str
+    step: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable: its type, the bytes of its value, and whether it has one and is trained."""
+
+    type: str
+    bytes: int
+    has_value: bool = True
+    trainable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """Machine code for one target: for which signatures, and which shapes of inputs."""
+
+    bytes: int
+    features: str
+    programs: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What `staticgraph.inspect` tells of a file. Print it, or take `as_dict()`.
+
+    `kind` is "graph" or "checkpoint"; a checkpoint has variables only. `operations`: how many there are of
+    each op. `constants`: bytes of large constants. `counters`: where random operations go on.
+    """
+
+    path: str
+    kind: str
+    format: int
+    producer: str
+    bytes: int
+    signatures: dict[str, Function]
+    variables: dict[str, Variable]
+    constants: int
+    operations: dict[str, int]
+    counters: dict[str, int]
+    kernels: dict[str, Kernels]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as dicts, lists, texts and numbers, as for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.path}: {self.kind}, format {self.format}, {_size(self.bytes)}, by {self.producer}"]
+        for name, function in self.signatures.items():
+            besides = f", runs {function.step}" if function.step else ""
+            returned = ", ".join(_ports(function.outputs)) or "nothing"
+            lines.append(f"  {name}({', '.join(_ports(function.inputs))}) -> {returned}{besides}")
+        size = sum(v.bytes for v in self.variables.values())
+        lines.append(f"  {len(self.variables)} variables, {_size(size)}; constants, {_size(self.constants)}")
+        width = max(map(len, self.variables), default=0)
+        lines += [f"    {name:<{width}}  {_variable(v)}" for name, v in self.variables.items()]
+        if self.operations:
+            ranked = sorted(self.operations.items(), key=lambda each: (-each[1], each[0]))
+            listed = [f"{op} {count}" for op, count in ranked[:_MOST_LISTED]]
+            more = ["..."] if len(ranked) > _MOST_LISTED else []
+            lines.append(f"  {sum(self.operations.values())} operations: {', '.join(listed + more)}")
+        if self.counters:
+            lines.append(f"  {len(self.counters)} random operations go on where they were")
+        for target, code in self.kernels.items():
+            lines.append(f"  machine code for {target}, {_size(code.bytes)}")
+            lines += [f"    {_program(program)}" for program in code.programs]
+        return "\n".join(_shown(line) for line in lines)
+
+
+def summary(path: str | os.PathLike[str]) -> Summary:
+    """What is in a saved graph, or in a checkpoint (`model-100.index`). InvalidFileError, NotFoundError."""
+    size = os.path.getsize(path) if os.path.isfile(path) else 0
+
+    def graph(manifest: dict[str, Any], members: dict[str, memoryview]) -> Summary:
+        return _graph(os.fspath(path), size, manifest, members)
+
+    def checkpoint(manifest: dict[str, Any], members: dict[str, memoryview]) -> Summary:
+        weights = safetensors.read(members[WEIGHTS], WEIGHTS)
+        told = {name: Variable(str(_type(v)), v[1].nbytes) for name, v in weights.items()}
+        return Summary(os.fspath(path), *_head(manifest), size, {}, told, 0, {}, {}, {})
+
+    if os.fspath(path).endswith(_CHECKPOINT):
+        return container.read(path, "checkpoint", {}, (WEIGHTS,), checkpoint)
+    return container.read(path, "graph", BODY, (GRAPH, WEIGHTS), graph, KERNELS)
+
+
+def _graph(path: str, size: int, manifest: dict[str, Any], members: dict[str, memoryview]) -> Summary:
+    weights = safetensors.read(members[WEIGHTS], WEIGHTS)
+    text = fields(
+        parse(members[GRAPH], "its graph"),
+        "its graph",
+        {"operations": (list,), "variables": (list,)},
+        {"regions": (list,)},
+    )
+    operations = items(text["operations"], "its operations", dict)
+    counted = Counter(check(op.get("op"), "the op of an operation", str) for op in operations)
+    variables = dict(_variables(items(text["variables"], "its variables", dict), operations, weights))
+    constants = sum(array.nbytes for name, (_, array) in weights.items() if name not in variables)
+    signatures = {name: _function(name, told) for name, told in manifest["signatures"].items()}
+    counters = {n: check(v, f"the counter of {n!r}", int) for n, v in manifest["counters"].items()}
+    code = {n.removeprefix(KERNELS): _kernels(data) for n, data in members.items() if n.startswith(KERNELS)}
+    return Summary(
+        path, *_head(manifest), size, signatures, variables, constants, dict(sorted(counted.items())),
+        counters, code,
+    )  # fmt: skip
+
+
+def _head(manifest: Mapping[str, Any]) -> tuple[str, int, str]:
+    return manifest["kind"], manifest["format"], manifest["producer"]
+
+
+def _function(name: str, told: Any) -> Function:
+    what = f"its signature {name!r}"
+    kinds = {"inputs": (dict,), "outputs": (dict,), "structure": (str,), "step": (str, type(None))}
+    told = fields(told, what, kinds)
+
+    def types(ports: Mapping[str, Any]) -> dict[str, str]:
+        checked = {name: fields(port, f"{name!r} of {what}", _PORT) for name, port in ports.items()}
+        return {n: str(type_of([p["dtype"], p["shape"]], f"{n!r} of {what}")) for n, p in checked.items()}
+
+    return Function(types(told["inputs"]), types(told["outputs"]), told["structure"], told["step"])
+
+
+def _variables(
+    told: Iterable[dict[str, Any]], operations: Iterable[dict[str, Any]], weights: Mapping[str, Stored]
+) -> Iterable[tuple[str, Variable]]:
+    declared = {op.get("name"): op.get("outputs") for op in operations if op.get("op") == "variable"}
+    for record in told:
+        name = check(record.get("name"), "the name of a variable", str)
+        outputs = items(declared.get(name), f"the outputs of {name!r}", list)
+        if name in weights:
+            type, size = _type(weights[name]), weights[name][1].nbytes
+        else:
+            type, size = type_of(outputs[0] if outputs else [], f"the type of {name!r}"), 0
+        has_value = record.get("empty") is not True
+        yield name, Variable(str(type), size, has_value, record.get("trainable") is True)
+
+
+def _kernels(member: memoryview) -> Kernels:
+    # Machine code is looked at by what runs it, which takes long to import.
+    from staticgraph.runtime.saving.kernels import described
+
+    features, programs = described(member)
+    return Kernels(len(member), features, programs)
+
+
+def _type(stored: Stored) -> TensorType:
+    return TensorType(stored[0], stored[1].shape)
+
+
+def _ports(types: Mapping[str, str]) -> list[str]:
+    return [f"{name}: {type}" for name, type in types.items()]
+
+
+def _variable(variable: Variable) -> str:
+    trained = ", trained" if variable.trainable else ""
+    return f"{variable.type}{trained}{'' if variable.has_value else ', without a value'}"
+
+
+def _program(program: Mapping[str, Any]) -> str:
+    feeds = ", ".join(f"{name}: {type}" for name, type in program["feeds"].items())
+    return f"{program['signature']}({feeds})"
+
+
+def _size(count: int) -> str:
+    """Bytes as people read them."""
+    size = float(count)
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{count} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def _shown(line: str) -> str:
+    """A line in which nothing of a file can steer a terminal."""
+    return line if line.isprintable() else ascii(line)[1:-1]

@@ -1,0 +1,11 @@
+"""What a session shows of its work: plans before a run, times after it.
+
+* `kernels`: the kernels of a program, named, with their lines and what they amount to
+* `shapes`: feeds of which only the shape is given
+* `step_plan`: `Session.plan`
+* `stamps`: programs that take the time
+* `profile`: `Session.profile`, and the times of one run
+* `limits`: what the machine can do at most
+* `trace`: a profile as a Chrome trace, or as a TF1 message
+* `roofline`: a profile as a drawing
+"""

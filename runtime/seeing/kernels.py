@@ -1,0 +1,88 @@
+"""The kernels of a program, as a person thinks of them: a name, the user's lines, the work of a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from staticgraph.compiler.arrange import walk
+from staticgraph.compiler.compile import Compiled
+from staticgraph.compiler.graph.function import Node
+from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.lower.effort import Effort, effort
+from staticgraph.compiler.lower.program import HostCall, Launch, Loop
+
+_NAMED = 3  # ops in a name
+_QUIET = ("constant", "parameter", "unset")
+_LINES = 3  # that are shown
+_HEAVY = (Kind.CONTRACTION, Kind.REDUCTION)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelView:
+    """One kernel of a program, or a call into NumPy.
+
+    `name` is unique in the program. `effort`: floating operations and bytes of one launch, `nanoseconds`: the
+    compiler's guess of its time on one core; both None for a call into NumPy. `symbols`: of its machine
+    functions. `inside` says where it is: "", "loop", or "branch".
+    """
+
+    name: str
+    ops: tuple[str, ...]
+    lines: tuple[Provenance, ...]
+    effort: Effort | None
+    nanoseconds: float | None
+    symbols: tuple[str, ...]
+    inside: str
+    instruction: Launch | HostCall
+    nodes: tuple[Node, ...]
+
+    @property
+    def places(self) -> str:
+        """The lines, to be shown: `net.py:12, 14`."""
+        found: dict[str, list[str]] = {}
+        for line in self.lines:
+            file, _, number = line.short.rpartition(":")
+            found.setdefault(file, []).append(number)
+        shown = [f"{file}:{', '.join(numbers[:_LINES])}" for file, numbers in found.items()]
+        return "; ".join(shown[:_LINES]) + (" ..." if sum(map(len, found.values())) > _LINES else "")
+
+
+def kernels_of(compiled: Compiled) -> list[KernelView]:
+    """The kernels of a program in the order in which they run, those of a loop where it stands."""
+    found: list[KernelView] = []
+    for instruction, code, outer in walk(compiled.program, compiled.written):
+        if not isinstance(instruction, Launch | HostCall):
+            continue
+        nodes = instruction.nodes if isinstance(instruction, Launch) else (instruction.node,)
+        amount = effort(instruction.work) if isinstance(instruction, Launch) else None
+        inside = "" if outer is None else "loop" if isinstance(outer, Loop) else "branch"
+        found.append(
+            KernelView(
+                f"{len(found) + 1}_{_name(nodes)}",
+                tuple(n.op.name for n in nodes if n.op.name not in _QUIET),
+                _lines(nodes),
+                amount,
+                None if code is None else code.cost,
+                () if code is None else tuple(phase.code.name for phase in code.phases),
+                inside,
+                instruction,
+                nodes,
+            )
+        )
+    return found
+
+
+def _name(nodes: Iterable[Node]) -> str:
+    """The ops with the most work in them, and what is made of them at last."""
+    shown = [n for n in nodes if n.op.name not in _QUIET]
+    heavy = [n.op.name for n in shown if n.op.kind in _HEAVY]
+    names = dict.fromkeys([*heavy[: _NAMED - 1], shown[-1].op.name] if shown else ["copy"])
+    return "_".join(names)
+
+
+def _lines(nodes: Iterable[Node]) -> tuple[Provenance, ...]:
+    """Where the user wrote what the nodes do, each line once."""
+    found = {node.where.short: node.where for node in nodes if node.where is not None}
+    return tuple(sorted(found.values(), key=lambda where: (where.file, where.line)))

@@ -1,0 +1,257 @@
+"""`Session.profile`: where the time of runs goes, kernel by kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from staticgraph.compiler.arrange import walk
+from staticgraph.compiler.compile import Compiled
+from staticgraph.compiler.graph.errors import FailedPreconditionError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.lower.program import Branch, Copy, Instruction, Loop
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.ledger import Ledger
+from staticgraph.runtime.seeing.kernels import KernelView, kernels_of
+from staticgraph.runtime.seeing.limits import Limits, limits
+from staticgraph.runtime.seeing.stamps import Stamp, Stamps, stamps_of
+from staticgraph.runtime.seeing.ticks import Moment, Scale
+from staticgraph.runtime.table import counted, duration, table
+from staticgraph.runtime.threads import get_num_threads
+
+if TYPE_CHECKING:
+    from staticgraph.runtime.variables import VariableStore
+
+OTHER = "waiting, and between kernels"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTime:
+    """The time of one kernel, or of something else that a step does: `kernel` is then None.
+
+    `nanoseconds`: of all runs and threads together. `launches`: of all runs.
+    """
+
+    name: str
+    nanoseconds: float
+    launches: int
+    kernel: KernelView | None = None
+
+    @property
+    def flops_per_second(self) -> float:
+        """Floating operations per second of a core; 0 where nobody knows."""
+        return self._per_second(
+            0 if self.kernel is None or self.kernel.effort is None else self.kernel.effort.flops
+        )
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Bytes read and written per second of a core; 0 where nobody knows."""
+        return self._per_second(
+            0 if self.kernel is None or self.kernel.effort is None else self.kernel.effort.bytes
+        )
+
+    def _per_second(self, amount: int) -> float:
+        return 1e9 * amount * self.launches / self.nanoseconds if self.nanoseconds > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """When a part of the last run was done: start in nanoseconds since 1970, duration in nanoseconds, and the
+    number of the thread, 0 for the one that called `run`.
+    """
+
+    name: str
+    start: int
+    nanoseconds: float
+    thread: int
+    kernel: KernelView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepTimes:
+    """The runs of one program. `nanoseconds`: of its native function, all runs together, by the wall clock.
+
+    The times of `kernels`, one for each kernel and one for what else there is, add up to `threads` times
+    that: threads work, or they wait. `events` are of the last run.
+    """
+
+    what: str
+    runs: int
+    nanoseconds: float
+    threads: int
+    kernels: tuple[KernelTime, ...]
+    events: tuple[Event, ...]
+
+    def table(self, measured: Limits) -> str:
+        """The kernels, those that take longest first."""
+        head = ("kernel", "time", "share", "launches", "FLOP/s", "bytes/s", "limit", "of limit", "lines")
+        rows = sorted(self.kernels, key=lambda k: -k.nanoseconds)
+        each = "run" if self.runs == 1 else f"each of {counted(self.runs)} runs"
+        together = f" on {self.threads} threads" if self.threads > 1 else ""
+        title = f"{self.what}: {duration(self.nanoseconds / self.runs)} for {each}{together}"
+        return f"{title}\n{table(head, (self._row(k, measured) for k in rows), left=(0, 6, 8))}"
+
+    def _row(self, time: KernelTime, measured: Limits) -> Sequence[str]:
+        share = time.nanoseconds / max(self.nanoseconds * self.threads, 1e-9)
+        launches = f"{time.launches / self.runs:.4g}" if time.launches else ""
+        start = (time.name, duration(time.nanoseconds / self.runs), f"{share:.1%}", launches)
+        if time.kernel is None or time.kernel.effort is None:
+            return (*start, "", "", "", "", time.kernel.places if time.kernel is not None else "")
+        bound = measured.bound(time.kernel)
+        reached = bound.nanoseconds * time.launches / time.nanoseconds if time.nanoseconds > 0 else 0.0
+        rates = (counted(time.flops_per_second), counted(time.bytes_per_second))
+        return (*start, *rates, bound.by, f"{reached:.0%}", time.kernel.places)
+
+
+class Profile:
+    """Where the time of a session's runs goes: a context, and after it the result. Printed, it is a table.
+
+    `steps` has one entry for each program that ran. Rates are those of one core, and so are the limits that
+    they are compared with: `limits`, measured when they are first asked for.
+    """
+
+    def __init__(self, ledger: Ledger, store: VariableStore) -> None:
+        self.steps: tuple[StepTimes, ...] = ()
+        self._ledger = ledger
+        self._store = store
+        self._timed: dict[Executable, tuple[str, Stamps, int]] = {}
+        self._start = Moment(0, 0)
+
+    def __enter__(self) -> Profile:
+        with self._store:
+            if self._ledger.observers:
+                text = "a profile of this session is being taken already"
+                raise FailedPreconditionError(layout(text, user_frame(), hint="end it first"))
+            self._start = Moment.now()
+            for program, name in list(self._ledger.programs.items()):
+                self._add(program, name)
+            self._ledger.observers.append(self._add)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._store:
+            self._ledger.observers.remove(self._add)
+            for program, timed in self._timed.items():
+                timed[1].stop(program)
+            scale = Scale.since(self._start)
+            found = [
+                _times(program, what, list(stamps.read()), program.calls - before, scale)
+                for program, (what, stamps, before) in self._timed.items()
+                if program.calls > before
+            ]
+            self.steps = tuple(each for each in found if each is not None)
+            self._timed.clear()
+
+    def _add(self, program: Executable, what: str) -> None:
+        stamps = stamps_of(program)
+        if stamps is not None:
+            self._timed[program] = what, stamps, program.calls
+            stamps.run(program)
+
+    @property
+    def limits(self) -> Limits:
+        """What a core of this machine can do at most."""
+        return limits()
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The time of each kernel in a run, by name; of several programs, that with the most time in it."""
+        longest = max(self.steps, key=lambda step: step.nanoseconds, default=None)
+        return (
+            {} if longest is None else {k.name: 1e-9 * k.nanoseconds / longest.runs for k in longest.kernels}
+        )
+
+    def chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write the last run of each program as a file for chrome://tracing or ui.perfetto.dev."""
+        from staticgraph.runtime.seeing.trace import write_trace  # it is made of what is defined here
+
+        write_trace(path, self.steps)
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the roofline of this machine with a dot for each kernel, as SVG."""
+        from staticgraph.runtime.seeing.roofline import write_roofline
+
+        write_roofline(path, self.steps, self.limits)
+
+    def __str__(self) -> str:
+        if not self.steps:
+            return "nothing ran that can be timed"
+        measured = self.limits
+        longest_first = sorted(self.steps, key=lambda step: -step.nanoseconds)
+        return "\n\n".join([*(step.table(measured) for step in longest_first), str(measured)])
+
+
+def _times(
+    program: Executable, what: str, stamps: Sequence[Stamp], runs: int, scale: Scale
+) -> StepTimes | None:
+    compiled = program.compiled
+    whole = next((s for s in stamps if s.instruction is None), None)
+    if whole is None or not isinstance(compiled, Compiled):
+        return None
+    parts = [s for s in stamps if s.instruction is not None]
+    views = {id(view.instruction): view for view in kernels_of(compiled)}
+    threads = {whole.thread: 0}
+    for part in parts:
+        threads.setdefault(part.thread, len(threads))
+    kernels = [*_kernel_times(compiled, parts, views, scale)]
+    # Of earlier runs nobody knows which threads took part: all that were allowed to.
+    count = max(len(threads), get_num_threads()) if compiled.parallel else len(threads)
+    left = scale.duration(whole.total) * count - sum(k.nanoseconds for k in kernels)
+    kernels.append(KernelTime(OTHER, max(left, 0.0), 0))
+    events = [Event(what, scale.time(whole.start), scale.duration(whole.end - whole.start), 0)]
+    events += _events(parts, views, threads, scale)
+    return StepTimes(what, runs, scale.duration(whole.total), count, tuple(kernels), tuple(events))
+
+
+def _kernel_times(
+    compiled: Compiled, parts: Iterable[Stamp], views: dict[int, KernelView], scale: Scale
+) -> Iterator[KernelTime]:
+    """The time of each instruction, that of loops and branches without what is in them."""
+    total: dict[int, int] = {}
+    calls: dict[int, int] = {}
+    for part in parts:
+        total[id(part.instruction)] = total.get(id(part.instruction), 0) + part.total
+        calls[id(part.instruction)] = max(calls.get(id(part.instruction), 0), part.calls)
+    own = dict(total)
+    order = [(i, outer) for i, _, outer in walk(compiled.program, compiled.written)]
+    for instruction, outer in order:
+        if outer is not None:
+            own[id(outer)] = own.get(id(outer), 0) - total.get(id(instruction), 0)
+    copied = 0
+    for instruction, _ in order:
+        key = id(instruction)
+        if isinstance(instruction, Copy):
+            copied += own.get(key, 0)
+        elif key in total:
+            view = views.get(key)
+            name = _control_name(instruction) if view is None else view.name
+            yield KernelTime(name, scale.duration(max(own[key], 0)), calls[key], view)
+    if copied:
+        yield KernelTime("copies", scale.duration(copied), 0)
+
+
+def _control_name(instruction: Instruction) -> str:
+    assert isinstance(instruction, Loop | Branch), instruction
+    where = instruction.node.where
+    kind = "rounds of the loop" if isinstance(instruction, Loop) else "branch"
+    return kind + (f" at {where.short}" if where is not None else "")
+
+
+def _events(
+    parts: Sequence[Stamp], views: dict[int, KernelView], threads: dict[int, int], scale: Scale
+) -> Iterator[Event]:
+    """What each thread did of an instruction, chunks that it did one after the other as one event."""
+
+    def of_thread(stamp: Stamp) -> tuple[int, int]:
+        return id(stamp.instruction), threads[stamp.thread]
+
+    for (key, thread), group in groupby(parts, of_thread):
+        chunks: list[Any] = list(group)
+        start, end = min(c.start for c in chunks), max(c.end for c in chunks)
+        view, instruction = views.get(key), chunks[0].instruction
+        name = view.name if view else "copy" if isinstance(instruction, Copy) else _control_name(instruction)
+        yield Event(name, scale.time(start), scale.duration(end - start), thread, view)

@@ -1,0 +1,235 @@
+"""The switches: all that can be chosen from outside, as data. Nothing else here reads `SG_...` variables.
+
+A switch is a variable of the environment, an argument of `staticgraph.options`, and, if sessions may differ
+in it, a keyword of `Session`. The innermost choice counts: the keyword, else the context, else the
+environment. A session keeps what was in force when it was made.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from numbers import Real
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+
+MOST_THREADS = 256
+OPTIONAL_PASSES = ("fewer_products", "simplify", "fuse", "join")
+TRACES = ("compiles", "rules")
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One switch. `read` makes its value of a Python value or of text: ValueError or TypeError where that is
+    not what it `takes`. `of_session`: sessions may differ in it; otherwise it is one for the process.
+    """
+
+    name: str
+    takes: str
+    default: str
+    meaning: str
+    read: Callable[[Any], Any]
+    initial: Any = None
+    of_session: bool = True
+    hint: str | None = None
+
+    @property
+    def variable(self) -> str:
+        """The environment's name for it."""
+        return f"SG_{self.name.upper()}"
+
+
+def _bytes(value: Any) -> Any:
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    if not isinstance(value, Real):
+        raise TypeError
+    if not float(value) > 0:  # nor for NaN
+        raise ValueError
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if value in ("", "0", "1"):
+        return bool(value == "1")
+    raise ValueError
+
+
+def _threads(value: Any) -> int | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError
+    if not 1 <= value <= MOST_THREADS:
+        raise ValueError
+    return int(value)
+
+
+def _folder(value: Any) -> str | None:
+    return None if value is None else os.fspath(value)
+
+
+def _math(value: Any) -> str:
+    if value not in (None, "", "fast", "precise"):
+        raise ValueError
+    return value or "precise"
+
+
+def _left_out(value: Any) -> frozenset[str]:
+    names = [] if value is None else [part.strip() for part in value.split(",") if part.strip()]
+    if any(name[:1] != "-" or name[1:] not in OPTIONAL_PASSES for name in names):
+        raise ValueError
+    return frozenset(name[1:] for name in names)
+
+
+def _traces(value: Any) -> frozenset[str]:
+    names = [] if value is None else [part.strip() for part in value.split(",") if part.strip()]
+    if not set(names) <= set(TRACES):
+        raise ValueError
+    return frozenset(names)
+
+
+SWITCHES = {
+    switch.name: switch
+    for switch in (
+        Switch(
+            "cache_dir", "a folder", "a folder in the user's cache",
+            "where compiled code is kept for the next process; empty: nowhere",
+            _folder, of_session=False,
+        ),
+        Switch(
+            "data_workers", "0 or 1", "1",
+            "0: `Dataset.map(..., num_parallel_calls=)` uses threads only, no processes of its own",
+            _truth, True, of_session=False,
+        ),
+        Switch(
+            "dump", "a folder", "nowhere",
+            "what each compile made is written there: the graph after each pass, the kernels, LLVM's text",
+            _folder,
+        ),
+        Switch(
+            "math", "'precise' or 'fast'", "precise",
+            "fast: shorter `tanh`, `erf` and what is made of them in float32, [less precise]"
+            "(accuracy.md#faster-less-precise)",
+            _math, "precise",
+        ),
+        Switch(
+            "memory_limit", "a number of bytes above zero", "none",
+            "what a run may need; values are computed again rather than kept where it would need more",
+            _bytes, hint="500 * 2**20 is 500 MB; leave it out for no limit",
+        ),
+        Switch(
+            "no_compile", "0 or 1", "0",
+            "1: an error where a run would have to compile something, which says what and why",
+            _truth, False,
+        ),
+        Switch(
+            "passes", "names of passes to leave out, such as -fuse,-join", "all passes",
+            "passes that are left out, to find the one at fault: "
+            + ", ".join(f"-{name}" for name in OPTIONAL_PASSES),
+            _left_out, frozenset(),
+        ),
+        Switch(
+            "threads", f"a number from 1 to {MOST_THREADS}", "the processors that the process may use",
+            "threads that work on a step, as `set_num_threads` sets",
+            _threads, of_session=False,
+        ),
+        Switch(
+            "trace", f"any of {', '.join(TRACES)}", "nothing",
+            "what is reported on the standard error stream: each compile with its cause, each rewriting rule "
+            "that is applied",
+            _traces, frozenset(),
+        ),
+    )
+}  # fmt: skip
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_IN_CONTEXT: ContextVar[Mapping[str, Any]] = ContextVar("options", default=_NOTHING)  # of sessions: by thread
+_IN_PROCESS: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The switches of a session, as they were when it was made."""
+
+    dump: str | None = None
+    math: str = "precise"
+    memory_limit: Any = None
+    no_compile: bool = False
+    passes: frozenset[str] = frozenset()
+    trace: frozenset[str] = frozenset()
+
+
+def settings(**chosen: Any) -> Settings:
+    """What is in force for a session that is made now, with these keywords; None: not given."""
+    given = {name: checked(name, value) for name, value in chosen.items() if value is not None}
+    names = [switch.name for switch in SWITCHES.values() if switch.of_session]
+    return Settings(**{name: given[name] if name in given else current(name) for name in names})
+
+
+def current(name: str) -> Any:
+    """The value of a switch here and now."""
+    for chosen in (_IN_CONTEXT.get(), _IN_PROCESS):
+        if name in chosen:
+            return chosen[name]
+    return from_environment(name)
+
+
+def from_environment(name: str) -> Any:
+    """What the environment says; the default, and a warning, where that makes no sense."""
+    text = os.environ.get(SWITCHES[name].variable)
+    return SWITCHES[name].initial if text is None else _parsed(name, text)
+
+
+@cache
+def _parsed(name: str, text: str) -> Any:
+    switch = SWITCHES[name]
+    try:
+        return switch.read(text)
+    except (TypeError, ValueError):
+        message = f"{switch.variable}={text!r}: expected {switch.takes}; it is taken as {switch.default}"
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        return switch.initial
+
+
+def checked(name: str, value: Any) -> Any:
+    """The value of a switch that a program gives; an error that says what was expected."""
+    switch = SWITCHES[name]
+    try:
+        return switch.read(value)
+    except (AttributeError, TypeError, ValueError) as error:
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        text = f"{name} is {value!r}, it must be {switch.takes}"
+        raise kind(layout(text, user_frame(), hint=switch.hint)) from None
+
+
+def choose(**values: Any) -> Callable[[], None]:
+    """Put checked values in force, until the function that this returns is called."""
+    mine = {name: value for name, value in values.items() if SWITCHES[name].of_session}
+    token = _IN_CONTEXT.set({**_IN_CONTEXT.get(), **mine})
+    before = dict(_IN_PROCESS)
+    _IN_PROCESS.update({name: value for name, value in values.items() if name not in mine})
+
+    def restore() -> None:
+        _IN_CONTEXT.reset(token)
+        for name in values.keys() - mine.keys():
+            _IN_PROCESS.pop(name, None)
+            if name in before:
+                _IN_PROCESS[name] = before[name]
+
+    return restore

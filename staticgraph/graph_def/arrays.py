@@ -1,0 +1,59 @@
+"""Which tensors of a graph stand for tensor arrays: by way of writes and loops, from where one is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.passes.regions import regions_of
+
+__all__ = ["CHANGES", "Arrays"]
+
+CHANGES = frozenset({"tensor_array_write", "tensor_array_scatter", "tensor_array_grow"})
+
+
+class Arrays:
+    """Which tensors of a graph are the flows of arrays, and the operation that made each array.
+
+    `can_be_written`: no value is an array in one place and a tensor in another.
+    """
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        self._made: dict[Tensor, Operation] = {}
+        self.growing: set[Operation] = set()
+        self.can_be_written = True
+        for op in operations:
+            if op.definition.name == "tensor_array":
+                self._made[op.outputs[0]] = op
+            elif op.definition.name == "region_parameter" or regions_of(op) or op.definition.name in CHANGES:
+                self._follow(op)
+            elif op.definition.name == "identity" and regions_of(op.inputs[0].op):
+                self._pass(op.inputs[0], op.outputs[0])
+        for tensor, made in self._made.items():
+            if tensor.op.definition.name == "tensor_array_grow":
+                self.growing.add(made)
+
+    def of(self, tensor: Tensor) -> Operation | None:
+        """The operation that made the array, where a tensor is the flow of one."""
+        return self._made.get(tensor)
+
+    def _pass(self, tensor: Tensor, other: Tensor) -> None:
+        if tensor in self._made:
+            self._made[other] = self._made[tensor]
+
+    def _follow(self, op: Operation) -> None:
+        if op.definition.name in CHANGES:
+            self._pass(op.inputs[0], op.outputs[0])
+            return
+        if op.definition.name == "region_parameter":
+            region = op.region
+            if region is not None and region.owner is not None:
+                self._pass(region.owner.inputs[region.params.index(op.outputs[0])], op.outputs[0])
+            return
+        loop = op.definition.name == "while_region"
+        for at in range(len(op.outputs) - loop):
+            ends = [region.results[at] for region in (regions_of(op)[1:] if loop else regions_of(op))]
+            found = {self.of(each) for each in (*ends, *op.inputs[at : at + loop])}
+            if len(found) > 1:
+                self.can_be_written = False
+            self._pass(ends[0], op.outputs[at])

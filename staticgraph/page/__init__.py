@@ -1,0 +1,52 @@
+"""Pages about graphs: everything that the compiler does with one, to be looked at in a browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from staticgraph.page.page import Page
+
+__all__ = ["show"]
+
+
+def show(
+    what: Any,
+    path: str | os.PathLike[str] | None = None,
+    feeds: Mapping[Any, Any] | None = None,
+    *,
+    session: Any = None,
+    profile: Mapping[str, float] | None = None,
+    title: str | None = None,
+) -> Page:
+    """A page about a graph and about what the compiler makes of it, in one HTML file.
+
+    `what`: what one would fetch: a tensor, operation or variable, or a nesting of them in lists and dicts. Of
+    a whole graph only the graph as it was built is shown. `path`: a file to write. A notebook shows the
+    returned page; `page.html` is its text. It needs neither a server nor a network.
+
+    The page shows every stage, from the graph as it was built to the kernels that run, and the memory that
+    they take. Scopes open and close by a click; there is a search; what one stage has and another has not
+    stands out. A click on a kernel tells which operations and lines of your program it computes, its code,
+    its operations on floating numbers and bytes, and why its neighbours are not part of it.
+
+    `feeds` gives an array or a shape for fed tensors; sizes that stay unknown are taken as 32. `session`
+    tells the shapes of variables that the graph leaves open. `profile`: seconds per run by the names of
+    kernels, as `session.plan` lists them; where the time goes is then shown by colour.
+
+    Errors: FetchError, FeedError, SaveError, ValueError for a kernel in `profile` that does not exist; and
+    where neither the `dot` program nor pygraphviz is installed RendererMissingError, after writing the graph
+    as .dot text.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [None, 3], name="x")
+    >>> page = sg.show(sg.nn.relu(x * 2.0))
+    >>> page
+    <Page 'Relu' of 3 stages>
+    """
+    # Imported when it is needed: a program that shows nothing should not wait for the compiler and Graphviz.
+    from staticgraph.page.page import page_of
+
+    return page_of(what, path, feeds or {}, session, profile, title)

@@ -1,0 +1,100 @@
+"""Objects that were compiled ahead, linked by the system's C compiler, and called from Python."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.runtime.ahead.build import Built, build
+from staticgraph.runtime.ahead.steps import Shapes
+from staticgraph.runtime.devices.target import target_of
+from staticgraph.runtime.saving.loaded import LoadedGraph, load
+
+CC = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler is installed")
+STRICT = ("-Wall", "-Wextra", "-pedantic", "-Werror")
+
+
+def saved(path: Path, signatures: Mapping[str, sg.Signature]) -> LoadedGraph:
+    """The default graph with these signatures and fresh variables, through a file."""
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        sg.save(path, signatures=signatures, session=sess)
+    return load(path)
+
+
+def built(
+    net: LoadedGraph,
+    name: str = "net",
+    batch: int | None = None,
+    given: Mapping[str, tuple[int, ...]] | None = None,
+    **options: Any,
+) -> Built:
+    """`net`, compiled for this machine."""
+    return build(net, name, target_of(), Shapes(given or {}, batch), **options)
+
+
+def cc(*arguments: str | Path, cwd: Path) -> None:
+    """Run the C compiler, which must not complain."""
+    assert CC is not None
+    done = subprocess.run([CC, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+
+
+class Native:
+    """A compiled graph in this process, with a state of its own."""
+
+    def __init__(self, made: Built, folder: Path) -> None:
+        self.made = made
+        name = made.interface.name
+        made.write(folder / name)
+        cc("-shared", "-o", f"lib{name}.so", f"{name}.o", cwd=folder)
+        self.library = ctypes.CDLL(str(folder / f"lib{name}.so"))
+        self.state = ctypes.create_string_buffer(made.interface.size)
+        self._file = made.weights
+
+    def init(self) -> int:
+        """Prepare the state."""
+        function = self.library[f"{self.made.interface.name}_init"]
+        if self._file is None:
+            return int(function(self.state))
+        return int(function(self.state, self._file, ctypes.c_size_t(len(self._file))))
+
+    def __call__(self, label: str, *inputs: Any) -> list[np.ndarray]:
+        """The outputs of a function, in their order."""
+        function = next(f for f in self.made.interface.functions if f.label == label)
+        given = [_array(v, a.type) for v, a in zip(inputs, function.inputs, strict=True)]
+        results = [_array(None, a.type) for a in function.outputs]
+        status = self.library[function.symbol](self.state, *map(_pointer, (*given, *results)))
+        assert status == 0
+        return results
+
+
+def _array(value: Any, type: Any) -> np.ndarray:
+    if value is None:
+        return np.full(type.static_shape, 7, type.dtype.numpy)
+    array = np.asarray(value, type.dtype.numpy, order="C")
+    assert array.shape == type.static_shape
+    return array
+
+
+def _pointer(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def same_bits(found: list[np.ndarray], wanted: Any) -> None:
+    """What a signature returned, in a dict, must be the same to the last bit."""
+    values = [*wanted.values()] if isinstance(wanted, dict) else []
+    assert len(found) == len(values)
+    for array, value in zip(found, values, strict=True):
+        np.testing.assert_array_equal(array, value)
+        assert array.tobytes() == np.asarray(value, array.dtype).tobytes()

@@ -1,0 +1,106 @@
+"""What a page tells: stages, kernels with their lines and costs, why two are two, and what differs."""
+
+import json
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from tests.viz.graphs import chain, training
+
+
+def mlp():
+    x = sg.placeholder(sg.float32, [64, 32], name="x")
+    w = sg.Variable(np.zeros((32, 16), np.float32), name="w")
+    return sg.nn.relu(sg.matmul(x, w) + 1.0)
+
+
+def boxes(stage):
+    return [box for sheet in stage["sheets"] for box in sheet["boxes"]]
+
+
+def leaves(stage):
+    return [box for box in boxes(stage) if "inside" not in box]
+
+
+def test_the_stages_of_a_run():
+    data = sg.show(training()).data
+    assert [stage["name"] for stage in data["stages"]] == ["user", "step", "expand", "simplify", "fused"]
+    assert json.loads(json.dumps(data)) is not None
+
+
+def test_passes_that_change_nothing_are_not_shown():
+    assert [stage["name"] for stage in sg.show(chain(4)).data["stages"]] == ["user", "step", "fused"]
+
+
+def test_of_a_whole_graph_only_the_graph_is_shown():
+    y = chain(4)
+    data = sg.show(y.graph).data
+    assert [stage["name"] for stage in data["stages"]] == ["user"]
+    assert data["kernels"] == [] and data["memory"] is None
+
+
+def test_a_kernel_has_its_operations_lines_code_and_cost():
+    data = sg.show(mlp()).data
+    kernel = next(k for k in data["kernels"] if "matmul" in k["ops"])
+    assert {"matmul", "relu"} <= set(kernel["ops"])
+    assert any(text.startswith("return sg.nn.relu(") for _, text in kernel["lines"])
+    assert 2 * 64 * 32 * 16 <= kernel["flops"] <= 2 * 64 * 32 * 16 + 8 * 64 * 16
+    assert kernel["bytes"] >= 4 * (64 * 32 + 32 * 16)
+    assert kernel["estimate"] > 0 and kernel["seconds"] is None
+    assert kernel["ir"].startswith("kernel ") and "for i0 in 0..64" in kernel["ir"]
+    assert kernel["symbols"] and all("define" in data["code"][symbol] for symbol in kernel["symbols"])
+
+
+def test_every_kernel_can_be_found_in_the_drawing():
+    data = sg.show(training()).data
+    drawn = [box["kernel"] for box in boxes(data["stages"][-1]) if "kernel" in box]
+    assert sorted(drawn) == sorted(kernel["name"] for kernel in data["kernels"])
+
+
+def test_kernels_of_a_loop_are_found_too():
+    x = sg.placeholder(sg.float32, [8], name="x")
+    y = sg.while_loop(lambda i, v: i < 5, lambda i, v: (i + 1, sg.tanh(v) * x), (0, x))[1]
+    data = sg.show(y).data
+    inside = [kernel["name"] for kernel in data["kernels"] if kernel["inside"] == "loop"]
+    drawn = {box.get("kernel") for box in boxes(data["stages"][-1])}
+    assert inside and set(inside) <= drawn
+
+
+def test_neighbours_tell_why_they_are_two():
+    x = sg.placeholder(sg.float32, [64, 32], name="x")
+    w = sg.Variable(np.zeros((32, 32), np.float32), name="w")
+    data = sg.show(sg.matmul(sg.tanh(sg.matmul(x, w)), w)).data
+    first, second = data["kernels"]
+    reason = "a product reads its operands from memory"
+    reason += "; a product shares its loops only with arithmetic on its tiles"
+    assert first["apart"] == [(second["name"], reason)] and second["apart"] == [(first["name"], reason)]
+
+
+def test_a_profile_is_shown_and_a_name_that_is_not_there_is_refused():
+    name = sg.show(y := mlp()).data["kernels"][0]["name"]
+    assert sg.show(y, profile={name: 0.25}).data["kernels"][0]["seconds"] == 0.25
+    with pytest.raises(ValueError, match=rf"no kernel has this name[\s\S]*did you mean '{name}'"):
+        sg.show(y, profile={name + "x": 1.0})
+
+
+def test_what_a_pass_leaves_alone_is_the_same_box_before_and_after():
+    x = sg.placeholder(sg.float32, [4], name="x")
+    stages = {s["name"]: s for s in sg.show(sg.tanh(sg.exp(x) - 1.0)).data["stages"]}
+    same = {name: {b["same"][0]: b["title"] for b in leaves(stages[name])} for name in ("step", "simplify")}
+    fresh = [title for key, title in same["simplify"].items() if key not in same["step"]]
+    gone = [title for key, title in same["step"].items() if key not in same["simplify"]]
+    assert fresh == ["expm1"] and sorted(gone) == ["exp", "subtract"]
+
+
+def test_boxes_of_the_user_and_of_the_compiler_are_matched_by_line():
+    user, step = sg.show(mlp()).data["stages"][:2]
+    named = ("relu", "matmul")
+    lines = [{b["same"][1] for b in leaves(s) if b["title"].lower() in named} for s in (user, step)]
+    assert lines[0] == lines[1] and len(lines[0]) == 2
+
+
+def test_assumed_sizes_are_told():
+    x = sg.placeholder(sg.float32, [None, 3], name="x")
+    assert "unknown sizes taken as 32: x" in sg.show(x * 2.0).data["stages"][-1]["notes"]
+    assert sg.show(x * 2.0, feeds={x: (7, 3)}).data["stages"][-1]["notes"] == ()

@@ -1,0 +1,78 @@
+"""Reading a file runs nothing, imports nothing and opens nothing else: Python's audit events tell.
+
+An audit hook cannot be removed, so that fresh processes have them. Modules that are imported when the first
+file is read are imported by reading another file before.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from tests.saving.nets import line
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import sys
+import staticgraph as sg
+READ, FILE, BEFORE = sys.argv[1:]
+read = {"load": sg.load, "mapped": lambda file: sg.load(file, mapped=True), "inspect": sg.inspect}[READ]
+read(BEFORE)
+seen = []
+sys.addaudithook(lambda event, args: seen.append((event, args)))
+try:
+    read(FILE)
+except sg.errors.OpError as error:
+    print(type(error).__name__)
+found = list(seen)
+assert {str(args[0]) for event, args in found if event == "open"} == {FILE}, found
+refused = (
+    "exec", "import", "compile", "subprocess", "os.", "socket", "pickle", "marshal", "ctypes", "shutil",
+    "urllib", "glob", "tempfile", "webbrowser", "function.__new__", "code.__new__",
+)
+assert not [(event, args) for event, args in found if event.startswith(refused)], found
+assert all(event == "open" and args[1] in ("r", "rb") or event != "open" for event, args in found), found
+"""
+
+
+def everything(path: Path) -> Path:
+    """Several signatures, machine code, loops, strings, random numbers, constants and variables."""
+    sg.reset_default_graph()
+    x = sg.placeholder(sg.float32, [2], name="x")
+    w = sg.Variable([1.0, 2.0], name="w")
+    y = sg.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * w), [0, x])[1]
+    table = sg.constant(np.arange(500, dtype=np.float32))
+    text = sg.strings.upper(sg.constant(["a", "b"]))
+    noise = sg.random_uniform([2], seed=1)
+    functions = {
+        "predict": sg.Signature({"y": y + noise + table[3], "text": text}),
+        "train": sg.Signature(step=w.assign_add(sg.gradients(y, w)[0])),
+    }
+    with sg.Session() as session:
+        session.run(w.initializer)
+        sg.save(path, signatures=functions, kernels=["native"])
+    return path
+
+
+@pytest.mark.parametrize("read", ["load", "mapped", "inspect"])
+@pytest.mark.parametrize("damage", ["whole", "cut", "edited"])
+def test_nothing_runs_and_nothing_else_is_opened(tmp_path: Path, read: str, damage: str):
+    everything(tmp_path / "net.sg")
+    line(tmp_path / "before.sg", kernels=["native"], shapes={"x": [1, 2], "target": [1, 2]})
+    data = bytearray((tmp_path / "net.sg").read_bytes())
+    if damage == "cut":
+        del data[-100:]
+    if damage == "edited":
+        data[len(data) // 2] ^= 1
+    (tmp_path / "net.sg").write_bytes(data)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, read, "net.sg", "before.sg"]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == ("" if damage == "whole" else "InvalidFileError")

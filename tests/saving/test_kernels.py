@@ -1,0 +1,244 @@
+"""Machine code in a file: used only where that is asked for, and with the same results as without it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileError, SaveError
+from staticgraph.runtime import compiling
+from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.saving import archive, container, graph_file, kernels
+from staticgraph.runtime.session import Session
+
+ROOT = Path(__file__).resolve().parents[2]
+SHAPES = [{"x": [1, 8, 8, 1]}, {"x": (2, 8, 8, 1)}]
+HOST = f"kernels/{cpu_jit.host().triple}-{cpu_jit.host().cpu}"
+
+
+def net(path: Path, **options: Any) -> Path:
+    """A small convolutional net with dropout, a loop and a training step."""
+    sg.reset_default_graph()
+    x = sg.placeholder(sg.float32, [None, 8, 8, 1], name="x")
+    y = sg.layers.conv2d(x, 4, 3, padding="same", activation=sg.nn.relu)
+    y = sg.layers.dense(sg.nn.dropout(sg.layers.flatten(y), rate=0.5, seed=1), 3)
+    y = sg.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, sg.tanh(y * 2.0)), [0, y])[1]
+    loss = sg.reduce_mean(sg.square(y))
+    step = sg.train.AdamOptimizer(0.1).minimize(loss)
+    with Session() as session:
+        session.run(sg.global_variables_initializer())
+        options = {"kernels": "native", "shapes": SHAPES, **options}
+        sg.save(path, {"y": y, "loss": loss}, session=session, step=step, **options)
+    return path
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list:
+    """The steps that were compiled, in order."""
+    steps: list = []
+    compile_ = compiling.compile
+
+    def record(step: Any, *arguments: Any, **options: Any) -> Any:
+        steps.append(step)
+        return compile_(step, *arguments, **options)
+
+    monkeypatch.setattr(compiling, "compile", record)
+    return steps
+
+
+def results(loaded: Any, rng: np.random.Generator) -> list[Any]:
+    """Calls and steps with one image and with two, so often that machine code calls them in the end."""
+    made = []
+    for count in (1, 2):
+        x = rng.normal(size=(count, 8, 8, 1)).astype(np.float32)
+        for _ in range(4):
+            made += [loaded(x=x), loaded.step(x=x)]
+    return [array.tobytes() for outputs in made for array in outputs.values()] + [
+        value.tobytes() for value in loaded.variables.values()
+    ]
+
+
+def test_the_results_are_the_same_and_nothing_is_compiled(tmp_path: Path, compiled: list):
+    path = net(tmp_path / "net.sg")
+    with_code = sg.load(path, trusted=True)
+    compiled.clear()
+    found = results(with_code, np.random.default_rng(1))
+    assert not compiled
+    assert found == results(sg.load(path), np.random.default_rng(1))
+    assert compiled
+    compiled.clear()
+    assert with_code(x=np.zeros((3, 8, 8, 1)))["y"].shape == (3, 3)
+    assert compiled
+
+
+def test_without_trust_machine_code_is_not_even_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = net(tmp_path / "net.sg")
+    monkeypatch.setattr(kernels, "adopt", lambda *_: pytest.fail("its code was taken"))
+    assert sg.load(path)(x=np.zeros((1, 8, 8, 1)))["y"].shape == (1, 3)
+
+
+def test_a_fresh_process_needs_no_compiler(tmp_path: Path):
+    """The compiler is not even imported, and the code is that of the file."""
+    path = net(tmp_path / "net.sg")
+    x = np.ones((1, 8, 8, 1), np.float32)
+    np.save(tmp_path / "wanted.npy", sg.load(path)(x=x)["y"])
+    program = """
+import sys
+import numpy as np
+import staticgraph as sg
+net, x = sg.load("net.sg", trusted=True), np.ones((1, 8, 8, 1), np.float32)
+assert net(x=x)["y"].tobytes() == np.load("wanted.npy").tobytes()
+for _ in range(3):
+    net(x=x)
+unused = ["compile", "passes.pipeline", "codegen.llvm", "codegen.contraction", "lower.lower"]
+assert not [name for name in unused if f"staticgraph.compiler.{name}" in sys.modules]
+"""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "SG_CACHE_DIR": ""}
+    command = [sys.executable, "-W", "error", "-c", program]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_a_file_may_hold_code_for_several_targets(tmp_path: Path):
+    targets = ["native", "x86_64-linux-gnu:haswell", "aarch64-linux-gnu", "arm64-apple-darwin"]
+    path = net(tmp_path / "net.sg", kernels=targets, shapes={"x": [1, 8, 8, 1]})
+    found = sg.inspect(path).kernels
+    assert list(found) == [
+        HOST.removeprefix("kernels/"),
+        "x86_64-unknown-linux-gnu-haswell",
+        "aarch64-unknown-linux-gnu-generic",
+        "arm64-apple-darwin-apple-m1",
+    ]
+    for code in found.values():
+        assert [p["signature"] for p in code.programs] == ["predict", "train"]
+        assert code.programs[0]["feeds"] == {"x": "float32[1, 8, 8, 1]"}
+    beginnings = {
+        "x86_64-unknown-linux-gnu-haswell": b"\x7fELF\2\1",
+        "arm64-apple-darwin-apple-m1": b"\xcf\xfa\xed\xfe",
+    }
+    for name, magic in beginnings.items():
+        _, entries = kernels._parts(member(path, f"kernels/{name}"))
+        objects = [data for symbol, data in entries.items() if not symbol.isdigit()]
+        assert objects
+        assert all(data.startswith(magic) for data in objects)
+
+
+def member(path: Path, name: str) -> memoryview:
+    return archive.unpack(memoryview(path.read_bytes()))[name]
+
+
+def test_the_code_that_suits_best_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Of a model of a processor only on that model, of a family wherever it can run."""
+    if not cpu_jit.host().triple.startswith("x86_64") or "+avx2" not in cpu_jit.host().features.split(","):
+        pytest.skip("the targets of this test are those of x86-64")
+    path = net(
+        tmp_path / "net.sg",
+        kernels=["x86_64-linux-gnu:x86-64-v3", "aarch64-linux-gnu"],
+        shapes={"x": [1, 8, 8, 1]},
+    )
+    taken = []
+    provide = cpu_jit.provide
+    monkeypatch.setattr(cpu_jit, "provide", lambda found: (taken.append(found), provide(found)))
+    loaded = sg.load(path, trusted=True)
+    assert len(taken) == 1
+    assert all(data.startswith(b"\x7fELF") for data in taken[0].values() if data)
+    x = np.ones((1, 8, 8, 1), np.float32)
+    np.testing.assert_allclose(loaded(x=x)["y"], sg.load(path)(x=x)["y"], rtol=1e-5)
+    here = cpu_jit.host()
+    for other in (replace(here, features="+sse2", cpu="old"), replace(here, triple="x86_64-pc-windows-msvc")):
+        monkeypatch.setattr(cpu_jit, "host", lambda other=other: other)
+        taken.clear()
+        kernels.adopt({"v3": bytes(member(path, "kernels/x86_64-unknown-linux-gnu-x86-64-v3"))}, {}, None)
+        assert not taken
+
+
+def test_code_of_another_version_is_left_alone(
+    tmp_path: Path, compiled: list, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(kernels, "layout_version", lambda: "another")
+    path = net(tmp_path / "net.sg")
+    monkeypatch.undo()
+    monkeypatch.setattr(cpu_jit, "provide", lambda _: pytest.fail("code of another version was taken"))
+    assert sg.load(path, trusted=True)(x=np.zeros((1, 8, 8, 1)))["y"].shape == (1, 3)
+
+
+def test_what_only_python_or_a_run_can_tell_is_left_out(tmp_path: Path):
+    x = sg.placeholder(sg.float32, [4], name="x")
+    count = sg.placeholder(sg.int32, [], name="count")
+    outputs = {"found": sg.where(x > 0), "plain": x * 2.0, "rows": sg.fill([count], 1.0)}
+    functions = {name: sg.Signature({name: tensor}) for name, tensor in outputs.items()}
+    sg.save(tmp_path / "net.sg", signatures=functions, kernels=["native"])
+    [code] = sg.inspect(tmp_path / "net.sg").kernels.values()
+    assert [p["signature"] for p in code.programs] == ["plain"]
+    net = sg.load(tmp_path / "net.sg", trusted=True)
+    assert net.signatures["found"](x=[1, -1, 1, -1])["found"].tolist() == [[0], [2]]
+    assert net.signatures["rows"](count=2)["rows"].tolist() == [1, 1]
+
+
+def test_a_loaded_graph_is_saved_with_code_for_other_targets(tmp_path: Path):
+    path = net(tmp_path / "net.sg")
+    sg.load(path).save(tmp_path / "plain.sg")
+    sg.load(tmp_path / "plain.sg").save(tmp_path / "fast.sg", kernels="native", shapes={"x": [2, 8, 8, 1]})
+    assert not sg.inspect(tmp_path / "plain.sg").kernels
+    [code] = sg.inspect(tmp_path / "fast.sg").kernels.values()
+    assert [p["feeds"] for p in code.programs] == [{"x": "float32[2, 8, 8, 1]"}] * 2
+    sg.load(path).save(tmp_path / "again.sg", kernels="native", shapes=SHAPES)
+    assert (tmp_path / "again.sg").read_bytes() == path.read_bytes()
+
+
+def test_sizes_must_be_known(tmp_path: Path):
+    for shapes, wrong in (
+        ((), "its sizes are not all known"),
+        ({"x": [1, 9, 8, 1]}, r"\[1, 9, 8, 1\] does not"),
+    ):
+        with pytest.raises(SaveError, match=rf"cannot compile predict: its input 'x' is [^$]*{wrong}"):
+            net(tmp_path / "net.sg", shapes=shapes)
+    with pytest.raises(InvalidArgumentError, match="not known"):
+        net(tmp_path / "net.sg", kernels=["pdp11-unix"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def rewritten(path: Path, change: Any) -> None:
+    """The file with another text about its machine code, under good checksums."""
+    contents = {n: bytes(v) for n, v in archive.unpack(memoryview(path.read_bytes())).items()}
+    manifest = container.parse(contents.pop("manifest.json"), "")
+    head, entries = kernels._parts(memoryview(contents[HOST]))
+    change(head, entries)
+    text = container.dump(head).encode()
+    stored = {"programs.json": text, **entries}
+    contents[HOST] = b"".join(
+        bytes(memoryview(piece).cast("B"))
+        for piece in kernels.safetensors.write(
+            {n: (sg.uint8, np.frombuffer(data, np.uint8)) for n, data in stored.items()}
+        )
+    )
+    body = {key: manifest[key] for key in graph_file.BODY}
+    container.write(path, "graph", body, {n: [data] for n, data in contents.items()})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda head, _: head["programs"][0].update(signature="other"), "no signature 'other'"),
+        (lambda head, _: head["programs"][0].update(feeds=["w"]), "an input 'w'"),
+        (lambda head, _: head["programs"][0].update(reads=["nothing"]), "no operation 'nothing'"),
+        (lambda head, _: head["programs"][0].pop("arena"), "has no 'arena'"),
+        (lambda head, _: head["programs"][0].update(codes=[]), "no code"),
+        (lambda _, entries: entries.pop("0"), "no code"),
+        (lambda head, _: head.pop("target"), "has no 'target'"),
+    ],
+)
+def test_damaged_descriptions_are_refused(tmp_path: Path, change: Any, message: str):
+    path = net(tmp_path / "net.sg")
+    rewritten(path, change)
+    with pytest.raises(InvalidFileError, match=message):
+        sg.load(path, trusted=True)
+    assert sg.load(path).trains

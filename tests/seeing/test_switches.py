@@ -1,0 +1,225 @@
+"""Switches: the table, who may read the environment, and which choice counts."""
+
+import ast
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from switches_page import PAGE, page
+
+import staticgraph as sg
+from staticgraph.compiler.passes.pipeline import PIPELINE
+from staticgraph.runtime import switches
+from staticgraph.runtime.devices import object_cache
+from staticgraph.runtime.switches import OPTIONAL_PASSES, SWITCHES, Settings
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def environment_names(path: Path) -> list[str]:
+    """The names of our own variables in the code of a file, docstrings left out."""
+    tree = ast.parse(path.read_text())
+    constants = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    return [text for text in constants if text.startswith("SG_") and text.isidentifier()]
+
+
+def test_only_the_table_knows_variables_of_the_environment():
+    files = [p for folder in ("staticgraph", "runtime", "compiler") for p in (ROOT / folder).rglob("*.py")]
+    assert len(files) > 100
+    assert {str(p.relative_to(ROOT)) for p in files if environment_names(p)} == {"runtime/switches.py"}
+
+
+def test_the_page_is_made_of_the_table():
+    assert PAGE.read_text() == page(), "run python tools/switches_page.py"
+    assert all(f"`{switch.variable}`" in page() for switch in SWITCHES.values())
+
+
+def test_settings_are_the_switches_of_sessions():
+    mine = [name for name, switch in SWITCHES.items() if switch.of_session]
+    assert sorted(Settings.__dataclass_fields__) == sorted(mine)
+    for name in mine:
+        assert getattr(Settings(), name) == SWITCHES[name].initial
+
+
+def test_optional_passes_exist():
+    names = {each.__name__ for each in PIPELINE.passes}
+    assert set(OPTIONAL_PASSES) - {"fuse", "join"} <= names
+
+
+TEXTS = {
+    "cache_dir": ("/some/where", "/some/where"),
+    "data_workers": ("0", False),
+    "dump": ("out", "out"),
+    "math": ("fast", "fast"),
+    "memory_limit": ("4096", 4096),
+    "no_compile": ("1", True),
+    "passes": ("-fuse, -join", frozenset({"fuse", "join"})),
+    "threads": ("3", 3),
+    "trace": ("rules", frozenset({"rules"})),
+}
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_the_environment_chooses(name, monkeypatch):
+    text, value = TEXTS[name]
+    monkeypatch.setenv(SWITCHES[name].variable, text)
+    assert switches.current(name) == value
+    monkeypatch.delenv(SWITCHES[name].variable)
+    assert switches.current(name) == SWITCHES[name].initial
+
+
+WRONG = {
+    "data_workers": "2", "math": "sloppy", "memory_limit": "-1", "no_compile": "maybe", "passes": "fuse",
+    "threads": "0", "trace": "everything",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_environment_that_makes_no_sense_is_a_warning(name, monkeypatch):
+    monkeypatch.setenv(SWITCHES[name].variable, WRONG[name])
+    switches._parsed.cache_clear()
+    with pytest.warns(RuntimeWarning, match=f"SG_{name.upper()}='{WRONG[name]}': expected"):
+        assert switches.current(name) == SWITCHES[name].initial
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_argument_is_an_error(name):
+    with (
+        pytest.raises((TypeError, ValueError), match=f"^{name} is .*, it must be"),
+        sg.options(**{name: WRONG[name]}),
+    ):
+        pass
+
+
+def test_an_unknown_switch():
+    with pytest.raises(TypeError, match="there is no switch 'speed'"), sg.options(speed=2):
+        pass
+
+
+def test_the_innermost_choice_counts(monkeypatch):
+    monkeypatch.setenv("SG_MEMORY_LIMIT", "1000")
+    assert sg.Session().settings.memory_limit == 1000
+    with sg.options(memory_limit=2000):
+        kept = sg.Session()
+        assert kept.settings.memory_limit == 2000
+        with sg.options(memory_limit=3000):
+            assert sg.Session().settings.memory_limit == 3000
+            assert sg.Session(memory_limit=4000).settings.memory_limit == 4000
+        assert sg.Session().settings.memory_limit == 2000
+    assert sg.Session().settings.memory_limit == 1000
+    assert kept.settings.memory_limit == 2000
+
+
+def test_a_context_is_for_the_sessions_of_its_own_thread():
+    found = []
+    with sg.options(math="fast"):
+        thread = threading.Thread(target=lambda: found.append(sg.Session().settings.math))
+        thread.start()
+        thread.join()
+    assert found == ["precise"]
+
+
+def test_process_switches_end_with_the_context(tmp_path, monkeypatch):
+    monkeypatch.setenv("SG_CACHE_DIR", "")
+    before = sg.get_num_threads()
+    with sg.options(threads=7, cache_dir=tmp_path, data_workers=False):
+        assert (sg.get_num_threads(), object_cache.folder()) == (7, tmp_path)
+        assert switches.current("data_workers") is False
+        with sg.options(threads=3):
+            assert (sg.get_num_threads(), object_cache.folder()) == (3, tmp_path)
+        assert sg.get_num_threads() == 7
+    assert (sg.get_num_threads(), object_cache.folder()) == (before, None)
+    assert switches.current("data_workers") is True
+
+
+def test_a_context_that_fails_to_begin_changes_nothing():
+    before = sg.get_num_threads()
+    with pytest.raises(ValueError, match="math is 'x'"), sg.options(threads=5, math="x"):
+        pass
+    assert sg.get_num_threads() == before
+
+
+def softmax_loss():
+    x = sg.placeholder(sg.float32, [None, 6])
+    w = sg.Variable(np.linspace(-1, 1, 24).reshape(6, 4), dtype=sg.float32)
+    loss = sg.reduce_sum(sg.nn.softmax(sg.tanh(sg.matmul(x, w))) ** 2)
+    return x, [loss, *sg.gradients(loss, [w])]
+
+
+@pytest.mark.parametrize(
+    "left_out", ["-fuse", "-join", "-simplify", "-fewer_products", "-fuse,-join,-simplify"]
+)
+def test_passes_that_are_left_out_change_no_result(left_out, rng):
+    x, fetches = softmax_loss()
+    batch, made, kernels = rng.normal(size=(5, 6)), [], []
+    for passes in ("", left_out):
+        with sg.Session(passes=passes) as sess:
+            sess.run(sg.global_variables_initializer())
+            made.append(sess.run(fetches, {x: batch}))
+            kernels.append(len(sess.plan(fetches, {x: batch}).kernels))
+    for plain, other in zip(*made, strict=True):
+        np.testing.assert_allclose(plain, other, rtol=2e-5, atol=1e-6)
+    assert kernels[1] >= kernels[0]
+    assert kernels[1] > kernels[0] or "-fuse,-join" not in left_out
+
+
+def test_loops_are_compiled_without_the_passes_too(rng):
+    x = sg.placeholder(sg.float32, [3])
+    y = sg.while_loop(lambda i, s: i < 4, lambda i, s: (i + 1, sg.tanh(s * 2.0 + x) * s), [0, x])[1]
+    values, counts = [], []
+    for passes in (None, "-fuse,-join"):
+        with sg.Session(passes=passes) as sess:
+            values.append(sess.run(y, {x: [0.5, -1.0, 2.0]}))
+            counts.append(len(sess.plan(y, {x: [0.5, -1.0, 2.0]}).kernels))
+    np.testing.assert_allclose(*values, rtol=1e-6)
+    assert counts[1] > counts[0]
+
+
+def test_fast_and_precise_sessions_side_by_side(rng):
+    x = sg.placeholder(sg.float32, [4000])
+    batch = rng.normal(size=4000).astype(np.float32)
+    with sg.Session(math="fast") as fast, sg.Session(math="precise") as precise:
+        values = [sess.run(sg.tanh(x), {x: batch}) for sess in (fast, precise)]
+    assert (values[0] != values[1]).any()
+    np.testing.assert_allclose(*values, rtol=1e-6)
+
+
+def test_a_dump_shows_each_pass(tmp_path):
+    x, fetches = softmax_loss()
+    with sg.Session(dump=tmp_path / "out") as sess:
+        sess.run(sg.global_variables_initializer())
+        sess.run(fetches, {x: np.ones((2, 6))})
+    folders = sorted((tmp_path / "out").iterdir())
+    assert len(folders) == 2
+    names = [path.name for path in sorted(folders[1].iterdir())]
+    passes = [each.__name__ for each in PIPELINE.passes]
+    expected = ["00-graph.txt", *(f"{n:02}-{name}.txt" for n, name in enumerate(passes, 1))]
+    assert names == [*expected, "code.ll", "kernels.txt"]
+    texts = {path.name: path.read_text() for path in folders[1].iterdir()}
+    assert "softmax(" in texts["00-graph.txt"] and "softmax(" not in texts["02-expand.txt"]
+    assert texts["01-loops.txt"] == "(unchanged)\n"
+    assert "kernel loops(" in texts["kernels.txt"] and "test_switches.py" in texts["kernels.txt"]
+    assert "define " in texts["code.ll"]
+
+
+def test_a_dump_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        sg.Session(dump=tmp_path / "file") as sess,
+        pytest.raises(sg.errors.SaveError, match="cannot dump to"),
+    ):
+        sess.run(sg.constant(1.0) + sg.placeholder_with_default(1.0, []))
+
+
+def test_what_is_traced(capsys):
+    x = sg.placeholder(sg.float32, [None])
+    y = sg.exp(x) - 1.0
+    with sg.Session(trace="rules, compiles") as sess:
+        sess.run(y, {x: [1.0]})
+    lines = capsys.readouterr().err.splitlines()
+    assert any(line.startswith("rule ") and "-> expm1, test_switches.py:" in line for line in lines)
+    assert [line for line in lines if line.startswith("compiled sub in ")] == lines[-1:]
+    with sg.Session() as sess:
+        sess.run(y, {x: [1.0]})
+    assert capsys.readouterr().err == ""
