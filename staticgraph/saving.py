@@ -8,10 +8,9 @@ from typing import Any
 
 from staticgraph.late_ops import declare
 from staticgraph.runtime.saving import graph_file, loaded
-from staticgraph.runtime.saving.graph_file import Shapes
 from staticgraph.runtime.saving.late_ops import declared_by
 from staticgraph.runtime.saving.loaded import LoadedGraph
-from staticgraph.runtime.saving.signature import PREDICT, TRAIN, Signature, bind
+from staticgraph.runtime.saving.signature import PREDICT, TRAIN, InputShapes, Signature, bind
 from staticgraph.runtime.saving.summary import Summary, summary
 from staticgraph.weights import load_weights, read_weights, save_weights
 
@@ -40,7 +39,7 @@ def save(
     signatures: Mapping[str, Signature] | None = None,
     resume: bool = False,
     kernels: Sequence[str] = (),
-    shapes: Shapes | Sequence[Shapes] = (),
+    shapes: InputShapes | Sequence[InputShapes] = (),
 ) -> None:
     """Write a file that computes `outputs`: the operations that they need, and the values of the variables.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
-from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.function import Function, Node, Value, substitute
 from staticgraph.compiler.graph.opdef import OPS
 
 Vjp = Callable[..., list[Value | None]]
@@ -41,23 +41,17 @@ def branch_cotangents(build: Builder, node: Node, gs: Sequence[Value | None], vj
             g = found.get(each.params[i])
             results.append(zeros(build, each.params[i]) if g is None else g)
         made.append(Function((*each.params, *stand_ins), tuple(results)))
-    shared = [_renamed(build, each, made[0].params) for each in made]
+    shared = [_renamed(each, made[0].params) for each in made]
     backward = build.node(OPS["branch"], (*node.inputs, *given), {"branches": tuple(shared)})
     for i, value in zip(reached, backward.outputs, strict=True):
         parts[1 + i] = value
     return parts
 
 
-def _renamed(build: Builder, function: Function, params: Sequence[Value]) -> Function:
+def _renamed(function: Function, params: Sequence[Value]) -> Function:
     """`function` in terms of other params; branches must agree on them."""
-    if tuple(params) == function.params:
-        return function
     table = dict(zip(function.params, params, strict=True))
-    for node in function.nodes:
-        if node.outputs and node.outputs[0] not in table:
-            made = build.node(node.op, tuple(table[v] for v in node.inputs), node.attrs)
-            table.update(zip(node.outputs, made.outputs, strict=True))
-    return Function(tuple(params), tuple(table[r] for r in function.results))
+    return Function(tuple(params), tuple(substitute(function.results, table)))
 
 
 def zeros(build: Builder, like: Value) -> Value:

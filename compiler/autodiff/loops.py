@@ -22,7 +22,7 @@ from staticgraph.compiler.autodiff.branches import zeros
 from staticgraph.compiler.graph.builder import Builder, number
 from staticgraph.compiler.graph.closure import close, depends_on
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.function import Function, Node, Value, toposort
+from staticgraph.compiler.graph.function import Function, Node, Value, substitute, toposort
 from staticgraph.compiler.graph.opdef import OPS, Kind
 
 Vjp = Callable[..., list[Value | None]]
@@ -302,12 +302,7 @@ class _Backward:
             table[param] = counted if start == 0 else counted + int(start)
         for stand_in, (index, rows) in self.round.rows.items():
             table[stand_in] = ops.gather(rows, table[index])
-        for node in toposort(parts.values()):
-            known = any(v in table for v in node.outputs) or node.op.name in ("parameter", "constant")
-            if not known and any(v in table for v in node.inputs):
-                made = self.build.node(node.op, tuple(table.get(v, v) for v in node.inputs), node.attrs)
-                table.update(zip(node.outputs, made.outputs, strict=True))
-        return {p: table.get(v, v) for p, v in parts.items()}
+        return dict(zip(parts, substitute(parts.values(), table), strict=True))
 
     def _total(self, param: Value, part: Value) -> Callable[[Sequence[Value]], Value]:
         """Add up what a capture receives; returns what makes the sum of the loop's outputs."""

@@ -104,8 +104,7 @@ def loop(writer: Emitter, segment: Loop, address: Address, watch: BufferRef) -> 
     for copy in segment.copies:
         _copy(writer, address(copy.target), address(copy.source), copy.size)
     if segment.rows:
-        operands = [("ptr", spare), ("i8", "0"), ("i64", str(segment.spare_bytes)), ("i1", "false")]
-        writer.call("void", "llvm.memset.p0.i64", *operands)
+        writer.clear(spare, segment.spare_bytes)
     for n, carried in enumerate(segment.carried):
         if others[n] is None:
             _copy(writer, finals[n], inits[n], carried.size)
@@ -207,8 +206,7 @@ def _call(writer: Emitter, inner: Inner, table: str) -> None:
 
 def _copy(writer: Emitter, target: str, source: str, size: int) -> None:
     if target != source:
-        operands = [("ptr", target), ("ptr", source), ("i64", str(size)), ("i1", "false")]
-        writer.call("void", "llvm.memcpy.p0.p0.i64", *operands)
+        writer.copy(target, source, size)
 
 
 def _copy_if_elsewhere(writer: Emitter, target: str, source: str, size: int) -> None:

@@ -149,8 +149,7 @@ def pool_functions(name: str, pool: Pool, code: llvm_pool.PoolCode) -> list[Code
     for writer in (opening, helping, closing):
         _refuse_null(writer, [POOL])
     _return_if(opening, opening.value(f"icmp ugt i32 %helpers, {pool.helpers}"), NO_NUMBER)
-    operands = [("ptr", POOL), ("i8", "0"), ("i64", str(llvm_pool.POOL_BYTES)), ("i1", "false")]
-    opening.call("void", "llvm.memset.p0.i64", *operands)
+    opening.clear(POOL, llvm_pool.POOL_BYTES)
     opening.line(f"store ptr @{code.run.name}, ptr {_word(opening, llvm_pool.RUN)}, align 8")
     scratch = _aligned(opening, Place(POOL, llvm_pool.POOL_BYTES))
     for number in range(pool.helpers):
@@ -255,8 +254,7 @@ def _word(writer: Emitter, number: int) -> str:
 
 def _copy(writer: Emitter, copy: Copy) -> None:
     if copy.size:
-        places = [("ptr", _address(writer, place)) for place in (copy.target, copy.source)]
-        writer.call("void", "llvm.memcpy.p0.p0.i64", *places, ("i64", str(copy.size)), ("i1", "false"))
+        writer.copy(_address(writer, copy.target), _address(writer, copy.source), copy.size)
 
 
 def _definition(writer: Emitter, name: str, parameters: str) -> Code:

@@ -155,8 +155,7 @@ class _Function(Emitter):
                 with self.loop(0, phase.chunks) as values:
                     self.call("void", phase.code.name, *operands, ("i64", values.index))
             case Copy(target, source, size):
-                addresses = [("ptr", self.pointer(target)), ("ptr", self.pointer(source))]
-                self.call("void", "llvm.memcpy.p0.p0.i64", *addresses, ("i64", str(size)), ("i1", "false"))
+                self.copy(self.pointer(target), self.pointer(source), size)
 
     def operands(self, call: Call, private: str) -> list[tuple[str, str]]:
         """What a kernel is given, but for the number of the chunk."""

@@ -162,6 +162,16 @@ class Emitter:
             return ""
         return self.value(f"call {result} @{name}({arguments})")
 
+    def copy(self, target: str, source: str, size: int) -> None:
+        """`size` bytes from one address to another, which do not overlap."""
+        places = ("ptr", target), ("ptr", source)
+        self.call("void", "llvm.memcpy.p0.p0.i64", *places, ("i64", str(size)), ("i1", "false"))
+
+    def clear(self, target: str, size: int) -> None:
+        """Zeros in `size` bytes."""
+        operands = ("ptr", target), ("i8", "0"), ("i64", str(size)), ("i1", "false")
+        self.call("void", "llvm.memset.p0.i64", *operands)
+
     @contextmanager
     def at(self, level: int) -> Iterator[None]:
         """Lines go to an enclosing scope: to where the scope inside it begins."""

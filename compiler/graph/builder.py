@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,14 @@ from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
+
+
+class _Typed(Protocol):
+    @property
+    def dtype(self) -> DType: ...
+
+
+T = TypeVar("T", bound=_Typed)
 
 # Folding a larger constant would trade a few instructions for memory in every program and file.
 FOLD_LIMIT = 1 << 16
@@ -39,7 +47,8 @@ class Builder:
 
     def record(self, op: OpDef, values: dict[str, Any], name: str | None = None) -> Any:
         """Use `op`; called by OpDef itself."""
-        inputs, attrs = self._operands(op, values)
+        inputs, attrs = operands(op, values, Value, self.convert)
+        attrs = {n: plain(a.constant if isinstance(a, Value) else a) for n, a in attrs.items()}
         return self.apply(op, inputs, attrs)
 
     def apply(self, op: OpDef, inputs: Sequence[Value], attrs: dict[str, Any]) -> Any:
@@ -56,6 +65,11 @@ class Builder:
         if found is None:
             found = self.table[key] = self._make(op, inputs, attrs)
         return found
+
+    def again(self, node: Node, inputs: Sequence[Value], attrs: dict[str, Any] | None = None) -> Node:
+        """The same for other inputs, or with other attributes, from the same line of the user's."""
+        with self.at(node.where):
+            return self.node(node.op, tuple(inputs), node.attrs if attrs is None else attrs)
 
     def types(self, op: OpDef, inputs: Sequence[Value], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
         """The types of the outputs of `op`; the error that its type rule asks for where there are none."""
@@ -113,26 +127,6 @@ class Builder:
         """`value` as a Value of this builder."""
         return value if isinstance(value, Value) else self.constant(value, dtype)
 
-    def _operands(self, op: OpDef, values: dict[str, Any]) -> tuple[list[Value], dict[str, Any]]:
-        dtypes = {
-            p.var: v.dtype
-            for p in reversed(op.params)
-            if p.role in (Role.TENSOR, Role.TENSORS)
-            for v in reversed(values[p.name] if p.role is Role.TENSORS else [values[p.name]])
-            if isinstance(v, Value)
-        }
-        inputs: list[Value] = []
-        attrs: dict[str, Any] = {}
-        for param in op.params:
-            value = values[param.name]
-            if param.role is Role.TENSOR:
-                inputs.append(self.convert(value, dtypes.get(param.var)))
-            elif param.role is Role.TENSORS:
-                inputs.extend(self.convert(v, dtypes.get(param.var)) for v in value)
-            else:
-                attrs[param.name] = plain(value.constant if isinstance(value, Value) else value)
-        return inputs, attrs
-
     @contextmanager
     def at(self, where: Provenance | None) -> Any:
         """Context in which new nodes come from the user's line `where`."""
@@ -141,6 +135,32 @@ class Builder:
             yield self
         finally:
             self.where = before
+
+
+def operands(
+    op: OpDef, values: dict[str, Any], kind: type[T], convert: Callable[[Any, DType | None], T]
+) -> tuple[list[T], dict[str, Any]]:
+    """The inputs and the attributes of a use of `op`. What is not of the `kind` of a recorder's values is
+    converted, to the dtype of the inputs that it must agree with.
+    """
+    dtypes = {
+        p.var: v.dtype
+        for p in reversed(op.params)
+        if p.role in (Role.TENSOR, Role.TENSORS)
+        for v in reversed(values[p.name] if p.role is Role.TENSORS else [values[p.name]])
+        if isinstance(v, kind)
+    }
+    inputs: list[T] = []
+    attrs: dict[str, Any] = {}
+    for param in op.params:
+        value = values[param.name]
+        if param.role is Role.TENSOR:
+            inputs.append(convert(value, dtypes.get(param.var)))
+        elif param.role is Role.TENSORS:
+            inputs.extend(convert(v, dtypes.get(param.var)) for v in value)
+        else:
+            attrs[param.name] = value
+    return inputs, attrs
 
 
 def plain(value: Any) -> Any:

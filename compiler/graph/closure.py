@@ -57,7 +57,7 @@ def close(
         return captured[value]
 
     for node in _inside([v for results in alternatives for v in results], table, inside):
-        made = build.node(node.op, tuple(map(new, node.inputs)), node.attrs)
+        made = build.again(node, [*map(new, node.inputs)])
         table.update(zip(node.outputs, made.outputs, strict=True))
     made_results = [tuple(map(new, results)) for results in alternatives]
     all_params = (*params, *captured.values())

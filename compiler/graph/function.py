@@ -167,11 +167,15 @@ def transform(function: Function, rebuild: Callable[[Node, tuple[Value, ...]], A
 
 
 def substitute(results: Iterable[Value], replacements: Mapping[Value, Value]) -> list[Value]:
-    """`results` with some values below them replaced; what does not depend on those stays as it is."""
+    """`results` with some values below them replaced; what does not depend on those stays as it is.
+
+    New nodes come from the user's lines of the old ones.
+    """
     results = list(results)
     table: dict[Value, Value] = dict(replacements)
     for node in toposort(results):
         if any(v in table for v in node.inputs) and not all(v in table for v in node.outputs):
-            made = node.outputs[0].recorder.apply(node.op, [table.get(v, v) for v in node.inputs], node.attrs)
-            table.update(zip(node.outputs, made if isinstance(made, tuple) else (made,), strict=True))
+            made = node.outputs[0].recorder.again(node, [table.get(v, v) for v in node.inputs])
+            for old, new in zip(node.outputs, made.outputs, strict=True):
+                table.setdefault(old, new)  # some of them may be replaced
     return [table.get(r, r) for r in results]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.closure import close, depends_on
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute, transform
 from staticgraph.compiler.graph.opdef import OPS, Kind
@@ -69,10 +70,8 @@ def _again(node: Node, inputs: tuple[Value, ...]) -> Node:
 
 
 def _node(node: Node, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
-    build = node.outputs[0].recorder
-    with build.at(node.where):
-        made: Node = build.node(node.op, inputs, attrs)
-    return made
+    recorder: Builder = node.outputs[0].recorder
+    return recorder.again(node, inputs, attrs)
 
 
 def tidy(function: Function, simplify: Simplify) -> Function:

@@ -115,8 +115,7 @@ def _compiled(
 def _is_taken(label: str, tensor: Tensor, function: LoadedFunction, shapes: Shapes) -> bool:
     """Whether a function is given this input: one that it needs, or that the user names."""
     is_placeholder = tensor.op.definition.name in ("placeholder", "placeholder_with_default")
-    needed = label in function.required or tensor in function.outputs.values()
-    return label in shapes.given or needed or not is_placeholder
+    return label in function.required or label in shapes.given or not is_placeholder
 
 
 def _refuse(

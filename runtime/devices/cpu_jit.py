@@ -117,8 +117,9 @@ def objects(codes: Sequence[Code], target: CpuTarget) -> dict[str, bytes]:
     """The object code of functions by symbol, for this processor or another one."""
     if target == host():
         return {code.name: _object(code, verify=False) for code in codes}
-    _llvm().initialize_all_targets()
-    _llvm().initialize_all_asmprinters()
+    from staticgraph.runtime.devices.llvm_objects import initialize_all  # imports llvmlite
+
+    initialize_all()
     writer = _new_writer(target.triple, target.cpu, target.features)
     return {code.name: writer.write(module([code], target)) for code in codes}
 

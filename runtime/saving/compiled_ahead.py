@@ -22,8 +22,7 @@ from staticgraph.runtime.devices.target import target_of
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.plan import Plan
 from staticgraph.runtime.saving import kernels
-from staticgraph.runtime.saving.graph_file import Shapes
-from staticgraph.runtime.saving.signature import Bound
+from staticgraph.runtime.saving.signature import Bound, InputShapes
 from staticgraph.runtime.staged import needs_stages
 
 MOST_TARGETS = 8
@@ -31,7 +30,7 @@ _UNKNOWN = (HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded)  # be
 
 
 def compile_for(
-    signatures: Mapping[str, Bound], targets: Sequence[str], shapes: Sequence[Shapes]
+    signatures: Mapping[str, Bound], targets: Sequence[str], shapes: Sequence[InputShapes]
 ) -> dict[str, list[Any]]:
     """The pieces of machine code by target; see `kernels`. SaveError where the size of an input is not known.
 
@@ -67,7 +66,7 @@ def _target(text: str) -> CpuTarget:
     return target_of(triple, cpu or None)
 
 
-def _sizes(name: str, bound: Bound, shapes: Sequence[Shapes]) -> list[dict[str, tuple[int, ...]]]:
+def _sizes(name: str, bound: Bound, shapes: Sequence[InputShapes]) -> list[dict[str, tuple[int, ...]]]:
     """The shapes of the inputs that a call must give, for each program, each combination once."""
     found = []
     for given in shapes or [{}]:

@@ -33,7 +33,7 @@ from staticgraph.runtime.saving import container, graph_json, safetensors
 from staticgraph.runtime.saving.attributes import decode, encode, encode_type, type_of
 from staticgraph.runtime.saving.restored_variable import RestoredVariable
 from staticgraph.runtime.saving.safetensors import Stored
-from staticgraph.runtime.saving.signature import STRUCTURES, Bound, operations_of
+from staticgraph.runtime.saving.signature import STRUCTURES, Bound, InputShapes, operations_of
 from staticgraph.runtime.saving.strict_json import Kinds, check, fields
 from staticgraph.runtime.saving.values import collect, owned, shared
 from staticgraph.runtime.session import Session
@@ -56,7 +56,6 @@ class SavedGraph:
         return self.session.graph
 
 
-Shapes = Mapping[str, Sequence[int]]  # by input
 Adopt = Callable[[Mapping[str, bytes], Mapping[str, Bound], Session], None]
 
 
@@ -66,7 +65,7 @@ def write(
     session: Session | None,
     resume: bool = False,
     kernels: Sequence[str] = (),
-    shapes: Shapes | Sequence[Shapes] = (),
+    shapes: InputShapes | Sequence[InputShapes] = (),
 ) -> None:
     """Save what `signatures` name, with the values of variables in `session`, and with machine code for the
     targets `kernels`, for inputs of these `shapes`; see `staticgraph.saving.save`.
@@ -92,7 +91,7 @@ def write(
 
 
 def _compiled(
-    signatures: Mapping[str, Bound], kernels: Sequence[str], shapes: Shapes | Sequence[Shapes]
+    signatures: Mapping[str, Bound], kernels: Sequence[str], shapes: InputShapes | Sequence[InputShapes]
 ) -> dict[str, list[Any]]:
     """The members with machine code."""
     from staticgraph.runtime.saving.compiled_ahead import compile_for  # imports the compiler

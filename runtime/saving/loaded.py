@@ -21,9 +21,9 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.saving import graph_file
-from staticgraph.runtime.saving.graph_file import SavedGraph, Shapes
+from staticgraph.runtime.saving.graph_file import SavedGraph
 from staticgraph.runtime.saving.nearest import nearest
-from staticgraph.runtime.saving.signature import TRAIN, Bound
+from staticgraph.runtime.saving.signature import TRAIN, Bound, InputShapes
 from staticgraph.runtime.session import Session
 
 
@@ -155,7 +155,7 @@ class LoadedGraph:
         path: str | os.PathLike[str],
         *,
         kernels: Sequence[str] = (),
-        shapes: Shapes | Sequence[Shapes] = (),
+        shapes: InputShapes | Sequence[InputShapes] = (),
     ) -> None:
         """Save the graph again, with the present values of its variables, and with machine code for the
         processors `kernels` only; see `staticgraph.saving.save`.

@@ -5,7 +5,7 @@ A user writes a `Signature`; in a graph it becomes a `Bound` one, whose tensors 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from staticgraph.compiler.passes.regions import whole
 
 STRUCTURES = ("dict", "list", "one", "none")  # what a call returns
 PREDICT, TRAIN = "predict", "train"  # the names of what `save` is given without a name
+InputShapes = Mapping[str, Sequence[int]]  # by the name of the input
 _PLACEHOLDERS = ("placeholder", "placeholder_with_default")
 
 
@@ -77,9 +78,9 @@ class Bound:
     @property
     def required(self) -> list[str]:
         """The names of the inputs without which a call is not possible."""
-        given = set(self.inputs.values())
-        fed = {t.op for t in given if t in set(self.outputs.values())}
-        used = set(whole(ancestors((op for op in self.roots if op not in fed), _cut(given))))
+        cut = _cut(self.inputs.values())
+        fed = {t.op for t in cut.intersection(self.outputs.values())}
+        used = set(whole(ancestors((op for op in self.roots if op not in fed), cut)))
         return [n for n, t in self.inputs.items() if t.op.definition.name == "placeholder" and t.op in used]
 
 

@@ -86,6 +86,10 @@ class StepTimes:
     kernels: tuple[KernelTime, ...]
     events: tuple[Event, ...]
 
+    def seconds(self, kernels: Iterable[KernelTime]) -> dict[str, float]:
+        """The time of these in a run, by name."""
+        return {k.name: 1e-9 * k.nanoseconds / self.runs for k in kernels}
+
     def table(self, measured: Limits) -> str:
         """The kernels, those that take longest first."""
         head = ("kernel", "time", "share", "launches", "FLOP/s", "bytes/s", "limit", "of limit", "lines")
@@ -158,12 +162,15 @@ class Profile:
         return limits()
 
     @property
+    def longest(self) -> StepTimes | None:
+        """The program with the most time in it."""
+        return max(self.steps, key=lambda step: step.nanoseconds, default=None)
+
+    @property
     def seconds(self) -> dict[str, float]:
         """The time of each kernel in a run, by name; of several programs, that with the most time in it."""
-        longest = max(self.steps, key=lambda step: step.nanoseconds, default=None)
-        return (
-            {} if longest is None else {k.name: 1e-9 * k.nanoseconds / longest.runs for k in longest.kernels}
-        )
+        longest = self.longest
+        return {} if longest is None else longest.seconds(longest.kernels)
 
     def chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the last run of each program as a file for chrome://tracing or ui.perfetto.dev."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.builder import FOLD_LIMIT, plain
+from staticgraph.compiler.graph.builder import FOLD_LIMIT, operands, plain
 from staticgraph.compiler.graph.dtypes import DType, int64, string
 from staticgraph.compiler.graph.errors import RuleError
 from staticgraph.compiler.graph.function import as_outputs
@@ -37,24 +37,7 @@ class Writer(Builder):
 
     def record(self, op: OpDef, values: dict[str, Any], name: str | None = None) -> Any:
         """Use `op`; called by OpDef itself."""
-        dtypes = {
-            p.var: v.dtype
-            for p in reversed(op.params)
-            if p.role in (Role.TENSOR, Role.TENSORS)
-            for v in reversed(values[p.name] if p.role is Role.TENSORS else [values[p.name]])
-            if isinstance(v, Held)
-        }
-        inputs: list[Held] = []
-        attrs: dict[str, Any] = {}
-        for param in op.params:
-            value = values[param.name]
-            if param.role is Role.TENSOR:
-                inputs.append(self.convert(value, dtypes.get(param.var)))
-            elif param.role is Role.TENSORS:
-                inputs.extend(self.convert(v, dtypes.get(param.var)) for v in value)
-            else:
-                attrs[param.name] = value
-        return self.apply(op, inputs, attrs)
+        return self.apply(op, *operands(op, values, Held, self.convert))
 
     def convert(self, value: Any, dtype: DType | None = None) -> Held:
         """`value` as a value of this file, of a type if it is a number, or a size."""

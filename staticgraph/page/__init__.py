@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from staticgraph.page.page import Page
+    from staticgraph.runtime.seeing.profile import Profile
 
 __all__ = ["show"]
 
@@ -18,7 +19,7 @@ def show(
     feeds: Mapping[Any, Any] | None = None,
     *,
     session: Any = None,
-    profile: Mapping[str, float] | None = None,
+    profile: Profile | Mapping[str, float] | None = None,
     title: str | None = None,
 ) -> Page:
     """A page about a graph and about what the compiler makes of it, in one HTML file.
@@ -33,8 +34,9 @@ def show(
     its operations on floating numbers and bytes, and why its neighbours are not part of it.
 
     `feeds` gives an array or a shape for fed tensors; sizes that stay unknown are taken as 32. `session`
-    tells the shapes of variables that the graph leaves open. `profile`: seconds per run by the names of
-    kernels, as `session.plan` lists them; where the time goes is then shown by colour.
+    tells the shapes of variables that the graph leaves open. `profile`: what `session.profile` found for runs
+    of the same with the same shapes, or seconds per run by the names of kernels, as `session.plan` lists
+    them; where the time goes is then shown by colour.
 
     Errors: FetchError, FeedError, SaveError, ValueError for a kernel in `profile` that does not exist; and
     where neither the `dot` program nor pygraphviz is installed RendererMissingError, after writing the graph
@@ -49,4 +51,12 @@ def show(
     # Imported when it is needed: a program that shows nothing should not wait for the compiler and Graphviz.
     from staticgraph.page.page import page_of
 
-    return page_of(what, path, feeds or {}, session, profile, title)
+    return page_of(what, path, feeds or {}, session, _seconds(profile), title)
+
+
+def _seconds(profile: Profile | Mapping[str, float] | None) -> Mapping[str, float]:
+    """Seconds per run by the names of kernels, without what else a profile tells of."""
+    if profile is None or isinstance(profile, Mapping):
+        return profile or {}
+    step = profile.longest
+    return {} if step is None else step.seconds(k for k in step.kernels if k.kernel is not None)

@@ -25,7 +25,7 @@ _TYPED = (Role.INPUT, Role.VARIABLE, Role.CONSTANT, Role.CARRIED, Role.GRADIENTS
 
 
 def contents(
-    title: str, stages: Sequence[Stage], compiled: Compiled | None, profile: Mapping[str, float] | None
+    title: str, stages: Sequence[Stage], compiled: Compiled | None, profile: Mapping[str, float]
 ) -> Data:
     """Everything that the page of `stages` shows."""
     texts: Texts = {}

@@ -51,7 +51,7 @@ class KernelFacts:
         }
 
 
-def kernel_facts(compiled: Compiled, profile: Mapping[str, float] | None) -> list[KernelFacts]:
+def kernel_facts(compiled: Compiled, profile: Mapping[str, float]) -> list[KernelFacts]:
     """The kernels of a program in the order in which they run. `profile`: seconds per run by name."""
     loops: dict[tuple[str, ...], str] = {}  # by the code made of them
     found = []
@@ -66,7 +66,7 @@ def kernel_facts(compiled: Compiled, profile: Mapping[str, float] | None) -> lis
         if maker and reader:
             by_name[reader].apart.append((maker, pair.reason))
             by_name[maker].apart.append((reader, pair.reason))
-    for name, seconds in (profile or {}).items():
+    for name, seconds in profile.items():
         if name not in by_name:
             raise _unknown(name, by_name)
         by_name[name].seconds = seconds

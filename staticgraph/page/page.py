@@ -83,7 +83,7 @@ def page_of(
     path: str | os.PathLike[str] | None,
     feeds: Mapping[Any, Any],
     session: Any,
-    profile: Mapping[str, float] | None,
+    profile: Mapping[str, float],
     title: str | None,
 ) -> Page:
     """See `show`."""

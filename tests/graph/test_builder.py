@@ -10,6 +10,7 @@ from staticgraph.compiler.graph.builder import FOLD_LIMIT, Builder, number
 from staticgraph.compiler.graph.errors import ShapeError
 from staticgraph.compiler.graph.function import Function, Literal, Node, substitute, toposort, transform
 from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.verify import InvalidFunction, verify
 
@@ -93,6 +94,22 @@ def test_substitute(build: Builder):
     untouched = ops.exp(x)
     made = substitute([untouched, ops.sin(untouched) + y], {y: x})
     assert made == [untouched, ops.sin(untouched) + x]
+
+
+def test_what_is_replaced_stays_so_where_another_output_of_its_node_is_made_anew(build: Builder):
+    x, y = build.parameter("x", "float32", (4,)), build.parameter("y", "float32", (4,))
+    top, indices = ops.top_k(x, k=2)
+    other = ops.sin(top)
+    value, place = substitute([top, indices], {x: y, top: other})
+    assert value is other and place.node.inputs == (y,)
+
+
+def test_substituted_nodes_come_from_the_lines_of_the_old_ones(build: Builder):
+    x, y = build.parameter("x", "float32", (2,)), build.parameter("y", "float32", (2,))
+    with build.at(user_frame()):
+        old = ops.sin(y)
+    (made,) = substitute([old], {y: x})
+    assert made.node.where is old.node.where is not None
 
 
 def test_transform_keeps_params_and_rebuilds_inputs_first(build: Builder):

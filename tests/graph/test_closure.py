@@ -8,6 +8,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.closure import close, depends_on
 from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.graph.provenance import user_frame
 
 
 def test_what_depends_on_params():
@@ -34,6 +35,15 @@ def test_what_is_outside_is_captured_once_and_constants_are_not():
     assert not any(n.op.name == "exp" for n in function.nodes)
     found = interpret(function, dict(zip(function.params, (5.0, 7.0), strict=True)))
     assert [float(v) for v in found] == [37.0, 7.0, 3.0]
+
+
+def test_what_is_cut_out_keeps_its_lines():
+    build = Builder()
+    x, p = build.parameter("x", "float32", ()), build.parameter("p", "float32", ())
+    with build.at(user_frame()):
+        inside = p * x
+    (function,), _ = close(build, [p], [[inside]], depends_on([p], [inside]).__contains__)
+    assert function.results[0].node.where is inside.node.where is not None
 
 
 def test_alternatives_have_the_same_params():

@@ -84,6 +84,19 @@ def test_a_profile_is_shown_and_a_name_that_is_not_there_is_refused():
         sg.show(y, profile={name + "x": 1.0})
 
 
+def test_the_profile_of_a_session_is_shown():
+    """Its loops, and the time between kernels, are none of the page's kernels."""
+    x = sg.placeholder(sg.float32, [4], name="x")
+    _, y = sg.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, sg.tanh(y)), (0, sg.exp(x)))
+    with sg.Session() as sess:
+        with sess.profile() as profile:
+            sess.run(y, {x: [1, 2, 3, 4]})
+        kernels = sg.show(y, profile=profile, session=sess).data["kernels"]
+    assert any("loop" in name for name in profile.seconds)
+    measured = [kernel["name"] for kernel in kernels if kernel["seconds"]]
+    assert measured and set(measured) <= profile.seconds.keys()
+
+
 def test_what_a_pass_leaves_alone_is_the_same_box_before_and_after():
     x = sg.placeholder(sg.float32, [4], name="x")
     stages = {s["name"]: s for s in sg.show(sg.tanh(sg.exp(x) - 1.0)).data["stages"]}

@@ -170,3 +170,13 @@ def test_what_is_no_signature_is_refused(tmp_path: Path):
     with pytest.raises(SaveError, match="'predict' has neither"):
         sg.save(tmp_path / "net.sg")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_input_that_is_given_back_is_required(tmp_path: Path):
+    x, y = sg.placeholder(sg.float32, [2], name="x"), sg.placeholder(sg.float32, [2], name="y")
+    sg.save(tmp_path / "net.sg", outputs={"same": x, "twice": 2.0 * y})
+    net = sg.load(tmp_path / "net.sg")
+    assert net.signatures["predict"].required == ["x", "y"]
+    with pytest.raises(FeedError, match="needs a value for its input 'x'"):
+        net(y=[1, 2])
+    np.testing.assert_array_equal(net(x=[3, 4], y=[1, 2])["same"], [3, 4])
