@@ -17,7 +17,7 @@ from staticgraph.runtime import binding, executable, memory
 from staticgraph.runtime.devices import pool
 from staticgraph.runtime.seeing import stamps
 
-_BORDER = np.full(ALIGNMENT, 0xA5, np.uint8)
+_BORDER = bytes([0xA5]) * ALIGNMENT
 _found: list[str] = []  # where the blocks were made that something wrote beyond
 
 
@@ -32,12 +32,15 @@ class _Block(np.ndarray):
         self.look()
 
     def look(self) -> None:
-        """Note whether a border has changed."""
+        """Note whether a border has changed.
+
+        Bytes are compared, not arrays: NumPy's functions read a context variable, and before CPython 3.12 a
+        finalizer that reads one while it is being reset leaves a reference to the freed value behind.
+        """
         if self.start is None:
             return
-        plain, stop = self.view(np.ndarray), self.start + self.size_lent
-        before, after = plain[self.start - ALIGNMENT : self.start], plain[stop : stop + ALIGNMENT]
-        if (before != _BORDER).any() or (after != _BORDER).any():
+        starts = (self.start - ALIGNMENT, self.start + self.size_lent)
+        if any(self[i : i + ALIGNMENT].tobytes() != _BORDER for i in starts):
             _found.append(f"{self.size_lent} bytes for {self.made_by}")
             self.start = None
 
@@ -51,7 +54,7 @@ def aligned_bytes(size: int) -> np.ndarray:
     start = block.start = ALIGNMENT + -block.ctypes.data % ALIGNMENT
     block.size_lent, block.made_by = size, sys._getframe(1).f_code.co_name
     for border in (start - ALIGNMENT, start + size):
-        block[border : border + ALIGNMENT] = _BORDER
+        block[border : border + ALIGNMENT] = np.frombuffer(_BORDER, np.uint8)
     _blocks[id(block)] = block
     return block[start:][:size].view(np.ndarray)  # an empty slice begins where the sliced array does
 

@@ -24,9 +24,9 @@ from staticgraph.runtime.ahead.header import header
 from staticgraph.runtime.ahead.interface import Interface
 from staticgraph.runtime.ahead.names import identifier
 from staticgraph.runtime.ahead.steps import CompiledFunction, Shapes, compiled_functions
+from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.devices import half
 from staticgraph.runtime.devices.llvm_objects import ObjectWriter, initialize_all
-from staticgraph.runtime.saving.atomic import write_file
 from staticgraph.runtime.saving.loaded import LoadedGraph
 
 _WEIGHTS = "@weights"

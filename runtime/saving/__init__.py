@@ -1,6 +1,5 @@
 """Files: saved graphs (`.sg`) and checkpoints of variables. A file is data: reading one runs nothing in it.
 
-* `atomic`: a file is replaced as a whole or not at all
 * `archive`: several members in one zip file, uncompressed and aligned, every byte checked
 * `mapped`: files that are read where they lie
 * `container`: an archive with a manifest: kind, format, checksums

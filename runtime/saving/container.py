@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.saving import archive
-from staticgraph.runtime.saving.atomic import write_file
 from staticgraph.runtime.saving.mapped import read_mapped
 from staticgraph.runtime.saving.strict_json import Kinds, check, dump, fields, parse
 

@@ -13,9 +13,9 @@ from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.saving import checkpoint, npz, safetensors
-from staticgraph.runtime.saving.atomic import write_file
 from staticgraph.runtime.saving.mapped import read_mapped
 from staticgraph.runtime.saving.safetensors import Stored
 from staticgraph.runtime.session import Session

@@ -10,9 +10,9 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from xml.sax.saxutils import escape
 
+from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.seeing.limits import Limits
 from staticgraph.runtime.seeing.profile import KernelTime, StepTimes
 from staticgraph.runtime.table import counted, duration
@@ -29,9 +29,10 @@ text { font: 12px system-ui, sans-serif; fill: #333 }
 .grid { stroke: #ddd }
 .roof { fill: none; stroke: #777; stroke-width: 1.5 }
 .dot { fill: #2b6cb0; fill-opacity: .65; stroke: #1a4470 }
+.name { paint-order: stroke; stroke: #fff; stroke-width: 4; stroke-linejoin: round }
 @media (prefers-color-scheme: dark) {
   svg { background: #161b22 } text { fill: #ccd } .grid { stroke: #30363d }
-  .roof { stroke: #99a } .dot { fill: #58a6ff; stroke: #9cf }
+  .roof { stroke: #99a } .dot { fill: #58a6ff; stroke: #9cf } .name { stroke: #161b22 }
 }"""
 
 
@@ -59,8 +60,8 @@ class _Axis:
 
 
 def write_roofline(path: str | os.PathLike[str], steps: Sequence[StepTimes], limits: Limits) -> None:
-    """Draw the kernels of all steps that do arithmetic."""
-    Path(path).write_text(roofline(steps, limits), encoding="utf-8")
+    """Draw the kernels of all steps that do arithmetic. SaveError where the file cannot be written."""
+    write_file(path, [roofline(steps, limits).encode()])
 
 
 def roofline(steps: Sequence[StepTimes], limits: Limits) -> str:
@@ -112,6 +113,7 @@ def _roofs(x: _Axis, y: _Axis, limits: Limits) -> Iterator[str]:
 
 def _dots(x: _Axis, y: _Axis, times: Sequence[tuple[KernelTime, StepTimes]]) -> Iterator[str]:
     named: list[tuple[float, float]] = []
+    names = []  # above all dots
     for number, (time, step) in enumerate(times):
         share = time.nanoseconds / max(step.nanoseconds * step.threads, 1e-9)
         across, up = x.at(_intensity(time)), y.at(time.flops_per_second)
@@ -128,7 +130,9 @@ def _dots(x: _Axis, y: _Axis, times: Sequence[tuple[KernelTime, StepTimes]]) -> 
             line = _free_line(across, up + 4, named)
             named.append((across, line))
             name = escape(time.name)
-            yield f'<text x="{across + side:.1f}" y="{line:.1f}" text-anchor="{anchor}">{name}</text>'
+            place = f'x="{across + side:.1f}" y="{line:.1f}" text-anchor="{anchor}"'
+            names.append(f'<text class="name" {place}>{name}</text>')
+    yield from names
 
 
 def _free_line(across: float, line: float, named: Sequence[tuple[float, float]]) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
+from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.seeing.profile import Event, StepTimes
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -15,11 +15,11 @@ DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
 
 def write_trace(path: str | os.PathLike[str], steps: Sequence[StepTimes]) -> None:
     """Write the last run of each step: steps are processes of the trace, and threads are its threads. Times
-    are those since the first of them.
+    are those since the first of them. SaveError where the file cannot be written.
     """
     start = min((event.start for step in steps for event in step.events), default=0)
     events = [event for number, step in enumerate(steps) for event in _of_step(number, step, start)]
-    Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}), encoding="utf-8")
+    write_file(path, [json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}).encode()])
 
 
 def _of_step(number: int, step: StepTimes, start: int) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from staticgraph.graph_def.export import as_graph_def
 from staticgraph.messages import text_format
 from staticgraph.messages.graph import GraphDef
 from staticgraph.messages.meta_graph import MetaGraphDef
-from staticgraph.runtime.saving.atomic import write_file
+from staticgraph.runtime.atomic import write_file
 
 __all__ = ["as_meta_graph_def", "write_graph"]
 

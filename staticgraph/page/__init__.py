@@ -6,6 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+
 if TYPE_CHECKING:
     from staticgraph.page.page import Page
     from staticgraph.runtime.seeing.profile import Profile
@@ -58,5 +61,10 @@ def _seconds(profile: Profile | Mapping[str, float] | None) -> Mapping[str, floa
     """Seconds per run by the names of kernels, without what else a profile tells of."""
     if profile is None or isinstance(profile, Mapping):
         return profile or {}
+    from staticgraph.runtime.seeing.profile import Profile  # imports the compiler
+
+    if not isinstance(profile, Profile):
+        text = f"show: profile is {type(profile).__name__}, not what session.profile() gave, nor a dict"
+        raise TypeError(layout(text, user_frame()))
     step = profile.longest
     return {} if step is None else step.seconds(k for k in step.kernels if k.kernel is not None)

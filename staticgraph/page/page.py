@@ -15,9 +15,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.page.contents import Data, contents
 from staticgraph.page.stages import stages_of
 from staticgraph.runtime.fetches import Fetches
@@ -26,6 +24,7 @@ from staticgraph.visualize.draw import graph_of, title_of
 from staticgraph.visualize.fold import fold
 from staticgraph.visualize.markup import printable
 from staticgraph.visualize.model import Drawing
+from staticgraph.visualize.picture import write
 from staticgraph.visualize.render import RendererMissingError
 
 SCRIPTS = ("arrange", "shapes", "index", "draw", "memory", "panel", "page")
@@ -72,7 +71,7 @@ class Page:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page; SaveError where that is not possible."""
-        _write(Path(path), self.html)
+        write("show", Path(path), self.html.encode())
 
     def __repr__(self) -> str:
         return f"<Page {self.title!r} of {len(self.data['stages'])} stages>"
@@ -120,16 +119,8 @@ def unpacked(text: str) -> Data:
 def _as_text(error: RendererMissingError, drawing: Drawing, path: Path) -> RendererMissingError:
     """The error of a machine without Graphviz, after writing the graph as text for another one."""
     beside = path.with_suffix(".dot")
-    _write(beside, dot_source(fold(drawing, DOT_NODES)))
+    write("show", beside, dot_source(fold(drawing, DOT_NODES)).encode())
     return RendererMissingError(f"{error.message}\n  the graph was written as text to {beside}")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        message = f"show: {path} cannot be written: {error.strerror}"
-        raise SaveError(layout(message, user_frame())) from None
 
 
 @cache

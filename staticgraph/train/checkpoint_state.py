@@ -17,7 +17,7 @@ from pathlib import Path
 
 from staticgraph.messages import text_format
 from staticgraph.messages.checkpoint import CheckpointState
-from staticgraph.runtime.saving.atomic import write_file
+from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.saving.checkpoint import checkpoint_file
 from staticgraph.train.tensor_bundle.first_format import is_slice_file
 

@@ -18,8 +18,8 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.framework import GraphKeys, get_default_graph
 from staticgraph.messages.meta_graph import MetaGraphDef, SaverDef
+from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.saving import checkpoint
-from staticgraph.runtime.saving.atomic import write_file
 from staticgraph.runtime.saving.values import collect
 from staticgraph.runtime.session import Session
 from staticgraph.train.checkpoint_state import (

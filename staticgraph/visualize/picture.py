@@ -7,6 +7,7 @@ from pathlib import Path
 
 from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.runtime.atomic import replace
 from staticgraph.visualize.render import FORMATS, RendererMissingError, render
 from staticgraph.visualize.svg import clean
 
@@ -46,18 +47,19 @@ class Picture:
             data = self.svg.encode() if format == "svg" else render(self.dot, format)
         except RendererMissingError as error:
             beside = target.with_suffix(".dot")
-            _write(beside, self.dot.encode())
+            write("visualize", beside, self.dot.encode())
             text = f"{error.message}\n  the graph was written as text to {beside}"
             raise RendererMissingError(text) from None
-        _write(target, data)
+        write("visualize", target, data)
 
     def __repr__(self) -> str:
         return f"<Picture {self.title!r} of {self.boxes} boxes>"
 
 
-def _write(path: Path, data: bytes) -> None:
+def write(caller: str, path: Path, data: bytes) -> None:
+    """Write a file for the user who called the function `caller`. SaveError where that fails."""
     try:
-        path.write_bytes(data)
+        replace(path, [data])
     except OSError as error:
-        text = f"visualize: {path} cannot be written: {error.strerror}"
+        text = f"{caller}: {path} cannot be written: {error.strerror}"
         raise SaveError(layout(text, user_frame())) from None

@@ -97,6 +97,11 @@ def test_the_profile_of_a_session_is_shown():
     assert measured and set(measured) <= profile.seconds.keys()
 
 
+def test_what_is_no_profile():
+    with pytest.raises(TypeError, match="show: profile is int"):
+        sg.show(mlp(), profile=3)
+
+
 def test_what_a_pass_leaves_alone_is_the_same_box_before_and_after():
     x = sg.placeholder(sg.float32, [4], name="x")
     stages = {s["name"]: s for s in sg.show(sg.tanh(sg.exp(x) - 1.0)).data["stages"]}

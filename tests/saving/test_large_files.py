@@ -15,7 +15,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.dtypes import uint8
-from staticgraph.runtime.saving import archive, atomic, container, safetensors
+from staticgraph.runtime import atomic
+from staticgraph.runtime.saving import archive, container, safetensors
 
 LARGE = 1 << 24  # pieces from this size on are zeros in these tests
 GIGABYTE = 1 << 30

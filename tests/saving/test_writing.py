@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from staticgraph.compiler.graph.errors import SaveError
-from staticgraph.runtime.saving import atomic
-from staticgraph.runtime.saving.atomic import write_file
+from staticgraph.runtime import atomic
+from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.saving.loaded import load
 from tests.saving.nets import line
 
@@ -121,7 +121,7 @@ def test_a_killed_process_leaves_the_old_file_or_the_new(tmp_path, call, when):
     path.write_bytes(b"old")
     program = f"""
 import os, signal
-from staticgraph.runtime.saving import atomic
+from staticgraph.runtime import atomic
 real = os.{call}
 def dies(*arguments):
     if {when == "after"}:

@@ -32,12 +32,14 @@ _CHUNK = 1 << 24  # systems differ in how much one write may take
 def write_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
     """Replace the file at `path` by the bytes of `pieces`. SaveError where that fails; all is as it was."""
     try:
-        _replace(Path(os.path.realpath(path)), pieces)
+        replace(path, pieces)
     except OSError as error:
         raise _refusal(Path(path), error) from None
 
 
-def _replace(path: Path, pieces: Iterable[Any]) -> None:
+def replace(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
+    """Replace the file at `path` by the bytes of `pieces`. OSError where that fails; all is as it was."""
+    path = Path(os.path.realpath(path))
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     _remove_abandoned(path)
