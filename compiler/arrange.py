@@ -13,7 +13,7 @@ from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm_clock import Clock
 from staticgraph.compiler.codegen.llvm_step import step
 from staticgraph.compiler.codegen.llvm_text import Code
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
 from staticgraph.compiler.lower import phases
 from staticgraph.compiler.lower.program import (
     ARGUMENTS,
@@ -31,7 +31,6 @@ from staticgraph.compiler.lower.program import (
     Ref,
     RowAt,
     inner_programs,
-    padded,
 )
 
 _COPY_COST = 0.1  # ns per byte

@@ -62,7 +62,7 @@ class Executable:
         self._arena = aligned_bytes(program.arena)
         self._shared, self._private = aligned_bytes(compiled.shared), aligned_bytes(compiled.private)
         self._constants = aligned_bytes(len(program.constants))
-        self._constants[:] = np.frombuffer(program.constants, np.uint8)
+        program.constants.write(self._constants)
         blocks = (self._arena, self._shared, self._private, self._constants)
         for slot, block in zip((ARENA, SHARED, PRIVATE, CONSTANTS), blocks, strict=True):
             self.table[slot] = block.ctypes.data

@@ -100,10 +100,14 @@ class DType:
         """
         if self is string:
             return join_strings(self.round(value))
-        array = np.ascontiguousarray(self.round(value))
-        return (
-            (array.view(np.uint32) >> 16).astype(np.uint16).tobytes() if self is bfloat16 else array.tobytes()
-        )
+        return bytes(self.memory(value))
+
+    def memory(self, value: Any) -> memoryview:
+        """What `to_bytes` gives, but not copied where it lies in memory like that. Not for strings."""
+        array = np.ascontiguousarray(self.round(value)).reshape(-1)
+        if self is bfloat16:
+            array = (array.view(np.uint32) >> 16).astype(np.uint16)
+        return array.view(np.uint8).data
 
     def from_bytes(self, data: Any, shape: tuple[int, ...]) -> np.ndarray:
         """The array that `to_bytes` was given; a view of `data` except for bfloat16."""

@@ -107,6 +107,11 @@ Stmt = Loop | Let | Update | Store | While | If
 ALIGNMENT = 64  # bytes that addresses of buffers are multiples of: a cache line, and the widest vector
 
 
+def padded(size: int) -> int:
+    """`size` bytes rounded up to the alignment of buffers."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """An array that a kernel reads or writes: row-major, `shape` known.

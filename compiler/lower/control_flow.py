@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.kernel.stmt import padded
+from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.loop_rows import ByRow, Row, by_row
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import (
@@ -20,10 +22,10 @@ from staticgraph.compiler.lower.program import (
     Program,
     Ref,
     RowAt,
-    padded,
 )
 
 Lower = Callable[[Function, int, Mapping[int, int]], Program]
+Keep = Callable[[Constants], Ref]
 _ADDRESS = 8  # bytes
 
 
@@ -79,9 +81,7 @@ def _row_bytes(tensor: Value) -> int:
     return tensor.size // max(tensor.shape[0], 1) * tensor.dtype.size
 
 
-def instruction(
-    plan: Plan, scratch: Ref, place: Callable[[Value], Ref], keep: Callable[[bytes], Ref]
-) -> Loop | Branch:
+def instruction(plan: Plan, scratch: Ref, place: Callable[[Value], Ref], keep: Keep) -> Loop | Branch:
     """The instruction that runs a plan. `place` tells where values are, `keep` puts constants somewhere."""
     node = plan.node
     inners = [_inner(program, scratch, keep) for program in plan.programs]
@@ -137,7 +137,7 @@ def _row(node: Node, loop: ByRow, row: Row, base: Ref | None, tensor: Value) -> 
     )
 
 
-def _inner(program: Program, table: Ref, keep: Callable[[bytes], Ref]) -> Inner:
+def _inner(program: Program, table: Ref, keep: Keep) -> Inner:
     arena = Ref(table.slot, table.offset + padded(program.slots * _ADDRESS))
     pred = Ref(arena.slot, arena.offset + padded(program.arena))
     return Inner(program, table, arena, keep(program.constants), pred)

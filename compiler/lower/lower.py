@@ -9,6 +9,7 @@ from functools import partial
 
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.lower.constants import Constants, Pool
 from staticgraph.compiler.lower.control_flow import instruction, plan
 from staticgraph.compiler.lower.in_place import may_overwrite
 from staticgraph.compiler.lower.kernels import build_kernel
@@ -23,7 +24,6 @@ from staticgraph.compiler.lower.program import (
     Launch,
     Program,
     Ref,
-    padded,
 )
 from staticgraph.compiler.lower.recompute import Item, lifetimes, recompute
 from staticgraph.compiler.passes.fuse import fuse
@@ -67,7 +67,7 @@ class _Lowering:
         self.alias = {g.root.outputs[0]: g.root.inputs[0] for g in fusion.groups if is_alias(g.root)}
         self.groups = self._ordered([g for g in fusion.groups if not is_alias(g.root)])
         self.overwritten = self._changed()
-        self.pool = bytearray()
+        self.pool = Pool()
         self.places: dict[Value, Ref] = {}
         for slot, param in enumerate(self.function.params, ARGUMENTS):
             self.places[param] = Ref(slot)
@@ -128,7 +128,7 @@ class _Lowering:
             self.fetches,
             frozenset(self.updates[r] for r in in_place),
             arena,
-            bytes(self.pool),
+            self.pool.constants(),
             self.fullest,
         )
 
@@ -230,14 +230,11 @@ class _Lowering:
         if value not in self.places:
             constant = value.constant
             assert constant is not None, value
-            self.places[value] = self._keep(value.dtype.to_bytes(constant))
+            self.places[value] = self._keep(Constants.of(value.dtype.memory(constant)))
         return self.places[value]
 
-    def _keep(self, data: bytes) -> Ref:
-        """Put `data` into the pool of constants."""
-        ref = Ref(CONSTANTS, len(self.pool))
-        self.pool += data + bytes(padded(max(len(data), 1)) - len(data))
-        return ref
+    def _keep(self, constants: Constants) -> Ref:
+        return Ref(CONSTANTS, self.pool.keep(constants))
 
     def _copy(self, result: int, in_place: frozenset[int]) -> Copy | None:
         """The copy that brings a result to its slot where no kernel has written it there."""

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from staticgraph.compiler.lower.program import padded
+from staticgraph.compiler.kernel.stmt import padded
 
 Key = TypeVar("Key", bound=Hashable)
 Lifetime = tuple[int, int, int]  # size in bytes, the instruction that writes it, the last that reads it

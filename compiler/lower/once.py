@@ -9,6 +9,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Program, Ref
 from staticgraph.compiler.passes.group import is_control
 from staticgraph.compiler.passes.step import Step
@@ -39,4 +40,4 @@ def by_meaning(function: Function) -> Program:
     outputs = tuple((Ref(slot), r.type) for slot, r in enumerate(results, first_result))
     call = HostCall(run, {}, inputs, outputs, results[0].node)
     types = tuple(p.type for p in params), tuple(r.type for r in results)
-    return Program((call,), *types, fetches=0, in_place=frozenset(), arena=0, constants=b"", fullest=())
+    return Program((call,), *types, 0, frozenset(), arena=0, constants=Constants(), fullest=())

@@ -16,7 +16,8 @@ from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.place import Nest
-from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, Kernel
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel
+from staticgraph.compiler.lower.constants import Constants
 
 ARENA, SHARED, PRIVATE, CONSTANTS, ARGUMENTS = range(5)
 
@@ -156,7 +157,7 @@ class Program:
     fetches: int
     in_place: frozenset[int]  # arguments that their new value overwrites
     arena: int  # bytes
-    constants: bytes
+    constants: Constants
     fullest: tuple[Value, ...]  # what lies in the arena when most of it is in use
 
     @property
@@ -211,8 +212,3 @@ def inner_programs(instruction: Instruction) -> tuple[Inner, ...]:
         case Branch(branches=branches):
             return branches
     return ()
-
-
-def padded(size: int) -> int:
-    """`size` bytes rounded up to the alignment of buffers."""
-    return -(-size // ALIGNMENT) * ALIGNMENT

@@ -22,8 +22,7 @@ from staticgraph.compiler.codegen.llvm_interface import (
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.kernel.stmt import ALIGNMENT
-from staticgraph.compiler.lower.program import padded
+from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.runtime.ahead.interface import Array, Field, Function, Interface
 from staticgraph.runtime.ahead.names import Names
 from staticgraph.runtime.ahead.steps import CompiledFunction

@@ -106,7 +106,7 @@ def _module(
     definitions = [surroundings(serial)]
     for f, c in zip(interface.functions, functions, strict=True):
         if c.compiled.program.constants:
-            definitions.append(data(constants_of(f.symbol), c.compiled.program.constants))
+            definitions.append(data(constants_of(f.symbol), bytes(c.compiled.program.constants)))
     symbol, state = f"{interface.name}_init", interface.state
     if separate:
         first = init_from(symbol, state, interface.mark, len(interface.mark) + len(interface.content))

@@ -52,7 +52,7 @@ def compile_for(
             if compiled is not None:
                 names = {tensor: label for label, tensor in bound.inputs.items()}
                 told = kernels.record(name, [names[t] for t in compiled.step.feeds], compiled)
-                programs.append((told, compiled.program.constants))
+                programs.append((told, bytes(compiled.program.constants)))
                 codes += compiled.codes
         objects = cpu_jit.objects(codes, target)
         found[f"{target.triple}-{target.cpu}"] = kernels.write(target, programs, objects)

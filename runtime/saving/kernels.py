@@ -23,6 +23,7 @@ from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.lower.constants import Constants
 from staticgraph.runtime.devices import cpu_jit, half
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.prepared import NO_FUNCTION, Prepared, PreparedProgram, PreparedStep
@@ -201,7 +202,8 @@ def _prepared(graph: Graph, feeds: tuple[Tensor, ...], told: dict[str, Any], con
         needed=[*operations("needed")],
     )  # fmt: skip
     program = PreparedProgram(
-        (), arguments, results, told["fetches"], frozenset(told["in_place"]), told["arena"], constants, (),
+        (), arguments, results, told["fetches"], frozenset(told["in_place"]), told["arena"],
+        Constants.of(constants), (),
         told["stops"],
     )  # fmt: skip
     codes = [Code(name, "") for name in items(told["codes"], "the functions of a program", str)]

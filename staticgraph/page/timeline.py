@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
 from staticgraph.compiler.lower.program import (
     ARENA,
     Branch,
@@ -18,7 +18,6 @@ from staticgraph.compiler.lower.program import (
     Program,
     Ref,
     inner_programs,
-    padded,
 )
 
 

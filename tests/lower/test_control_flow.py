@@ -13,8 +13,9 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import recording
+from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, Branch, Loop, Program, padded
+from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, Branch, Loop, Program
 from staticgraph.runtime.executable import evaluate
 from tests.graph.inner import branched, looped
 

@@ -21,6 +21,7 @@ columns = [
 linear = tf.estimator.LinearClassifier(feature_columns=columns[:1], optimizer=tf.train.FtrlOptimizer(0.5))
 linear.train(input_fn, steps=10)
 print("linear loss %.4f" % linear.evaluate(lambda: input_fn(1))["average_loss"])
-deep = tf.estimator.DNNClassifier(hidden_units=[8, 4], feature_columns=columns, n_classes=2, optimizer="Adagrad")
+seeded = tf.estimator.RunConfig(tf_random_seed=1)
+deep = tf.estimator.DNNClassifier([8, 4], columns, n_classes=2, optimizer="Adagrad", config=seeded)
 deep.train(input_fn=input_fn, steps=60)
 print("deep over 0.9:", deep.evaluate(lambda: input_fn(1))["accuracy"] > 0.9)
