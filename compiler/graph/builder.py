@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, int32
-from staticgraph.compiler.graph.errors import RuleError, layout
+from staticgraph.compiler.graph.errors import IN_A_RUN, OpError, RuleError, layout
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
@@ -77,9 +77,8 @@ class Builder:
             types = op.type(*(v.type for v in inputs), **attrs)
         except RuleError as error:
             operands = ", ".join(str(v.type) for v in inputs)
-            raise error.kind(
-                layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint)
-            ) from None
+            kind = IN_A_RUN.get(error.kind, error.kind)
+            raise kind(layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint)) from None
         return types if isinstance(types, tuple) else (types,)
 
     def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
@@ -102,8 +101,11 @@ class Builder:
                 return self.constant(known, types[0].dtype).node
         if any(v.node.op.name != "constant" for v in inputs):
             return None
-        with np.errstate(all="ignore"):
-            value = op.reference(*(v.constant for v in inputs), **attrs)
+        try:
+            with np.errstate(all="ignore"):
+                value = op.reference(*(v.constant for v in inputs), **attrs)
+        except (OpError, RuleError):  # told when it runs, if it does
+            return None
         return self.constant(value, types[0].dtype).node
 
     def constant(self, value: Any, dtype: DType | str | None = None) -> Value:
@@ -197,6 +199,6 @@ def number(value: Value) -> float | None:
     if array is None or array.size == 0 or array.dtype.kind not in "fiub":
         return None
     first = array.flat[0]
-    if array.size > 1 and not (array == first).all():
+    if array.size > 1 and (array.flat[1] != first or not (array == first).all()):
         return None
     return None if isinstance(first, np.floating) and math.isnan(first) else first.item()

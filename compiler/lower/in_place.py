@@ -13,19 +13,26 @@ from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.kernel.expr import Expr, Load, walk
 from staticgraph.compiler.kernel.place import Nest
 from staticgraph.compiler.kernel.stmt import Kernel, expressions, statements
-from staticgraph.compiler.lower.kernels import build_kernel, first_store
+from staticgraph.compiler.lower.alike import Kernels
+from staticgraph.compiler.lower.kernels import first_store
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.passes.group import Group
 
 
-def may_overwrite(group: Group, new: Value, old: Value, base: Callable[[Value], Value]) -> bool:
+def may_overwrite(
+    group: Group,
+    new: Value,
+    old: Value,
+    base: Callable[[Value], Value],
+    kernels: Kernels,
+) -> bool:
     """Whether the kernel of `group` may store `new` in the buffer of `old`.
 
     `base` gives the value whose buffer holds another one, such as a reshape of `old`.
     """
     if old.type != new.type or not (group.is_loops or group.root.op.statements is not None):
         return False
-    made = build_kernel(group)
+    made = kernels.of(group)
     names = {name: v for name, v in zip(_buffers(made.work), made.values, strict=True) if base(v) is old}
     if isinstance(made.work, Loops):
         written = next(n for n, v in zip(_buffers(made.work), made.values, strict=True) if v is new)

@@ -123,8 +123,8 @@ class _Puller:
         constant = number(value)
         if constant is not None:
             return Const(constant, value.dtype)
-        if (counted := _counted(value, at)) is not None:
-            return counted
+        if (count := counted(value, at)) is not None:
+            return count
         name = self.input(value)
         within = at[len(at) - len(self.buffers[name].shape) :]  # a local buffer holds one row
         return Load(name, tuple(simplify_index(e) for e in within), value.dtype)
@@ -159,7 +159,7 @@ class _Puller:
         return name
 
 
-def _counted(value: Value, at: Position) -> Expr | None:
+def counted(value: Value, at: Position) -> Expr | None:
     """The element of a constant that counts along its only axis, such as 0, 1, 2, ..., without memory."""
     array = value.constant
     if array is None or value.rank != 1 or value.size < 2 or not value.dtype.is_integer:

@@ -9,10 +9,10 @@ from functools import partial
 
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.lower.alike import Kernels
 from staticgraph.compiler.lower.constants import Constants, Pool
 from staticgraph.compiler.lower.control_flow import instruction, plan
 from staticgraph.compiler.lower.in_place import may_overwrite
-from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.memory import fullest, plan_arena
 from staticgraph.compiler.lower.program import (
     ARENA,
@@ -37,15 +37,16 @@ def lower(
     arena_limit: int | None = None,
     may_stop: bool = True,
     fuse: Callable[[Function], Fusion] = fuse,
+    kernels: Kernels | None = None,
 ) -> Program:
     """The program of a fused Function; `fuse` does the same for those in its loops and branches.
 
     `fetches`: how many of its results are fetched; the others are new values of variables. `updates`: for a
     result that is the new value of a variable, the argument that holds the old one. With `arena_limit`, in
     bytes, some kernels run twice so that less has to be kept, as far as that helps. `may_stop`: where a run
-    ends early, variables must be as they were.
+    ends early, variables must be as they were. `kernels` has those that are built already.
     """
-    lowering = _Lowering(fusion, fetches, updates, may_stop, fuse)
+    lowering = _Lowering(fusion, fetches, updates, may_stop, fuse, kernels or Kernels())
     if arena_limit is not None:
         lowering.limit_arena(arena_limit)
     return lowering.program()
@@ -59,6 +60,7 @@ class _Lowering:
         updates: Mapping[int, int],
         may_stop: bool,
         fuse: Callable[[Function], Fusion],
+        kernels: Kernels,
     ) -> None:
         self.function = fusion.function
         self.may_stop = may_stop
@@ -66,6 +68,7 @@ class _Lowering:
         self.updates = updates
         self.alias = {g.root.outputs[0]: g.root.inputs[0] for g in fusion.groups if is_alias(g.root)}
         self.groups = self._ordered([g for g in fusion.groups if not is_alias(g.root)])
+        self.kernels = kernels
         self.overwritten = self._changed()
         self.pool = Pool()
         self.places: dict[Value, Ref] = {}
@@ -75,7 +78,8 @@ class _Lowering:
         outside = {*self.places, *self.alias, *map(self._base, self.function.results)}
         inside = (v for g in self.groups for v in g.outputs if v not in outside)
         self.sizes: dict[Value | Group, int] = {v: v.size * v.dtype.size for v in inside}  # in the arena
-        self.inner = {g: plan(g.root, partial(_inner, fuse)) for g in self.groups if is_control(g.root)}
+        inner = partial(_inner, fuse, kernels)
+        self.inner = {g: plan(g.root, inner) for g in self.groups if is_control(g.root)}
         self.sizes |= {g: each.size for g, each in self.inner.items()}
 
     def limit_arena(self, limit: int) -> None:
@@ -180,7 +184,7 @@ class _Lowering:
             new = group.root.outputs[0]
             for old in self._reads(group):
                 free = old not in kept and old.constant is None and last_read[old] == i
-                if free and may_overwrite(group, new, old, self._base):
+                if free and may_overwrite(group, new, old, self._base, self.kernels):
                     found[new] = self.alias[new] = old
                     last_read[old] = last_read.get(new, i)
                     if new in kept:
@@ -205,7 +209,7 @@ class _Lowering:
             at = home.get(value)
             if at is None or value in claimed or last_read.get(old, -1) > at or at <= max(stops, default=-1):
                 continue
-            if may_overwrite(self.groups[at], value, old, self._base):
+            if may_overwrite(self.groups[at], value, old, self._base, self.kernels):
                 claimed.add(value)
                 found.add(result)
         return frozenset(found)
@@ -259,7 +263,8 @@ class _Lowering:
                 root,
             )
         outputs = set(group.outputs)
-        made = build_kernel(group, {v: self.overwritten[v] for v in outputs if v in self.overwritten})
+        in_place = {v: self.overwritten[v] for v in group.outputs if v in self.overwritten}
+        made = self.kernels.of(group, in_place)
         args = tuple(self._place(v) for v in made.values)
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
@@ -267,10 +272,14 @@ class _Lowering:
 
 
 def _inner(
-    fuse: Callable[[Function], Fusion], function: Function, fetches: int, updates: Mapping[int, int]
+    fuse: Callable[[Function], Fusion],
+    kernels: Kernels,
+    function: Function,
+    fetches: int,
+    updates: Mapping[int, int],
 ) -> Program:
     """The program of a Function inside a loop or branch. What it overwrites is no variable."""
-    return lower(fuse(function), fetches, updates, may_stop=False, fuse=fuse)
+    return lower(fuse(function), fetches, updates, may_stop=False, fuse=fuse, kernels=kernels)
 
 
 def _readers_first(
