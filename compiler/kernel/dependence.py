@@ -16,7 +16,7 @@ from collections.abc import Iterable, Set
 from itertools import combinations_with_replacement
 
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
-from staticgraph.compiler.kernel.index import Affine, Range, linear, offset
+from staticgraph.compiler.kernel.index import Affine, Range, offset
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -37,9 +37,17 @@ def accesses(body: tuple[Stmt, ...]) -> list[Load | Store]:
     """
     found: list[Load | Store] = []
     for stmt in statements(body):
-        found += [e for e in walk(*expressions(stmt)) if isinstance(e, Load)]
+        for expr in expressions(stmt):
+            found += _loads(expr)
         if isinstance(stmt, Store):
             found.append(stmt)
+    return found
+
+
+def _loads(expr: Expr) -> list[Load]:
+    if "loads" not in expr.known:
+        expr.known["loads"] = [e for e in walk(expr) if isinstance(e, Load)]
+    found: list[Load] = expr.known["loads"]
     return found
 
 
@@ -84,8 +92,8 @@ def conflict(loop: Loop, buffers: dict[str, Buffer], private: Set[str] = frozens
     written = {a.buffer for a in touched if isinstance(a, Store)}
     changing = _changing(loop, [a for a in touched if isinstance(a, Load) and a.buffer in written])
     for name in sorted(written - private):
-        positions = {offset(buffers[name], a.at).expr for a in touched if a.buffer == name}
-        pairs = combinations_with_replacement([linear(p) for p in positions], 2)
+        positions = {a.at for a in touched if a.buffer == name}
+        pairs = combinations_with_replacement([offset(buffers[name], at) for at in positions], 2)
         if not all(_apart(loop.index, a, b, changing) for a, b in pairs):
             return f"iterations may meet at one element of {name}"
     return None

@@ -112,6 +112,8 @@ def affine(expr: Expr) -> Affine | None:
 
 def offset(buffer: Buffer, at: tuple[Expr, ...]) -> Affine:
     """The place of an element in its row-major buffer, counted in elements."""
+    if buffer.strides == (1,):
+        return linear(simplify_index(at[0]))
     flat = Affine()
     for position, stride in zip(at, buffer.strides, strict=True):
         flat += linear(position).times(stride)
