@@ -20,25 +20,26 @@ class Kernels:
     """What `build_kernel` makes of groups."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Group, _Numbers] = {}
+        self._known: dict[Group, tuple[int, dict[Value, int]]] = {}  # the number of its structure, its values
         self._structures: dict[Hashable, int] = {}
         self._built: dict[Hashable, tuple[Loops | Kernel, tuple[int, ...]]] = {}
 
     def of(self, group: Group, in_place: Mapping[Value, Value] = _NOTHING) -> GroupKernel:
         """The kernel of `group`. `in_place`: for a stored value, the value whose buffer it overwrites."""
-        numbers = self._numbers.get(group)
-        if numbers is None:
-            numbers = self._numbers[group] = _Numbers(group)
-            self._structures.setdefault(numbers.structure, len(self._structures))
-        changes = [(numbers.values[new], numbers.value(old)) for new, old in in_place.items()]
-        key = self._structures[numbers.structure], *changes
+        if group not in self._known:
+            made = _Numbers(group)
+            structure = self._structures.setdefault(made.structure, len(self._structures))
+            self._known[group] = structure, made.values
+        structure, values = self._known[group]
+        changes = [(values[new], values.setdefault(old, len(values))) for new, old in in_place.items()]
+        key = structure, *changes
         if key not in self._built:
-            made = build_kernel(group, in_place)
-            self._built[key] = made.work, tuple(numbers.values[v] for v in made.values)
-            return made
+            built = build_kernel(group, in_place)
+            self._built[key] = built.work, tuple(values[v] for v in built.values)
+            return built
         work, order = self._built[key]
-        values = [*numbers.values]
-        return GroupKernel(work, tuple(values[n] for n in order))
+        numbered = [*values]
+        return GroupKernel(work, tuple(numbered[n] for n in order))
 
 
 class _Numbers:
