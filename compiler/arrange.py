@@ -91,10 +91,12 @@ def write(
     first_host: int = 0,
     times: Times | None = None,
     whole: int | None = None,
+    checked: bool = False,
 ) -> Written:
     """The code of `program`; `emit` gives that of a kernel. Its host calls are numbered from `first_host`.
 
-    With `times` it takes the time; `whole` is the entry of all of it.
+    With `times` it takes the time; `whole` is the entry of all of it. `checked`: the last result tells
+    whether the run is good.
     """
     kernels: list[abi.KernelCode] = []
     segments: list[abi.Segment] = []
@@ -127,8 +129,9 @@ def write(
             segments.append(region)
             most = max(most, shared)
     pool, private, watch = map(abi.BufferRef, (program.pool_slot, PRIVATE, program.watch_slot))
+    sound = abi.BufferRef(program.host_slot - 1) if checked else None
     return Written(
-        step(segments, pool, private, watch, None if times is None else times.clock, whole),
+        step(segments, pool, private, watch, None if times is None else times.clock, whole, sound),
         tuple(kernels), tuple(segments), tuple(inner),
         max([most, *(each.shared for each in inner)]),
         max([0, *(k.private_bytes for k in kernels), *(each.private for each in inner)]),

@@ -146,7 +146,8 @@ def timed(compiled: Compiled, clock: Clock) -> tuple[Written, Times]:
         return found
 
     times = Times(clock)
-    return write(compiled.program, code_of, times=times, whole=0), times
+    checked = compiled.step.checked
+    return write(compiled.program, code_of, times=times, whole=0, checked=checked), times
 
 
 def _coded(
@@ -164,7 +165,7 @@ def _coded(
         return made
 
     step = replace(step, function=fusion.function)
-    return Compiled(step, fusion, program, write(program, code))
+    return Compiled(step, fusion, program, write(program, code, checked=step.checked))
 
 
 # By structure, so that the layers of a deep model are generated once.

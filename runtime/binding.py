@@ -45,7 +45,8 @@ def bindable(plan: Plan, program: Executable, store: VariableStore) -> bool:
     new = zip(step.writes, results, strict=False)
     return (
         not layout.host_calls  # they can fail
-        and len(results) == len(step.writes)  # no random ops in loops, whose states the step tells
+        # No random ops in loops, whose states the step tells.
+        and len(results) == len(step.writes) + step.checked
         and all(plan.feeds[i].dtype.size * layout.arguments[i].size <= EXPECTED for i in plan.static)
         and bfloat16 not in crossing
         and all(op in store and store.stored(op).shape == type.shape for op, type in new)

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import FeedError, layout
+from staticgraph.compiler.graph.errors import FeedError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
 from staticgraph.runtime.chain import Chain
 from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.failing import kept
 from staticgraph.runtime.feeds import Converter
 from staticgraph.runtime.plan import Plan
 from staticgraph.runtime.staged import needs_stages, staged
@@ -38,7 +39,7 @@ class Caller:
     def __call__(self, *values: Any, **_: Any) -> Any:
         """The fetched structure for these values of the feeds."""
         if len(values) != len(self._order):
-            raise TypeError(f"the callable takes {len(self._order)} values, {len(values)} were given")
+            raise misuse(TypeError, f"the callable takes {len(self._order)} values, {len(values)} were given")
         with self._store:
             self.runs += 1
             made = self._chain(*values)
@@ -76,6 +77,15 @@ class Caller:
     def _interpret(self, arrays: list[np.ndarray]) -> Any:
         """Run through Python, and prepare to do without it."""
         ordered = self._ordered(arrays)
+        folder = self._plan.ledger.settings.failures
+        if folder is None:
+            return self._run(ordered)
+        if self._staged:
+            staged(self._plan)  # what keeps failures asks it what such a run may change
+        with kept(folder, self._plan, ordered, self._store):
+            return self._run(ordered)
+
+    def _run(self, ordered: list[np.ndarray]) -> Any:
         if not self._staged:
             try:
                 program = self._plan.ready(ordered, self._store)

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from staticgraph.compiler.compile import Compiled, compile
 from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.passes.guard import checked
 from staticgraph.compiler.passes.specialise import specialise
 from staticgraph.compiler.passes.step import Step
 from staticgraph.compiler.rewrite.rule import Rule
@@ -16,7 +19,10 @@ from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.generated import KEPT
 from staticgraph.runtime.switches import Settings
 
-__all__ = ["compiled", "specialise"]
+if TYPE_CHECKING:
+    from staticgraph.runtime.guard import Guard
+
+__all__ = ["compiled", "guard", "specialise"]
 
 
 def compiled(step: Step, settings: Settings, what: str) -> Compiled:
@@ -34,6 +40,13 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     if dump is not None:
         dump.finish(made)
     return made
+
+
+def guard(step: Step, graph: Graph) -> Guard:
+    """What watches over a step of `graph`, of which its own step is to be compiled."""
+    from staticgraph.runtime.guard import Guard  # what few programs ask for
+
+    return Guard(graph, checked(step))
 
 
 def _report(rule: Rule, before: Value, after: Value) -> None:

@@ -96,7 +96,7 @@ class Native:
 @functools.cache
 def native() -> Native | None:
     """The dispatching function, loaded at the first call; None where objects are not as it expects them."""
-    return Native() if _supported() else None
+    return Native() if unsupported() is None else None
 
 
 def _host() -> Words:
@@ -126,18 +126,23 @@ def _array_functions() -> Words:
     return (ctypes.c_int64 * (_SET_BASE + 1)).from_address(address)
 
 
-def _supported() -> bool:
-    """Whether objects are where the dispatching function looks for their parts."""
-    return (
-        sys.implementation.name == "cpython"
-        and getattr(sys, "_is_gil_enabled", lambda: True)()
-        and not hasattr(sys, "gettotalrefcount")  # a debug build
-        and sys.byteorder == "little"
-        and ctypes.sizeof(ctypes.c_void_p) == 8
-        and object.__basicsize__ == at.VALUE
-        and _array_functions()[_ARRAY_TYPE] == id(np.ndarray)
-        and _layout_is_known(np.arange(6, dtype=np.float32).reshape(2, 3))
-    )
+def unsupported() -> str | None:
+    """Why objects are not where the dispatching function looks for their parts; None where they are."""
+    known = {
+        f"this is {sys.implementation.name}, not CPython": sys.implementation.name == "cpython",
+        "Python runs without its global lock": getattr(sys, "_is_gil_enabled", lambda: True)(),
+        "this is a debug build of Python": not hasattr(sys, "gettotalrefcount"),
+        "numbers begin with their highest byte": sys.byteorder == "little",
+        "addresses do not have 64 bits": ctypes.sizeof(ctypes.c_void_p) == 8,
+        "objects of Python begin in an unknown way": object.__basicsize__ == at.VALUE,
+    }
+    wrong = next((what for what, fine in known.items() if not fine), None)
+    if wrong is not None:
+        return wrong
+    if _array_functions()[_ARRAY_TYPE] != id(np.ndarray):
+        return "NumPy's table of functions is not known"
+    known_layout = _layout_is_known(np.arange(6, dtype=np.float32).reshape(2, 3))
+    return None if known_layout else "arrays of NumPy's are laid out in an unknown way"
 
 
 def _layout_is_known(array: np.ndarray) -> bool:

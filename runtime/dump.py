@@ -66,10 +66,11 @@ def _kernel(number: int, launch: Launch) -> str:
     """A kernel as text, under a line that says what it computes."""
     ops = " ".join(node.op.name for node in launch.nodes if node.op.name != "constant")
     lines = ", ".join(dict.fromkeys(node.where.short for node in launch.nodes if node.where is not None))
-    return f"# {number}: {ops}   {lines}\n{kernel_text(_as_kernel(launch.work))}"
+    return f"# {number}: {ops}   {lines}\n{kernel_text(as_kernel(launch.work))}"
 
 
-def _as_kernel(work: Loops | Kernel) -> Kernel:
+def as_kernel(work: Loops | Kernel) -> Kernel:
+    """What a launch does as loops."""
     if isinstance(work, Kernel):
         return work
     return place_rows("loops", dict(work.buffers), work.rows, work.nests, work.sums)

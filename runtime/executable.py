@@ -9,9 +9,11 @@ from weakref import WeakSet
 
 import numpy as np
 
+from staticgraph.compiler.codegen.dispatch_layout import NOT_FINITE
 from staticgraph.compiler.codegen.dispatch_layout import Binding as Word
 from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
 from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, PRIVATE, SHARED, Ref
@@ -32,6 +34,7 @@ from staticgraph.runtime.resources import remaining
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
     from staticgraph.runtime.binding import Binding
+    from staticgraph.runtime.guard import Guard
     from staticgraph.runtime.prepared import Prepared
 
 _HOST = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
@@ -45,8 +48,14 @@ class Executable:
     as good as calling the executable, where the program has no host calls.
     """
 
-    def __init__(self, compiled: Compiled | Prepared, static: Iterable[tuple[int, bytes]] = ()) -> None:
+    def __init__(
+        self,
+        compiled: Compiled | Prepared,
+        static: Iterable[tuple[int, bytes]] = (),
+        guard: Guard | None = None,
+    ) -> None:
         self.compiled = compiled
+        self.guard = guard  # of a checked step: says what is wrong where results are not finite
         self.static = dict(static)  # feeds by number, and the values that the program is good for
         program = compiled.program
         self.library = load(compiled.codes)
@@ -72,6 +81,8 @@ class Executable:
         self.table[program.host_slot] = ctypes.cast(self._host, ctypes.c_void_p).value
         if self.watch is not None:
             self.table[program.watch_slot] = self.watch.address
+        if guard is not None:
+            self.table[program.host_slot - 1] = guard.sound.ctypes.data
         self._parallel = compiled.parallel
         if self._parallel:
             self.table[program.pool_slot] = POOL.open(compiled.private)
@@ -105,9 +116,9 @@ class Executable:
             with self.watch.limit(left):
                 stopped = self._call(self._address)
         if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
-        if stopped:
+            error, self._failure = self._failure, None
+            raise error
+        if stopped and stopped != NOT_FINITE:
             text = "the time that the run was given is over; all variables are as they were before it"
             raise DeadlineExceededError(layout(text, user_frame()))
 
@@ -128,6 +139,8 @@ class Executable:
                 _view(table, ref, type)[...] = to_storage(type.dtype.round(value), type.dtype)
         except BaseException as error:  # native code cannot be unwound; it is raised when the call returns
             self._failure = error
+            if isinstance(error, Exception):
+                self._failure = failure(error, call.node.op.name, call.node.where)
         return int(self._failure is not None)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import bfloat16, string
-from staticgraph.compiler.graph.errors import FeedError, layout
+from staticgraph.compiler.graph.errors import FeedError, headline, hint, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.memory import empty
@@ -41,8 +41,8 @@ def _parts(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
         yield from key.feed_parts(value)
     elif isinstance(key, tuple):
         if not isinstance(value, list | tuple | np.ndarray) or len(value) != len(key):
-            text = f"{key!r} takes {len(key)} values, nested in the same way, not {value!r}"
-            raise FeedError(layout(text, user_frame()))
+            text = f"a key of {len(key)} tensors takes {len(key)} values, nested in the same way"
+            raise misuse(FeedError, text, f"it is {shown(key)}, and the value {shown(value)}")
         for part, each in zip(key, value, strict=True):
             yield from _parts(part, each)
     else:
@@ -53,8 +53,12 @@ def _tensor(graph: Graph, key: Any) -> Tensor:
     try:
         return graph.as_graph_element(key, allow_operation=False)
     except (KeyError, TypeError, ValueError) as error:
-        text = error.args[0] if error.args else str(error)
-        raise FeedError(layout(f"cannot feed {key!r}: {text}", user_frame())) from None
+        text = headline(error)
+        cure = hint(error) or "the keys of feed_dict are tensors, variables, and names such as 'x:0'"
+        raise misuse(FeedError, f"cannot feed {shown(key)}: {text}", cure) from None
+
+
+_RAGGED = "pad the rows to one length, or feed the flat values and the lengths"
 
 
 class Converter:
@@ -86,12 +90,16 @@ def convert(tensor: Tensor, value: Any, memory: Callable[[TensorType], np.ndarra
         raise _refuse(tensor, value, "is a tensor", "feed a value, such as what run() returned")
     try:
         array = np.asarray(value)
+    except NotImplementedError:
+        cure = "feed values, such as what run() returned; or stack the tensors in the graph"
+        raise _refuse(tensor, value, "holds a tensor", cure) from None
     except ValueError:
-        raise _refuse(tensor, value, "is not an array: its rows differ in length") from None
+        raise _refuse(tensor, value, "is not an array: its rows differ in length", _RAGGED) from None
     if dtype is string:
         return _convert_strings(tensor, value)
     if array.dtype == object:
-        raise _refuse(tensor, value, "is not an array of numbers")
+        cure = "a missing number is np.nan" if value is None else "np.asarray(value, float) tells why"
+        raise _refuse(tensor, value, "is not an array of numbers", cure)
     if array.dtype != dtype.numpy:
         _check_dtype(tensor, array)
     _check_shape(tensor, array, value)
@@ -109,7 +117,7 @@ def _convert_strings(tensor: Tensor, value: Any) -> np.ndarray:
     try:
         array = as_strings(value)
     except TypeError:
-        raise _refuse(tensor, value, "is not of strings") from None
+        raise _refuse(tensor, value, "is not of strings", "str(value) makes one") from None
     _check_shape(tensor, array, value)
     return array
 
@@ -134,7 +142,8 @@ def _check_dtype(tensor: Tensor, array: np.ndarray) -> None:
         and array.size
         and (array.min().item() < dtype.min or array.max().item() > dtype.max)
     ):
-        raise _refuse(tensor, array, f"has values outside of what {dtype} can hold")
+        cure = f"it holds {dtype.min} to {dtype.max}: use a larger type, or clip the values"
+        raise _refuse(tensor, array, f"has values outside of what {dtype} can hold", cure)
 
 
 def _check_shape(tensor: Tensor, array: np.ndarray, value: Any) -> None:
@@ -143,23 +152,24 @@ def _check_shape(tensor: Tensor, array: np.ndarray, value: Any) -> None:
         len(shape) == array.ndim and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
     ):
         return
-    hint = None
     if len(shape) == array.ndim + 1:
-        hint = "one axis is missing: for a batch of one, feed value[None]"
+        cure = "one axis is missing: for a batch of one, feed value[None]"
     elif sorted(n for n in shape if n) == sorted(array.shape) and len(shape) == 2:
-        hint = "the axes are exchanged: feed value.T"
-    raise _refuse(tensor, value, f"has shape {list(array.shape)}", hint)
+        cure = "the axes are exchanged: feed value.T"
+    else:
+        cure = f"feed an array of shape {shape_text(shape)}" + (", ? being any size" if None in shape else "")
+    raise _refuse(tensor, value, f"has shape {list(array.shape)}", cure)
 
 
-def _refuse(tensor: Tensor, value: Any, why: str, hint: str | None = None) -> FeedError:
+def _refuse(tensor: Tensor, value: Any, why: str, cure: str | None = None) -> FeedError:
     size = getattr(value, "size", None) or (len(value) if isinstance(value, list | tuple) else 1)
-    shown = f": {value!r}" if size <= 4 else ""
+    text = f": {value!r}" if size <= 4 else ""
     return FeedError(
         layout(
-            f"the value fed to {tensor.name} ({tensor.type}) {why}{shown if len(shown) <= 60 else ''}",
+            f"the value fed to {tensor.name} ({tensor.type}) {why}{text if len(text) <= 60 else ''}",
             user_frame(),
             [(tensor.name, tensor.op.where)],
-            hint,
+            cure,
         ),
         tensor.op,
     )

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from staticgraph.compiler.codegen.dispatch_layout import Form
-from staticgraph.compiler.graph.errors import FetchError, layout
+from staticgraph.compiler.graph.errors import FetchError, headline, hint, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 _NAMES = 3  # that are shown
@@ -22,7 +21,7 @@ class Fetches:
     def __init__(self, graph: Graph, structure: Any) -> None:
         self.tensors: list[Tensor] = []
         self.targets: list[Operation] = []
-        self._graph = graph
+        self.graph = graph
         self._positions: dict[Tensor, int] = {}
         self._build = self._parse(structure)
         self.form = self._form(structure)
@@ -83,13 +82,13 @@ class Fetches:
 
     def _element(self, item: Any) -> Any:
         try:
-            return self._graph.as_graph_element(item)
+            return self.graph.as_graph_element(item)
         except (KeyError, TypeError, ValueError) as error:
-            text = error.args[0] if error.args else str(error)
-            hint = None
+            text = headline(error)
+            cure = hint(error) or "fetches are tensors, operations, variables, and names such as 'x:0'"
             if item is None:
-                hint = "a None among the fetches is often a gradient that does not exist"
-            raise FetchError(layout(f"cannot fetch {item!r}: {text}", user_frame(), hint=hint)) from None
+                cure = "a None among the fetches is often a gradient that does not exist"
+            raise misuse(FetchError, f"cannot fetch {shown(item)}: {text}", cure) from None
 
 
 _FLAT: dict[type, Form] = {list: Form.LIST, tuple: Form.TUPLE}

@@ -10,11 +10,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.graph.errors import NoCompileError, layout
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.cause import Cause, Reason
 from staticgraph.runtime.devices import cpu_jit
@@ -23,6 +24,8 @@ from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.switches import Settings
 from staticgraph.runtime.table import duration, table
 
+# An op that was called in Python, what gives the values of its inputs, and its results; None if it failed.
+HostObserver = Callable[[Operation, Callable[[Tensor], Any], Sequence[Any] | None], None]
 LIMIT = 10_000  # compiles that are remembered
 
 
@@ -69,6 +72,7 @@ class Ledger(Sequence[Compile]):
         self.no_compile = self.settings.no_compile
         self.programs: WeakKeyDictionary[Executable, str] = WeakKeyDictionary()  # and what they fetch
         self.observers: list[Callable[[Executable, str], None]] = []  # called with each new program
+        self.host_observers: list[HostObserver] = []  # called with each op that is called in Python
         self._entries: deque[Compile] = deque(maxlen=LIMIT)
 
     @overload
@@ -107,9 +111,11 @@ class Ledger(Sequence[Compile]):
     ) -> Executable:
         """The program of `step`, whose making began at a number from `begin` and a time."""
         # Importing the compiler takes as long as all the rest.
-        from staticgraph.runtime.compiling import compiled
+        from staticgraph.runtime.compiling import compiled, guard
 
-        made = Executable(compiled(step, self.settings, fetches.text), statics)
+        watch = guard(step, fetches.graph) if self.settings.check_nan else None
+        step = step if watch is None else watch.step
+        made = Executable(compiled(step, self.settings, fetches.text), statics, watch)
         self.programs[made] = fetches.text
         for observe in self.observers:
             observe(made, fetches.text)

@@ -114,7 +114,8 @@ class Plan:
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}
         tensors, targets = self.fetches.tensors, self.fetches.targets
-        return specialise(self.graph, tensors, targets, feeds, types, static, self.calls)
+        losses = self.ledger.settings.check_nan
+        return specialise(self.graph, tensors, targets, feeds, types, static, self.calls, losses)
 
     def run(self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
         """The fetched structure for these values of the feeds. Changes the variables in `store`."""
@@ -142,7 +143,11 @@ class Plan:
             overwritten = old in layout.in_place
             results.append(arguments[old] if overwritten else store.next_buffer(op, layout.results[i]))
         results += [empty(t) for t in layout.results[len(results) :]]
+        if program.guard is not None:
+            results[-1] = program.guard.sound
         program(arguments, results)
+        if program.guard is not None and not results[-1]:
+            program.guard.fail(arguments)
         new = results[step.fetches :]
         changes = Changes(
             dict(zip(step.writes, new, strict=False)),

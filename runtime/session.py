@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from staticgraph.compiler.graph.errors import EmptyGraphError, layout
+from staticgraph.compiler.graph.errors import EmptyGraphError, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_stack
 from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.provenance import user_frame
@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.feeds import feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key
 from staticgraph.runtime.resources import time_limit
+from staticgraph.runtime.seeing.growth import Growth
 from staticgraph.runtime.switches import settings
 from staticgraph.runtime.variables import VariableStore
 
@@ -35,6 +36,8 @@ class Session:
     `memory_limit`: bytes that a run may need, its feeds, variables and results included. Values are computed
     again rather than kept where a run would need more; ResourceExhaustedError where that is not enough.
     `session.plan(fetches, feed_dict).memory` tells what a run needs.
+    `check_nan`: a run that makes NaN or an infinite number changes nothing, and is an InvalidArgumentError
+    that names the first op that did, its line and what it was given.
     The other keywords are switches too: see `staticgraph.options` and docs/switches.md.
 
     >>> import staticgraph as sg
@@ -54,13 +57,21 @@ class Session:
         math: str | None = None,
         passes: str | None = None,
         no_compile: bool | None = None,
+        check_nan: bool | None = None,
         dump: str | None = None,
+        failures: str | None = None,
         trace: str | None = None,
     ) -> None:
+        if not isinstance(target, str):
+            hint = "name the arguments: Session(graph=..., config=...)"
+            raise misuse(TypeError, f"target is {shown(target)}, and must be a string", hint)
         self.graph = graph if graph is not None else get_default_graph()
         self.settings = settings(
-            memory_limit=memory_limit, math=math, passes=passes, no_compile=no_compile, dump=dump, trace=trace
-        )
+            memory_limit=memory_limit, math=math, passes=passes, no_compile=no_compile, check_nan=check_nan,
+            dump=dump, failures=failures, trace=trace,
+        )  # fmt: skip
+        self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
+        self._growth = Growth(self.graph)
         self._compiles: Ledger | None = None
         self.variables = VariableStore()
         self._plans: dict[Any, Plan] = {}
@@ -99,6 +110,8 @@ class Session:
         """
         if timeout is not None or options is not None:
             return self._run_with(fetches, feed_dict, options, run_metadata, timeout)
+        if len(self._recorded) != self._size:
+            self._size = self._growth.look()
         kind = type(fetches)
         what = (kind, *fetches) if kind is list or kind is tuple else fetches
         fed = _NOTHING if feed_dict is None else feed_dict
@@ -243,8 +256,12 @@ class Session:
         )
 
     def adopt(self, fetches: Any, feeds: Iterable[Tensor], program: Executable) -> None:
-        """Run `fetches` by `program`, which was made elsewhere, where these tensors are fed in its shapes."""
-        self._plan(fetches, feeds).adopt(program)
+        """Run `fetches` by `program`, which was made elsewhere, where these tensors are fed in its shapes.
+
+        Not where runs are to be guarded against NaN: it does not look.
+        """
+        if not self.settings.check_nan:
+            self._plan(fetches, feeds).adopt(program)
 
     # State
 
@@ -304,6 +321,12 @@ class _Default:
 class InteractiveSession(Session):
     """A session that is the default one from its construction
     until it is closed: for notebooks and shells.
+
+    >>> sess = sg.InteractiveSession()
+    >>> x = sg.constant([1.0, 2.0])
+    >>> (x * 2.0).eval()
+    array([2., 4.], dtype=float32)
+    >>> sess.close()
     """
 
     def __init__(
@@ -339,6 +362,13 @@ def _cached(cache: dict[Any, T], fetches: Any, feeds: tuple[Tensor, ...], make: 
 
 
 def default_session() -> Session | None:
-    """The innermost default session of this thread, or None."""
+    """The innermost default session of this thread, or None.
+
+    >>> sg.get_default_session() is None
+    True
+    >>> with sg.Session() as sess:
+    ...     sg.get_default_session() is sess
+    True
+    """
     stack = session_stack()
     return stack[-1] if stack else None

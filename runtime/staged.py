@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
-from staticgraph.compiler.passes.regions import outermost
+from staticgraph.compiler.passes.regions import outermost, regions_of
 from staticgraph.compiler.passes.stages import Calls, is_host, reaches, stages
 from staticgraph.runtime.chain import Chain
 from staticgraph.runtime.executable import Executable
@@ -80,6 +80,7 @@ class Staged:
         self._text = frozenset(t.op for t in plan.feeds if t.dtype is string)
         self._forced: set[Operation] = set()
         self._early: dict[_Stage, list[Tensor]] = {}  # what must be computed before a stage
+        self.failed: Turn | None = None  # the last run that did, if failures are kept
         self._plans: dict[tuple[_Stage, tuple[Tensor, ...]], Plan] = {}
         self._arrange()
 
@@ -97,18 +98,31 @@ class Staged:
         # Another thread may change the memory of feeds while a host op waits, and a queue keeps what it gets.
         waits = any(op.definition.effect is Effect.HOST for op in self._hosts)
         self._copied = waits or any(t in self._feeds for op in self._hosts for t in op.all_inputs)
+        # What waits lets others see what was changed so far, and rounds in Python are runs of their own.
+        self.changes_early = waits or any(map(regions_of, self._hosts))
 
     def run(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
         """The fetched structure for these values of the feeds. Changes the variables in `store`."""
         if self._copied:
             arrays = [a.copy() for a in arrays]
-        turn = Turn(dict(zip(self._feeds, arrays, strict=True)), store, self._stages, self._regions)
+        turn = self._turn(arrays, store)
+        try:
+            return self._take(turn)
+        except Exception:
+            self.failed = turn if self._ledger.settings.failures is not None else None
+            raise
+
+    def _turn(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Turn:
+        fed = dict(zip(self._feeds, arrays, strict=True))
+        return Turn(fed, store, self._stages, self._regions, self._ledger.host_observers)
+
+    def _take(self, turn: Turn) -> Any:
         main = self._main(turn)
         computed = self._finish(main, turn)
         for op in self._stages.trailing:
             turn.call(op)
         fetched = [computed[t] if t in computed else turn.value(t).copy() for t in self._fetches.tensors]
-        turn.changes.commit(store)
+        turn.changes.commit(turn.store)
         return self._fetches.assemble([value[()] for value in fetched])
 
     def _finish(self, main: _Stage, turn: Turn) -> dict[Tensor, np.ndarray]:
@@ -126,7 +140,7 @@ class Staged:
 
     def planned(self, arrays: Sequence[np.ndarray], store: VariableStore) -> tuple[Plan, Executable]:
         """The main stage and its program. Calls the host ops whose values it needs."""
-        turn = Turn(dict(zip(self._feeds, arrays, strict=True)), store, self._stages, self._regions)
+        turn = self._turn(arrays, store)
         main = self._main(turn)
         if main.is_empty:
             text = "nothing in these fetches is compiled: they are computed in Python"

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 MOST_THREADS = 256
 OPTIONAL_PASSES = ("fewer_products", "simplify", "fuse", "join")
+_PREFIX = "SG_"
 TRACES = ("compiles", "rules")
 
 
@@ -45,7 +45,7 @@ class Switch:
     @property
     def variable(self) -> str:
         """The environment's name for it."""
-        return f"SG_{self.name.upper()}"
+        return f"{_PREFIX}{self.name.upper()}"
 
 
 def _bytes(value: Any) -> Any:
@@ -113,6 +113,12 @@ SWITCHES = {
             _folder, of_session=False,
         ),
         Switch(
+            "check_nan", "0 or 1", "0",
+            "1: an error where a run makes NaN or an infinite number, which [names the first op and its line]"
+            "(seeing.md#not-finite-the-guard)",
+            _truth, False,
+        ),
+        Switch(
             "data_workers", "0 or 1", "1",
             "0: `Dataset.map(..., num_parallel_calls=)` uses threads only, no processes of its own",
             _truth, True, of_session=False,
@@ -120,6 +126,11 @@ SWITCHES = {
         Switch(
             "dump", "a folder", "nowhere",
             "what each compile made is written there: the graph after each pass, the kernels, LLVM's text",
+            _folder,
+        ),
+        Switch(
+            "failures", "a folder", "nowhere",
+            "a run that fails is written there, [to be done again](seeing.md#a-run-that-failed)",
             _folder,
         ),
         Switch(
@@ -167,7 +178,9 @@ _IN_PROCESS: dict[str, Any] = {}
 class Settings:
     """The switches of a session, as they were when it was made."""
 
+    check_nan: bool = False
     dump: str | None = None
+    failures: str | None = None
     math: str = "precise"
     memory_limit: Any = None
     no_compile: bool = False
@@ -207,6 +220,11 @@ def _parsed(name: str, text: str) -> Any:
         return switch.initial
 
 
+def in_environment() -> dict[str, str]:
+    """The variables of the environment that are switches, or are named like one."""
+    return {name: text for name, text in sorted(os.environ.items()) if name.startswith(_PREFIX)}
+
+
 def checked(name: str, value: Any) -> Any:
     """The value of a switch that a program gives; an error that says what was expected."""
     switch = SWITCHES[name]
@@ -215,7 +233,7 @@ def checked(name: str, value: Any) -> Any:
     except (AttributeError, TypeError, ValueError) as error:
         kind = ValueError if isinstance(error, ValueError) else TypeError
         text = f"{name} is {value!r}, it must be {switch.takes}"
-        raise kind(layout(text, user_frame(), hint=switch.hint)) from None
+        raise misuse(kind, text, switch.hint or "docs/switches.md tells what each one does") from None
 
 
 def choose(**values: Any) -> Callable[[], None]:

@@ -3,25 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
+
+_LEAST = 8  # signs of a text that is cut short
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = ()) -> str:
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    left: Iterable[int] = (),
+    width: int | None = None,
+    spare: Iterable[int] = (),
+) -> str:
     """Columns under their names, flush right but for those in `left`, by number.
+
+    Where lines are longer than `width`, the columns `spare` are left out, one after the other, and then the
+    longest texts flush left are cut short.
 
     >>> print(table(("name", "ns"), [("relu", "12"), ("matmul", "9")], left=[0]))
     name    ns
     relu    12
     matmul   9
+    >>> print(table(("name", "ns", "%"), [("softmax_cross_entropy", "9", "1")], [0], width=18, spare=[2]))
+    name            ns
+    softma..ntropy   9
     """
-    flush_left, lines = set(left), [tuple(head), *map(tuple, rows)]
+    flush_left, shown, lines = set(left), [*range(len(head))], [tuple(head), *map(tuple, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    if width is not None:
+        for column in spare:
+            if sum(widths[n] + 2 for n in shown) - 2 > width:
+                shown.remove(column)
+        widths = _narrowed(widths, shown, flush_left, width)
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if n in flush_left else cell.rjust(width)
-            for n, (cell, width) in enumerate(zip(line, widths, strict=True))
+            shortened(line[n], widths[n]).ljust(widths[n]) if n in flush_left else line[n].rjust(widths[n])
+            for n in shown
         ).rstrip()
         for line in lines
     )
+
+
+def _narrowed(widths: Sequence[int], shown: Sequence[int], flush_left: set[int], width: int) -> list[int]:
+    """Widths with which a line fits, as far as texts may be cut."""
+    narrow = list(widths)
+    while sum(narrow[n] + 2 for n in shown) - 2 > width:
+        widest = max((n for n in shown if n in flush_left), key=lambda n: narrow[n], default=None)
+        if widest is None or narrow[widest] <= _LEAST:
+            break
+        narrow[widest] -= 1
+    return narrow
+
+
+def wrapped(line: str, width: int | None, indent: str = "") -> list[str]:
+    """A line as several of at most `width` signs, where that is given; words stay whole.
+
+    >>> wrapped("12 operations: add 9, exp 3", 20, "  ")
+    ['12 operations: add', '  9, exp 3']
+    """
+    if width is None:
+        return [line]
+    return wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def shortened(text: str, length: int) -> str:
+    """A text of at most so many signs, of which the middle is left out.
+
+    >>> shortened("block1/unit_3/conv2/kernel", 16)
+    'block1/../kernel'
+    """
+    if len(text) <= length:
+        return text
+    end = (length - 2) // 2
+    return f"{text[: length - 2 - end]}..{text[len(text) - end :]}"
 
 
 def counted(number: float, unit: str = "") -> str:

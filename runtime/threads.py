@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.runtime.switches import MOST_THREADS, from_environment
 
 _chosen: int | None = None
@@ -27,10 +28,11 @@ def set_num_threads(number: int) -> None:
     >>> sg.set_num_threads(before)
     """
     if isinstance(number, bool) or not isinstance(number, int | np.integer):
-        raise TypeError(f"set_num_threads(number): expected an integer, not {type(number).__name__}")
+        raise misuse(TypeError, f"set_num_threads(number): expected an integer, not {type(number).__name__}")
     if not 1 <= number <= MOST_THREADS:
-        raise ValueError(
-            f"set_num_threads({number}): expected 1 (only the thread that runs a step) to {MOST_THREADS}"
+        raise misuse(
+            ValueError,
+            f"set_num_threads({number}): expected 1 (only the thread that runs a step) to {MOST_THREADS}",
         )
     global _chosen
     _chosen = int(number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.stages import Stages, crosses, inputs_read
 from staticgraph.compiler.passes.step import Step, uninitialized
 from staticgraph.runtime.changes import Changes
+from staticgraph.runtime.ledger import HostObserver
 from staticgraph.runtime.regions import Regions
 from staticgraph.runtime.resources import calling
 from staticgraph.runtime.variables import VariableStore
@@ -26,7 +28,12 @@ class Turn:
     """Calls host ops, each once, on values that were fed, computed by a stage, or returned by a host op."""
 
     def __init__(
-        self, feeds: Mapping[Tensor, np.ndarray], store: VariableStore, stages: Stages, regions: Regions
+        self,
+        feeds: Mapping[Tensor, np.ndarray],
+        store: VariableStore,
+        stages: Stages,
+        regions: Regions,
+        observers: Sequence[HostObserver] = (),
     ) -> None:
         self.values = dict(feeds)
         self.called: set[Operation] = set()
@@ -34,6 +41,7 @@ class Turn:
         self.store = store
         self._stages = stages
         self._regions = regions
+        self._observers = observers
         self._captured: dict[tuple[Operation, Tensor], np.ndarray] = {}
 
     def take(
@@ -64,8 +72,13 @@ class Turn:
         # What waits for other threads must let them run; what is computed already must not be overtaken.
         free = op.definition.effect is Effect.HOST and not self.changes.values
         pause = nullcontext if free else self._paused
-        with self.store.released() if free else nullcontext(), calling(self.store.resources, pause):
-            made = self._made(op)
+        made: tuple[np.ndarray, ...] | None = None
+        try:
+            with self.store.released() if free else nullcontext(), calling(self.store.resources, pause):
+                made = self._made(op)
+        finally:
+            for observe in self._observers:
+                observe(op, partial(self._value, op), made)
         self._learn(op.outputs, made)
 
     def _paused(self) -> AbstractContextManager[None]:

@@ -1,6 +1,7 @@
 """Static computation graphs: declare, differentiate, compile, run, save, draw."""
 
 import os.path
+import sys
 from typing import TYPE_CHECKING, Any
 
 # A wheel holds `compiler` and `runtime` inside this folder; in a checkout they lie beside it. Python may look
@@ -261,7 +262,8 @@ def __getattr__(name: str) -> Any:
             case "train":
                 import staticgraph.train
         return globals()[name]
-    raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")
+    text = f"module 'staticgraph' has no attribute {name!r}"
+    raise AttributeError(text, name=name, obj=sys.modules[__name__])  # Python then tells the nearest name
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, broadcast
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -47,7 +47,7 @@ __all__ = [
 def one_of(name: str, value: Any, old_name: str, old: Any) -> Any:
     """The value of an argument that has an older name too."""
     if value is not None and old is not None:
-        raise ValueError(f"{name} and {old_name} are two names of one argument: give one of them")
+        raise misuse(ValueError, f"{name} and {old_name} are two names of one argument: give one of them")
     return old if value is None else value
 
 
@@ -73,7 +73,11 @@ def shape_n(input: Sequence[Any], out_type: Any = int32, name: str | None = None
 
 
 def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
-    """The number of elements of `input`: a constant where it is known already."""
+    """The number of elements of `input`: a constant where it is known already.
+
+    >>> sg.Session().run(sg.size([[1, 2, 3], [4, 5, 6]])).item()
+    6
+    """
     with name_scope(name, "Size", [input]) as scope:
         input = convert_to_tensor(input, name="input")
         if input.type.is_static:
@@ -82,7 +86,11 @@ def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """The number of axes of `input`: a constant where it is known already."""
+    """The number of axes of `input`: a constant where it is known already.
+
+    >>> sg.Session().run(sg.rank([[1, 2, 3], [4, 5, 6]])).item()
+    2
+    """
     with name_scope(name, "Rank", [input]) as scope:
         input = convert_to_tensor(input, name="input")
         if input.type.rank is not None:
@@ -102,7 +110,11 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
-    """The shape, as a vector, that broadcasting tensors of two shapes gives."""
+    """The shape, as a vector, that broadcasting tensors of two shapes gives.
+
+    >>> sg.Session().run(sg.broadcast_dynamic_shape([2, 1], [3]))
+    array([2, 3], dtype=int32)
+    """
     return ops.broadcast_args(shape_x, shape_y)
 
 
@@ -135,7 +147,13 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """`input` repeated along new leading axes and along axes of size one, up to `shape`."""
+    """`input` repeated along new leading axes and along axes of size one, up to `shape`.
+
+    >>> sg.Session().run(sg.broadcast_to([1, 2], [3, 2]))
+    array([[1, 2],
+           [1, 2],
+           [1, 2]], dtype=int32)
+    """
     return ops.broadcast_to(input, shape=shape, name=name)
 
 
@@ -158,19 +176,27 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     """
     axis = one_of("axis", axis, "dim", dim)
     if axis is None:
-        raise ValueError("expand_dims needs an axis")
+        raise misuse(ValueError, "expand_dims needs an axis")
     return ops.expand_dims(input, axis=axis, name=name)
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
-    """`input` without the axes of size one in `axis` (an int or a list); without all of them by default."""
+    """`input` without the axes of size one in `axis` (an int or a list); without all of them by default.
+
+    >>> sg.Session().run(sg.squeeze([[[1], [2]]]))
+    array([1, 2], dtype=int32)
+    """
     axis = one_of("axis", axis, "squeeze_dims", squeeze_dims)
     axes = None if axis is None else tuple(np.reshape(axis, -1).tolist())
     return ops.squeeze(input, axis=axes, name=name)
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
-    """`input` repeated multiples[i] times along each axis i."""
+    """`input` repeated multiples[i] times along each axis i.
+
+    >>> sg.Session().run(sg.tile([1, 2], [3]))
+    array([1, 2, 1, 2, 1, 2], dtype=int32)
+    """
     return ops.tile(input, multiples=multiples, name=name)
 
 
@@ -214,16 +240,25 @@ def reverse_sequence(
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Tensor:
-    """The first seq_lengths[b] elements along `seq_axis` in opposite order, for each b along `batch_axis`."""
+    """The first seq_lengths[b] elements along `seq_axis` in opposite order, for each b along `batch_axis`.
+
+    >>> sg.Session().run(sg.reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_axis=1, batch_axis=0))
+    array([[2, 1, 3],
+           [6, 5, 4]], dtype=int32)
+    """
     seq = one_of("seq_axis", seq_axis, "seq_dim", seq_dim)
     batch = one_of("batch_axis", batch_axis, "batch_dim", batch_dim)
     if seq is None:
-        raise ValueError("reverse_sequence needs a seq_axis")
+        raise misuse(ValueError, "reverse_sequence needs a seq_axis")
     return ops.reverse_sequence(input, seq_lengths, seq_dim=seq, batch_dim=batch or 0, name=name)
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
-    """Elements moved by `shift` places along `axis`; those that leave at the end come in at the beginning."""
+    """Elements moved by `shift` places along `axis`; those that leave at the end come in at the beginning.
+
+    >>> sg.Session().run(sg.roll([1, 2, 3, 4], 1, 0))
+    array([4, 1, 2, 3], dtype=int32)
+    """
     return ops.roll(input, shift=shift, axis=axis, name=name)
 
 
@@ -235,6 +270,8 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     >>> sg.concat([x, x], axis=1).shape.as_list()
     [None, 6]
     """
+    if isinstance(values, int) and isinstance(axis, list | tuple):
+        raise misuse(TypeError, f"concat is given the axis {values} first", "concat([x, y], axis)")
     values = list(values) if isinstance(values, list | tuple) else [values]
     if len(values) == 1:
         with name_scope(name):
@@ -287,11 +324,17 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
     value = convert_to_tensor(value)
     with checked("unstack"):
         if num is None:
-            require(value.type.shape is not None, f"the shape of {value.name} is not known", hint="give num=")
+            require(
+                value.type.shape is not None,
+                f"the shape of {value.name} is not known",
+                hint="give num, or the tensor a shape",
+            )
             sizes = value.shape.as_list()
             require(-len(sizes) <= axis < len(sizes), f"axis {axis} is out of range for {value.type}")
             require(
-                sizes[axis] is not None, f"axis {axis} of {value.type} has an unknown size", hint="give num="
+                sizes[axis] is not None,
+                f"axis {axis} of {value.type} has an unknown size",
+                hint="give num, or the tensor a shape",
             )
             num = sizes[axis]
     if num == 0:
@@ -318,7 +361,11 @@ def split(
         return _listed(ops.split(value, axis=axis, num_split=known, name=name))
     length = sizes.type.shape[0] if sizes.type.shape else None
     with checked("split"):
-        require(num is not None or length is not None, "the number of parts is not known", hint="give num=")
+        require(
+            num is not None or length is not None,
+            "the number of parts is not known",
+            hint="give num, or the tensor a shape",
+        )
     return _listed(ops.split_v(value, size_splits=sizes, axis=axis, num_split=num or length, name=name))
 
 
@@ -342,7 +389,7 @@ def pad(
     if mode in ("REFLECT", "SYMMETRIC"):
         return ops.mirror_pad(tensor, paddings=paddings, mode=mode, name=name)
     if mode != "CONSTANT":
-        raise ValueError(f"pad: mode {mode!r} must be CONSTANT, REFLECT or SYMMETRIC")
+        raise misuse(ValueError, f"pad: mode {mode!r} must be CONSTANT, REFLECT or SYMMETRIC")
     if not _has_tensor(constant_values) and constant_values == 0:
         return ops.pad(tensor, paddings=paddings, name=name)
     return ops.pad_v2(tensor, constant_values, paddings=paddings, name=name)

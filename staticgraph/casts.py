@@ -65,7 +65,11 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
-    """The bits of `input` read as another type of the same size."""
+    """The bits of `input` read as another type of the same size.
+
+    >>> sg.Session().run(sg.bitcast(sg.constant([1.0, -0.0]), sg.uint32))
+    array([1065353216, 2147483648], dtype=uint32)
+    """
     return ops.bitcast(input, type=as_dtype(type), name=name)
 
 

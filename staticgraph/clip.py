@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
 from staticgraph.indexed_slices import IndexedSlices
@@ -48,7 +49,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
     'global_norm/global_norm:0'
     """
     if not isinstance(t_list, Sequence) or isinstance(t_list, str):
-        raise TypeError(f"t_list must be a list of tensors, not {t_list!r}")
+        raise misuse(TypeError, f"t_list must be a list of tensors, not {t_list!r}")
     given = [t for t in t_list if t is not None]
     if not given:
         return None
@@ -74,7 +75,7 @@ def clip_by_global_norm(
     ('clip_by_global_norm/clip_by_global_norm/_0:0', 'global_norm/global_norm:0')
     """
     if not isinstance(t_list, Sequence) or isinstance(t_list, str):
-        raise TypeError(f"t_list must be a list of tensors, not {t_list!r}")
+        raise misuse(TypeError, f"t_list must be a list of tensors, not {t_list!r}")
     norm = global_norm(t_list, name) if use_norm is None else use_norm
     given = [t for t in t_list if t is not None]
     if not given:

@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.array_ops import concat, reshape, shape, size, stack
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, float64, int32, int64, string
-from staticgraph.compiler.graph.errors import DtypeError, UnimplementedError, require
+from staticgraph.compiler.graph.errors import DtypeError, UnimplementedError, misuse, require
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
@@ -48,7 +48,12 @@ def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
 
 
 def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
-    """Ones of `shape`."""
+    """Ones of `shape`.
+
+    >>> sg.Session().run(sg.ones([2, 2]))
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
     return _filled(shape, dtype, 1, "ones", name)
 
 
@@ -82,7 +87,12 @@ def _static_sizes(shape: Any) -> list[int] | None:
 
 
 def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Zeros in the shape of `tensor`, and of its dtype unless `dtype` says otherwise."""
+    """Zeros in the shape of `tensor`, and of its dtype unless `dtype` says otherwise.
+
+    >>> sg.Session().run(sg.zeros_like([[1, 2], [3, 4]]))
+    array([[0, 0],
+           [0, 0]], dtype=int32)
+    """
     with name_scope(name, "zeros_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
         wanted = tensor.dtype if dtype is None else as_dtype(dtype)
@@ -94,7 +104,12 @@ def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize
 
 
 def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Ones in the shape of `tensor`, and of its dtype unless `dtype` says otherwise."""
+    """Ones in the shape of `tensor`, and of its dtype unless `dtype` says otherwise.
+
+    >>> sg.Session().run(sg.ones_like([[1, 2], [3, 4]]))
+    array([[1, 1],
+           [1, 1]], dtype=int32)
+    """
     with name_scope(name, "ones_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
         sizes = shape(tensor) if optimize else ops.shape_of(tensor, out_type=int32)
@@ -102,7 +117,12 @@ def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize:
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
-    """A tensor of shape `dims` with the number `value` everywhere."""
+    """A tensor of shape `dims` with the number `value` everywhere.
+
+    >>> sg.Session().run(sg.fill([2, 2], 7))
+    array([[7, 7],
+           [7, 7]], dtype=int32)
+    """
     return ops.fill(value, dims=dims, name=name)
 
 
@@ -141,7 +161,14 @@ def _widest(parts: list[Tensor]) -> DType:
 
 
 def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
-    """`num` numbers at equal distances, from `start` to `stop` inclusively."""
+    """`num` numbers at equal distances, from `start` to `stop` inclusively.
+
+    >>> sg.Session().run(sg.linspace(0.0, 1.0, 5))
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
+
+    >>> sg.Session().run(sg.lin_space(0.0, 1.0, 5))
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
+    """
     return ops.lin_space(start, stop, num=num, name=name)
 
 
@@ -199,9 +226,9 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs:
-        raise TypeError(f"meshgrid has no argument {next(iter(kwargs))!r}; it has indexing and name")
+        raise misuse(TypeError, f"meshgrid has no argument {next(iter(kwargs))!r}; it has indexing and name")
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing {indexing!r} must be 'xy' or 'ij'")
+        raise misuse(ValueError, f"meshgrid: indexing {indexing!r} must be 'xy' or 'ij'")
     with name_scope(name, "meshgrid", list(args)):
         vectors = [convert_to_tensor(a) for a in args]
         axes = list(enumerate(vectors))
@@ -214,7 +241,13 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
 
 
 def diag(diagonal: Any, name: str | None = None) -> Tensor:
-    """Zeros of twice the rank of `diagonal`, with y[i..., i...] = diagonal[i...]."""
+    """Zeros of twice the rank of `diagonal`, with y[i..., i...] = diagonal[i...].
+
+    >>> sg.Session().run(sg.diag([1, 2, 3]))
+    array([[1, 0, 0],
+           [0, 2, 0],
+           [0, 0, 3]], dtype=int32)
+    """
     return ops.diag(diagonal, name=name)
 
 
@@ -256,5 +289,11 @@ def _main_only(holds: bool) -> None:
 
 
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
-    """Matrices with zeros below `num_lower` subdiagonals and above `num_upper` others; -1 keeps all."""
+    """Matrices with zeros below `num_lower` subdiagonals and above `num_upper` others; -1 keeps all.
+
+    >>> sg.Session().run(sg.matrix_band_part(sg.ones([3, 3]), 0, 1))
+    array([[1., 1., 0.],
+           [0., 1., 1.],
+           [0., 0., 1.]], dtype=float32)
+    """
     return ops.matrix_band_part(input, num_lower=num_lower, num_upper=num_upper, name=name)

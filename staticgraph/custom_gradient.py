@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
@@ -43,7 +43,11 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         with graph_of(args).as_default() as graph:
             xs = [convert_to_tensor(x) for x in args]
             start = graph.version
-            result, grad = f(*xs, **kwargs)
+            made = f(*xs, **kwargs)
+            if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
+                hint = "return y, grad: the result, and a function of its derivative for those of the xs"
+                raise misuse(TypeError, f"custom_gradient: the function returned {shown(made)}", hint)
+            result, grad = made
             several = isinstance(result, list | tuple)
             ys = [convert_to_tensor(y) for y in (result if several else [result])]
             variables = _variables_used(graph, start, xs)
@@ -64,7 +68,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 def _variables_used(graph: Graph, start: int, xs: list[Tensor]) -> list[Variable]:
     """The trainable variables that operations made since `start` use, in order of first use."""
     given = {source(x) for x in xs}
-    used = dict.fromkeys(source(t) for op in graph.operations_from(start) for t in op.all_inputs)
+    used = dict.fromkeys(source(t) for op in graph.recorded[start:] for t in op.all_inputs)
     found = [graph.variables.get(t.op.name) for t in used if t not in given]
     return [v for v in found if isinstance(v, Variable) and v.trainable]
 

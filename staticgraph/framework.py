@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
-from staticgraph.compiler.graph.errors import RuleError, layout
+from staticgraph.compiler.graph.errors import RuleError, counted, layout, misuse
 from staticgraph.compiler.graph.graph import (
     Graph,
     get_default_graph,
@@ -103,9 +104,11 @@ class name_scope:
         self, name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None
     ) -> None:
         if not (isinstance(name, str) or name is None):
-            raise TypeError(f"name_scope(name): the name of a scope is a string, not {type(name).__name__}")
+            raise misuse(
+                TypeError, f"name_scope(name): the name of a scope is a string, not {type(name).__name__}"
+            )
         if name is None and default_name is None and values is not None:
-            raise ValueError("name_scope(None, None, values): give a name or a default_name")
+            raise misuse(ValueError, "name_scope(None, None, values): give a name or a default_name")
         self._name = default_name if name is None else name
         self._values = list(values) if values is not None else []
         self._open = ExitStack()
@@ -143,7 +146,13 @@ def graph_of(values: Iterable[Any]) -> Graph:
 
 
 def device(device_name_or_function: str | Callable[..., str] | None) -> AbstractContextManager[None]:
-    """Context that asks for a device, such as `/gpu:0`, for new operations."""
+    """Context that asks for a device, such as `/gpu:0`, for new operations.
+
+    >>> with sg.device("/gpu:0"):
+    ...     x = sg.constant(1.0)
+    >>> x.device
+    '/device:GPU:0'
+    """
     return get_default_graph().device(device_name_or_function)
 
 
@@ -199,6 +208,10 @@ def add_to_collections(names: Any, value: Any) -> None:
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
     """A copy of a collection of the default graph; with
     `scope`, what has a name that begins like this regex.
+
+    >>> sg.add_to_collection("layers", sg.constant(1.0, name="first"))
+    >>> sg.get_collection("layers")
+    [<sg.Tensor 'first:0' shape=() dtype=float32>]
     """
     return get_default_graph().get_collection(key, scope)
 
@@ -212,7 +225,13 @@ def get_collection_ref(key: str) -> list[Any]:
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Set the seed of the default graph, from which operations without one of their own derive theirs."""
+    """Set the seed of the default graph, from which operations without one of their own derive theirs.
+
+    >>> sg.set_random_seed(7)
+    >>> x = sg.random_uniform([2])
+    >>> bool((sg.Session().run(x) == sg.Session().run(x)).all())  # each session begins the stream anew
+    True
+    """
     get_default_graph().seed = seed
 
 
@@ -232,6 +251,20 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 
 
 # Errors
+
+
+def check_takes(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """TypeError unless `function`, which is one of the user's, can be called with these arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # one of C's does not tell
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        text = f"{what} is called with {counted(len(args) + len(kwargs), 'argument')}: {error}"
+        name = getattr(function, "__name__", type(function).__name__)
+        raise misuse(TypeError, text, f"it is defined as {name}{signature}") from None
 
 
 class checked:

@@ -8,7 +8,7 @@ from typing import Any
 from staticgraph import nest
 from staticgraph.array_ops import shape
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import while_loop
@@ -178,7 +178,7 @@ def _fold(
 
 def _check_function(what: str, fn: Any) -> None:
     if not callable(fn):
-        raise TypeError(f"{what}(fn): {fn!r} is not a function")
+        raise misuse(TypeError, f"{what}(fn): {fn!r} is not a function")
 
 
 def _first(rows: _Rows, initializer: Any, reverse: bool) -> tuple[list[Tensor], bool]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import UnknownNameError, layout, misuse
 from staticgraph.compiler.graph.graph import default_derivatives, with_derivative
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -40,7 +40,7 @@ class RegisterGradient:
 
     def __init__(self, op_type: str) -> None:
         if not isinstance(op_type, str):
-            raise TypeError("op_type must be a string")
+            raise misuse(TypeError, "op_type must be a string")
         self._op_type = op_type
 
     def __call__(self, f: _F) -> _F:
@@ -55,7 +55,7 @@ def NotDifferentiable(op_type: str) -> None:
     >>> sg.NotDifferentiable("Quantised")
     """
     if not isinstance(op_type, str):
-        raise TypeError("op_type must be a string")
+        raise misuse(TypeError, "op_type must be a string")
     _register(op_type, None)
 
 
@@ -65,7 +65,7 @@ NoGradient = NotDifferentiable
 def _register(name: str, f: Callable[..., Any] | None) -> None:
     known = [op for op in OPS.values() if op.tf == name]
     if name in _registered or any(op.differentiable is not False for op in known):
-        raise KeyError(f"there is a gradient by the name {name} already: choose another name")
+        raise misuse(UnknownNameError, f"there is a gradient by the name {name} already: choose another name")
     _registered[name] = f
     if known:
         default_derivatives[name] = name

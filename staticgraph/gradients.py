@@ -12,7 +12,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout
+from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -29,6 +29,11 @@ class UnconnectedGradients(enum.Enum):
 
     NONE = "none"
     ZERO = "zero"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        hint = f"it is one of {', '.join(repr(each.value) for each in cls)}"
+        raise misuse(ValueError, f"unconnected_gradients is {value!r}", hint)
 
 
 class AggregationMethod:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -83,7 +84,9 @@ class IndexedSlices(Operators):
     def to_tensor(self) -> Tensor:
         """The dense tensor. ValueError where `dense_shape` is not known."""
         if self.dense_shape is None:
-            raise ValueError(f"{self.name}: without a dense_shape these slices cannot be made into a tensor")
+            raise misuse(
+                ValueError, f"{self.name}: without a dense_shape these slices cannot be made into a tensor"
+            )
         return ops.scatter_nd(ops.expand_dims(self.indices, axis=-1), self.values, shape=self.dense_shape)
 
     def __neg__(self) -> IndexedSlices:

@@ -13,7 +13,7 @@ from typing import Any
 from staticgraph.array_ops import concat, expand_dims, reshape, shape, squeeze
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float32, int32
-from staticgraph.compiler.graph.errors import DtypeError, require
+from staticgraph.compiler.graph.errors import DtypeError, misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.creation import ones_like, zeros_like
 from staticgraph.creation import range as range_
@@ -85,9 +85,14 @@ def strided_slice(
     Bit i of a mask changes the meaning of entry i: no lower end (`begin_mask`), no upper end (`end_mask`),
     all axes that are left (`ellipsis_mask`), a new axis (`new_axis_mask`), a single element
     (`shrink_axis_mask`).
+
+    >>> sg.Session().run(sg.strided_slice([1, 2, 3, 4, 5], [1], [5], [2]))
+    array([2, 4], dtype=int32)
     """
     if var is not None:
-        raise ValueError("strided_slice: var= is for assignments to slices, which variables have methods for")
+        raise misuse(
+            ValueError, "strided_slice: var= is for assignments to slices, which variables have methods for"
+        )
     if strides is None:
         strides = ones_like(begin)
     return ops.strided_slice(
@@ -179,12 +184,20 @@ def tensor_scatter_update(tensor: Any, indices: Any, updates: Any, name: str | N
 
 
 def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """`tensor` with `updates` added at the coordinates in `indices`."""
+    """`tensor` with `updates` added at the coordinates in `indices`.
+
+    >>> sg.Session().run(sg.tensor_scatter_add([1, 2, 3], [[0], [2]], [10, 30]))
+    array([11,  2, 33], dtype=int32)
+    """
     return ops.tensor_scatter_add(tensor, indices, updates, name=name)
 
 
 def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """`tensor` with `updates` subtracted at the coordinates in `indices`."""
+    """`tensor` with `updates` subtracted at the coordinates in `indices`.
+
+    >>> sg.Session().run(sg.tensor_scatter_sub([1, 2, 3], [[0], [2]], [1, 1]))
+    array([0, 2, 2], dtype=int32)
+    """
     return ops.tensor_scatter_sub(tensor, indices, updates, name=name)
 
 
@@ -194,7 +207,11 @@ tensor_scatter_nd_sub = tensor_scatter_sub
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
-    """The permutation y with y[x[i]] = i."""
+    """The permutation y with y[x[i]] = i.
+
+    >>> sg.Session().run(sg.invert_permutation([2, 0, 1]))
+    array([1, 2, 0], dtype=int32)
+    """
     return ops.invert_permutation(x, name=name)
 
 
@@ -266,7 +283,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
             condition = convert_to_tensor(condition, name="condition")
             return ops.where(condition, name=scope)
     if x is None or y is None:
-        raise ValueError("where needs both x and y, or neither")
+        raise misuse(ValueError, "where needs both x and y, or neither")
     return ops.select_rows(condition, x, y, name=name)
 
 
@@ -318,14 +335,22 @@ def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
 
 
 def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
-    """As `unique`, and how often each element occurs."""
+    """As `unique`, and how often each element occurs.
+
+    >>> sg.Session().run(list(sg.unique_with_counts([3, 1, 3])))
+    [array([3, 1], dtype=int32), array([0, 1, 0], dtype=int32), array([2, 1], dtype=int32)]
+    """
     with name_scope(name, "UniqueWithCounts", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return UniqueWithCounts(*ops.unique_with_counts(x, out_idx=as_dtype(out_idx), name=scope))
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None) -> ListDiff:
-    """The elements of the vector `x` that are not in `y`, and their positions."""
+    """The elements of the vector `x` that are not in `y`, and their positions.
+
+    >>> sg.Session().run(list(sg.setdiff1d([1, 2, 3, 4], [2, 4])))
+    [array([1, 3], dtype=int32), array([0, 2], dtype=int32)]
+    """
     with name_scope(name, "ListDiff", [x, y]) as scope:
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, x.dtype, name="y")

@@ -9,6 +9,7 @@ from typing import Any
 from staticgraph import creation, random_ops
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import constant as make_constant
@@ -69,7 +70,12 @@ class Initializer:
 
 
 class Zeros(Initializer):
-    """Zeros."""
+    """Zeros.
+
+    >>> sg.Session().run(sg.zeros_initializer()([2, 2]))
+    array([[0., 0.],
+           [0., 0.]], dtype=float32)
+    """
 
     def __init__(self, dtype: Any = float32) -> None:
         self.dtype = as_dtype(dtype)
@@ -79,7 +85,12 @@ class Zeros(Initializer):
 
 
 class Ones(Initializer):
-    """Ones."""
+    """Ones.
+
+    >>> sg.Session().run(sg.ones_initializer()([2, 2]))
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
 
     def __init__(self, dtype: Any = float32) -> None:
         self.dtype = as_dtype(dtype)
@@ -112,6 +123,10 @@ class Constant(Initializer):
 class RandomUniform(Initializer):
     """Uniform random numbers from `minval` (included) to
     `maxval` (excluded; 1 for floats where not given).
+
+    >>> values = sg.Session().run(sg.random_uniform_initializer(-0.1, 0.1)([1000]))
+    >>> bool((values >= -0.1).all() and (values < 0.1).all())
+    True
     """
 
     def __init__(
@@ -136,7 +151,12 @@ class RandomNormal(Initializer):
 
 
 class TruncatedNormal(Initializer):
-    """Normal random numbers; those further than two standard deviations from the mean are drawn again."""
+    """Normal random numbers; those further than two standard deviations from the mean are drawn again.
+
+    >>> values = sg.truncated_normal_initializer(stddev=0.1)([1000])
+    >>> bool((abs(sg.Session().run(values)) <= 0.2).all())
+    True
+    """
 
     def __init__(
         self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = float32
@@ -174,13 +194,14 @@ class VarianceScaling(Initializer):
         seed: int | None = None, dtype: Any = float32,
     ) -> None:  # fmt: skip
         if scale <= 0.0:
-            raise ValueError(f"scale={scale!r} must be positive")
+            raise misuse(ValueError, f"scale={scale!r} must be positive")
         if mode not in ("fan_in", "fan_out", "fan_avg"):
-            raise ValueError(f"mode={mode!r} is not fan_in, fan_out or fan_avg")
+            raise misuse(ValueError, f"mode={mode!r} is not fan_in, fan_out or fan_avg")
         distribution = distribution.lower()
         if distribution not in ("normal", "uniform", "truncated_normal", "untruncated_normal"):
-            raise ValueError(
-                f"distribution={distribution!r} is not normal, truncated_normal, untruncated_normal, uniform"
+            raise misuse(
+                ValueError,
+                f"distribution={distribution!r} is not normal, truncated_normal, untruncated_normal, uniform",
             )
         self.scale, self.mode, self.distribution = scale, mode, distribution
         self.seed, self.dtype = seed, as_dtype(dtype)
@@ -231,9 +252,9 @@ class Orthogonal(Initializer):
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         sizes = _sizes(shape)
         if len(sizes) < 2:
-            raise ValueError(
-                f"an orthogonal initializer needs at least two axes, the shape {list(sizes)} has {len(sizes)}"
-            )
+            hint = "initialize a matrix, and reshape it"
+            text = f"an orthogonal initializer needs at least two axes, the shape is {list(sizes)}"
+            raise misuse(ValueError, text, hint)
         rows, columns = math.prod(sizes[:-1]), sizes[-1]
         drawn = random_ops.random_normal(
             (max(rows, columns), min(rows, columns)), dtype=self._dtype(dtype), seed=self.seed
@@ -256,8 +277,9 @@ class Identity(Initializer):
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         sizes = _sizes(shape)
         if len(sizes) != 2:
-            raise ValueError(
-                f"an identity initializer makes matrices, the shape {list(sizes)} has {len(sizes)} axes"
+            raise misuse(
+                ValueError,
+                f"an identity initializer makes matrices, the shape {list(sizes)} has {len(sizes)} axes",
             )
         return self.gain * creation.eye(*sizes, dtype=self._dtype(dtype))
 
@@ -285,7 +307,7 @@ def he_uniform(seed: int | None = None) -> VarianceScaling:
 def _sizes(shape: Any) -> tuple[int, ...]:
     sizes = as_shape(shape)
     if sizes is None or None in sizes:
-        raise ValueError(f"an initializer needs a fully known shape, not {shape}")
+        raise misuse(ValueError, f"an initializer needs a fully known shape, not {shape}")
     return sizes  # type: ignore[return-value]
 
 

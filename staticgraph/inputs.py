@@ -13,10 +13,10 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import infer_dtype
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
-from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, RuleError, require
+from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, RuleError, misuse, require, shown
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS
-from staticgraph.compiler.graph.recording import check_representable
+from staticgraph.compiler.graph.recording import as_array, check_representable
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, shape_text
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -87,11 +87,10 @@ def constant(
     with checked("constant"):
         if isinstance(value, Tensor) or hasattr(value, "to_tensor"):
             hint = "use the tensor itself, or identity() for a new name"
-            raise RuleError(f"{value!r} is a tensor, not a value", hint, DtypeError)
-        require(value is not None, "None is no value", kind=MissingValueError)
-        array = np.asarray(value)
-        if array.dtype == object and not all(isinstance(v, str | bytes) for v in array.flat):
-            raise RuleError(f"{value!r} cannot be made into an array", kind=DtypeError)
+            raise RuleError(f"{shown(value)} is a tensor, not a value", hint, DtypeError)
+        none = "a function without `return`, and a gradient that does not exist, give None"
+        require(value is not None, "None is no value", none, MissingValueError)
+        array = as_array(value)
         wanted = as_dtype(dtype) if dtype is not None else infer_dtype(value)
         if wanted is string and array.dtype.kind in "USO":  # NumPy drops zero bytes at the end
             array = as_strings(value)
@@ -103,7 +102,8 @@ def constant(
 
 
 def _filled(array: np.ndarray, shape: TensorShape, verify: bool) -> np.ndarray:
-    require(shape.is_fully_defined(), f"shape {shape} has unknown sizes, and a constant has none")
+    hint = "fill takes sizes that only the graph knows; a placeholder has unknown ones"
+    require(shape.is_fully_defined(), f"shape {shape} has unknown sizes, and a constant has none", hint)
     sizes = [n for n in shape.as_list() if n is not None]
     size = math.prod(sizes)
     given = shape_text(array.shape)
@@ -112,7 +112,8 @@ def _filled(array: np.ndarray, shape: TensorShape, verify: bool) -> np.ndarray:
         return np.zeros([n for n in sizes if n is not None], array.dtype)
     require(
         0 < array.size <= size,
-        f"{array.size} elements of shape {given} do not fill shape {shape} with its {size} elements",
+        f"{array.size} elements of shape {given} do not fit into shape {shape_text(shape.shape)}",
+        hint="fewer elements are filled up with the last one, more are refused",
     )
     flat = array.reshape(-1)
     if array.size < size:
@@ -187,12 +188,21 @@ def _first_dtype(value: Any) -> DType | None:
 def identity(input: Any, name: str | None = None) -> Tensor:
     """A tensor equal to `input`, with a name of its own,
     made under the present scopes and control dependencies.
+
+    >>> x = sg.placeholder(sg.float32, [2])
+    >>> sg.identity(x, name="input")
+    <sg.Tensor 'input:0' shape=(2,) dtype=float32>
     """
     return ops.identity(convert_to_tensor(input), name=name)
 
 
 def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
-    """Tensors equal to those in the list `input`; none is given out before all have been computed."""
+    """Tensors equal to those in the list `input`; none is given out before all have been computed.
+
+    >>> a, b = sg.identity_n([sg.constant(1.0), sg.constant(2)])
+    >>> a, b
+    (<sg.Tensor 'IdentityN:0' shape=() dtype=float32>, <sg.Tensor 'IdentityN:1' shape=() dtype=int32>)
+    """
     made = ops.identity_n([convert_to_tensor(x) for x in input], name=name)
     return list(made) if isinstance(made, _tuple) else [made]
 
@@ -209,7 +219,12 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
 
 
 def no_op(name: str | None = None) -> Operation:
-    """An operation that does nothing: a place for control dependencies to meet."""
+    """An operation that does nothing: a place for control dependencies to meet.
+
+    >>> with sg.control_dependencies([sg.constant(1.0)]):
+    ...     done = sg.no_op(name="done")
+    >>> sg.Session().run(done)
+    """
     return ops.no_op(name=name)
 
 
@@ -224,8 +239,8 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
     listed = list(_flat(inputs))
     for item in listed:
         if not _runs(item):
-            raise TypeError(
-                f"group() takes operations and tensors, not {item!r} of type {type(item).__name__}"
+            raise misuse(
+                TypeError, f"group() takes operations and tensors, not {item!r} of type {type(item).__name__}"
             )
     with graph_of(listed).as_default(), name_scope(name, "group_deps", listed) as scope:
         if not listed:
@@ -255,11 +270,11 @@ def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any =
     """
     given = [t for t in tensors if t is not None]
     if not given:
-        raise ValueError("tuple() must have at least one tensor that is not None")
+        raise misuse(ValueError, "tuple() must have at least one tensor that is not None")
     for item in (*given, *(control_inputs or ())):
         if not _runs(item):
-            raise TypeError(
-                f"tuple() takes tensors and operations, not {item!r} of type {type(item).__name__}"
+            raise misuse(
+                TypeError, f"tuple() takes tensors and operations, not {item!r} of type {type(item).__name__}"
             )
     with name_scope(name, "tuple", given):
         gate = group(given, list(control_inputs or ()))

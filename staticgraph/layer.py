@@ -9,7 +9,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import ShapeError, layout
+from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -73,7 +73,7 @@ class Layer:
         before the first call of a layer without a name.
         """
         if self._scope is None:
-            raise ValueError(f"the layer {self._base_name} has no scope before it is called")
+            raise misuse(ValueError, f"the layer {self._base_name} has no scope before it is called")
         return self._scope.name
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 
 from staticgraph.array_ops import squeeze
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.creation import diag as tensor_diag
 from staticgraph.creation import diag_part as tensor_diag_part
@@ -82,7 +82,7 @@ def matmul(
     """
     for which, transposed, adjoint_ in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
         if transposed and adjoint_:
-            raise ValueError(f"matmul: only one of transpose_{which} and adjoint_{which} can be True")
+            raise misuse(ValueError, f"matmul: only one of transpose_{which} and adjoint_{which} can be True")
     with name_scope(name, "MatMul", [a, b]) as scope:
         dtype = next((x.dtype for x in (a, b) if isinstance(x, Tensor)), None)
         a = convert_to_tensor(a, dtype=dtype, name="a")
@@ -180,8 +180,8 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     """
     name = kwargs.pop("name", None)
     if kwargs:
-        raise TypeError(
-            f"einsum has no argument {next(iter(kwargs))}; it has equation, the operands and name"
+        raise misuse(
+            TypeError, f"einsum has no argument {next(iter(kwargs))}; it has equation, the operands and name"
         )
     with name_scope(name, "einsum", list(inputs)):
         first = convert_to_tensor(inputs[0], name="inputs_0")
@@ -263,8 +263,9 @@ def norm(
     known = ["euclidean", "fro", 1, 2, np.inf] if is_matrix else ["euclidean", 1, 2, np.inf]
     positive = not is_matrix and isinstance(ord, int | float | np.number) and ord > 0
     if ord not in known and not positive:
-        raise ValueError(
-            f"norm: ord is {ord!r}, and must be one of {known}" + ("" if is_matrix else " or positive")
+        raise misuse(
+            ValueError,
+            f"norm: ord is {ord!r}, and must be one of {known}" + ("" if is_matrix else " or positive"),
         )
     with name_scope(name, "norm", [tensor]):
         x = convert_to_tensor(tensor)
@@ -347,7 +348,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
     []
     """
     if isinstance(t_list, str) or not isinstance(t_list, Sequence):
-        raise TypeError("global_norm: t_list must be a list of tensors")
+        raise misuse(TypeError, "global_norm: t_list must be a list of tensors")
     with name_scope(name, "global_norm", list(t_list)):
         present = [getattr(t, "values", t) for t in t_list if t is not None]
         halves = [ops.l2_loss(convert_to_tensor(t)) for t in present]
@@ -387,7 +388,12 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
 
 
 def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The inverses of square matrices, or their adjoints."""
+    """The inverses of square matrices, or their adjoints.
+
+    >>> sg.Session().run(sg.linalg.inv([[2.0, 0.0], [0.0, 4.0]]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]], dtype=float32)
+    """
     return ops.matrix_inverse(input, adjoint=adjoint, name=name)
 
 
@@ -409,7 +415,12 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
 
 
 def cholesky(input: Any, name: str | None = None) -> Tensor:
-    """The lower triangular L with L L^H = input, for positive definite matrices."""
+    """The lower triangular L with L L^H = input, for positive definite matrices.
+
+    >>> sg.Session().run(sg.cholesky([[4.0, 2.0], [2.0, 5.0]]))
+    array([[2., 0.],
+           [1., 2.]], dtype=float32)
+    """
     return ops.cholesky(input, name=name)
 
 
@@ -421,7 +432,12 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
 
 
 def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """X with matrix X = rhs."""
+    """The X with matrix X = rhs, for square matrices [..., n, n] and right sides [..., n, k].
+
+    >>> sg.Session().run(sg.matrix_solve([[2.0, 0.0], [0.0, 4.0]], [[2.0], [2.0]]))
+    array([[1. ],
+           [0.5]], dtype=float32)
+    """
     return ops.matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 
 

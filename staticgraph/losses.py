@@ -7,7 +7,7 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.graph.errors import ShapeError, layout
+from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import GraphKeys, add_to_collection, get_collection, name_scope
@@ -51,7 +51,7 @@ class Reduction:
     def validate(cls, key: str) -> None:
         """ValueError unless `key` is one of these."""
         if key not in cls.all():
-            raise ValueError(f"reduction={key!r} is not one of {', '.join(cls.all())}")
+            raise misuse(ValueError, f"reduction={key!r} is not one of {', '.join(cls.all())}")
 
 
 _BY_WEIGHTS = Reduction.SUM_BY_NONZERO_WEIGHTS
@@ -164,7 +164,7 @@ def _pair(
     """Both as floating tensors, of compatible shapes: ShapeError otherwise."""
     for value, name in ((labels, names[0]), (predictions, names[1])):
         if value is None:
-            raise ValueError(f"{name} must not be None")
+            raise misuse(ValueError, f"{name} must not be None")
     second = _floating(convert_to_tensor(predictions))
     first = convert_to_tensor(labels)
     first = first if first.dtype is second.dtype else ops.cast(first, dtype=second.dtype)
@@ -201,7 +201,7 @@ def cosine_distance(
     """
     axis = dim if axis is None else axis
     if axis is None:
-        raise ValueError("cosine_distance() needs an axis")
+        raise misuse(ValueError, "cosine_distance() needs an axis")
     with name_scope(scope, "cosine_distance_loss", [predictions, labels, weights]) as scope:
         y, p = _pair(labels, predictions)
         losses = 1.0 - ops.reduce_sum(ops.multiply(p, y), axis=(axis,), keepdims=True)
@@ -321,6 +321,10 @@ def softmax_cross_entropy(
     and `softmax(logits)`, both of shape [batch, classes].
 
     `weights` is a number or has shape [batch]; `label_smoothing` moves labels towards `1 / classes`.
+
+    >>> loss = sg.losses.softmax_cross_entropy([[1, 0], [0, 1]], [[0.0, 0.0], [0.0, 0.0]])
+    >>> round(float(sg.Session().run(loss)), 4)
+    0.6931
     """
     with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as scope:
         y, z = _pair(onehot_labels, logits, ("onehot_labels", "logits"))

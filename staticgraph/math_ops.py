@@ -11,6 +11,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.arithmetic import absolute as abs
 from staticgraph.compiler.ops.division import div, truediv
@@ -192,7 +193,11 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, and 0 where y is 0."""
+    """x / y, and 0 where y is 0.
+
+    >>> sg.Session().run(sg.div_no_nan([7.0, 1.0], [2.0, 0.0]))
+    array([3.5, 0. ], dtype=float32)
+    """
     return ops.div_no_nan(x, y, name=name or "div_no_nan")
 
 
@@ -200,7 +205,11 @@ divide_no_nan = div_no_nan
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x * y, and 0 where y is 0 even if x is infinite or NaN."""
+    """x * y, and 0 where y is 0 even if x is infinite or NaN.
+
+    >>> sg.Session().run(sg.math.multiply_no_nan([np.inf, 2.0], [0.0, 3.0]))
+    array([0., 6.], dtype=float32)
+    """
     return ops.multiply_no_nan(x, y, name=name or "multiply_no_nan")
 
 
@@ -216,7 +225,9 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
     x = convert_to_tensor(x)
     scalar = convert_to_tensor(scalar, x.dtype, name="scalar")
     if scalar.shape.ndims not in (None, 0):
-        raise ValueError(f"scalar_mul needs a single number first, not a tensor of shape {scalar.shape}")
+        raise misuse(
+            ValueError, f"scalar_mul needs a single number first, not a tensor of shape {scalar.shape}"
+        )
     return ops.multiply(scalar, x, name=name)
 
 
@@ -228,7 +239,7 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     <sg.Tensor 'AddN:0' shape=(2,) dtype=float32>
     """
     if not isinstance(inputs, list | tuple) or not inputs:
-        raise ValueError("add_n needs a list of at least one tensor")
+        raise misuse(ValueError, "add_n needs a list of at least one tensor")
     if len(inputs) == 1:
         only = convert_to_tensor(inputs[0])
         return ops.identity(only, name=name) if name else only
@@ -244,14 +255,20 @@ def accumulate_n(
     else:
         total = add_n(inputs, name or "AccumulateNV2")
     if tensor_dtype is not None and total.dtype is not as_dtype(tensor_dtype):
-        raise TypeError(f"the tensors are {total.dtype}, and tensor_dtype is {as_dtype(tensor_dtype)}")
+        raise misuse(
+            TypeError, f"the tensors are {total.dtype}, and tensor_dtype is {as_dtype(tensor_dtype)}"
+        )
     if shape is not None:
         total.shape.assert_is_compatible_with(shape)
     return total
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
-    """The nearest whole number; halves go to the even one. Integers stay as they are."""
+    """The nearest whole number; halves go to the even one. Integers stay as they are.
+
+    >>> sg.Session().run(sg.round([0.5, 1.5, 2.6]))
+    array([0., 2., 3.], dtype=float32)
+    """
     x = convert_to_tensor(x, name="x")
     return x if x.dtype.is_integer else ops.round(x, name=name)
 
@@ -273,25 +290,41 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def real(input: Any, name: str | None = None) -> Tensor:
-    """The real part; a real tensor itself."""
+    """The real part; a real tensor itself.
+
+    >>> sg.Session().run(sg.real([1 + 2j]))
+    array([1.])
+    """
     x = convert_to_tensor(input, name="input")
     return ops.real(x, name=name) if x.dtype.is_complex else x
 
 
 def imag(input: Any, name: str | None = None) -> Tensor:
-    """The imaginary part; zeros for a real tensor."""
+    """The imaginary part; zeros for a real tensor.
+
+    >>> sg.Session().run(sg.imag([1 + 2j, 3j]))
+    array([2., 3.])
+    """
     x = convert_to_tensor(input, name="input")
     return ops.imag(x, name=name) if x.dtype.is_complex else ops.zeros_like(x, name=name)
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:
-    """The complex conjugate; a real tensor itself."""
+    """The complex conjugate; a real tensor itself.
+
+    >>> sg.Session().run(sg.conj([1 + 2j]))
+    array([1.-2.j])
+    """
     x = convert_to_tensor(x, name="x")
     return ops.conj(x, name=name) if x.dtype.is_complex else x
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """The argument of complex numbers, between -pi and pi; zeros for a real tensor."""
+    """The argument of complex numbers, between -pi and pi; zeros for a real tensor.
+
+    >>> sg.Session().run(sg.angle([1.0 + 0j, 1j])).round(4)
+    array([0.    , 1.5708])
+    """
     x = convert_to_tensor(input, name="input")
     return ops.angle(x, name=name) if x.dtype.is_complex else ops.zeros_like(x, name=name)
 
@@ -304,7 +337,7 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
     TensorShape([Dimension(3)])
     """
     if not isinstance(coeffs, list):
-        raise ValueError(f"the coefficients must be a list, not {coeffs!r}")
+        raise misuse(ValueError, f"the coefficients must be a list, not {coeffs!r}")
     with name_scope(name, "polyval", [*coeffs, x]):
         x = convert_to_tensor(x, name="x")
         if not coeffs:

@@ -9,6 +9,7 @@ import numpy as np
 from staticgraph.array_ops import concat, shape
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.creation import matrix_diag_part
 from staticgraph.framework import name_scope
@@ -157,4 +158,4 @@ def _three_diagonals(diagonals: Any, form: str) -> tuple[Tensor, Tensor, Tensor]
         above = matrix_diag_part(diagonals[..., :-1, 1:])
         below = matrix_diag_part(diagonals[..., 1:, :-1])
         return concat([above, nothing], -1), middle, concat([nothing, below], -1)
-    raise ValueError(f"diagonals_format={form!r} is not 'compact', 'sequence' or 'matrix'")
+    raise misuse(ValueError, f"diagonals_format={form!r} is not 'compact', 'sequence' or 'matrix'")

@@ -1,18 +1,24 @@
 """Methods that the compiler's classes have but only the public package can do.
 
 Tensors have NumPy's, with NumPy's meanings: `x.astype(...)`, `x.std(axis=0)`. Those that are single ops, such
-as `x.sum()`, are registered beside the ops. Graphs can be made into messages.
+as `x.sum()`, are registered beside the ops. Graphs can be made into messages, and failed runs into files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from staticgraph import array_ops, casts, indexing, inputs, linalg, math_ops, reductions, sorting
 from staticgraph.compiler.graph.graph import Graph, to_message
 from staticgraph.compiler.graph.opdef import method
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.runtime import failing
+
+if TYPE_CHECKING:
+    from staticgraph.runtime.plan import Plan
+    from staticgraph.runtime.variables import VariableStore
 
 Axes = int | Sequence[int] | None
 
@@ -137,3 +143,23 @@ def _as_graph_def(graph: Graph, from_version: int | None, add_shapes: bool) -> A
 
 
 to_message.append(_as_graph_def)
+
+
+def _write_failure(
+    path: Path,
+    plan: Plan,
+    arrays: Sequence[Any],
+    computed: Mapping[Tensor, Any],
+    store: VariableStore,
+    error: Exception,
+    switches: Mapping[str, str],
+) -> None:
+    """Write the file of a run that failed."""
+    from staticgraph.runtime.saving.failure_file import Run, write  # few programs write files
+
+    feeds = dict(zip(plan.feeds, arrays, strict=True))
+    run = Run(tuple(plan.fetches.tensors), tuple(plan.fetches.targets), feeds)
+    write(path, run, computed, store, error, switches)
+
+
+failing.writers.append(_write_failure)

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse, shown
+
 __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
 
 
@@ -52,7 +54,9 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     leaves = list(flat_sequence)
     wanted = len(flatten(structure))
     if len(leaves) != wanted:
-        raise ValueError(f"the structure has {wanted} leaves, {len(leaves)} were given: {structure!r}")
+        raise misuse(
+            ValueError, f"the structure has {wanted} leaves, {len(leaves)} were given: {structure!r}"
+        )
     return _pack(structure, iter(leaves))
 
 
@@ -81,9 +85,9 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
     [11, (22,)]
     """
     if not callable(func):
-        raise TypeError(f"map_structure(func): {func!r} is not a function")
+        raise misuse(TypeError, f"map_structure(func): {func!r} is not a function")
     if not structure:
-        raise ValueError("map_structure() needs at least one structure")
+        raise misuse(ValueError, "map_structure() needs at least one structure")
     for other in structure[1:]:
         assert_same_structure(structure[0], other, check_types=kwargs.get("check_types", True))
     columns = zip(*map(flatten, structure), strict=True)
@@ -100,14 +104,14 @@ def assert_same_structure(
     try:
         _compare(nest1, nest2, check_types)
     except (ValueError, TypeError) as error:
-        text = f"the structures differ: {error}\n  first:  {nest1!r}\n  second: {nest2!r}"
-        raise type(error)(text) from None
+        text = f"the structures differ: {error}\n  first:  {shown(nest1, 80)}\n  second: {shown(nest2, 80)}"
+        raise misuse(type(error), text) from None
 
 
 def _compare(first: Any, second: Any, check_types: bool) -> None:
     if is_nested(first) != is_nested(second):
         inner, leaf = (first, second) if is_nested(first) else (second, first)
-        raise ValueError(f"{inner!r} is a structure, and {leaf!r} is none")
+        raise ValueError(f"{shown(inner)} is a structure, and {shown(leaf)} is none")
     if not is_nested(first):
         return
     if check_types and not _same_kind(first, second):

@@ -49,7 +49,8 @@ def _shape_tensor(shape: Any) -> Tensor:
         shape = shape.as_list()
     if isinstance(shape, list | tuple):
         shape = [n.value if isinstance(n, Dimension) else n for n in shape]
-    return convert_to_tensor(shape, dtype=int32 if np.size(shape) == 0 else None, name="shape")
+    empty = hasattr(shape, "__len__") and len(shape) == 0
+    return convert_to_tensor(shape, dtype=int32 if empty else None, name="shape")
 
 
 def random_uniform(

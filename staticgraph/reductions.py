@@ -69,7 +69,11 @@ def reduce_mean(
     input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
     reduction_indices: Any = None, keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of the elements along `axis`, see `reduce_sum`. That of integers is rounded towards zero."""
+    """The mean of the elements along `axis`, see `reduce_sum`. That of integers is rounded towards zero.
+
+    >>> sg.Session().run(sg.reduce_mean([[1.0, 2.0], [3.0, 6.0]], axis=0))
+    array([2., 4.], dtype=float32)
+    """
     return _reduce(ops.reduce_mean, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -77,7 +81,11 @@ def reduce_prod(
     input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
     reduction_indices: Any = None, keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The product of the elements along `axis`, see `reduce_sum`."""
+    """The product of the elements along `axis`, see `reduce_sum`.
+
+    >>> sg.Session().run(sg.reduce_prod([[1, 2], [3, 4]], axis=1))
+    array([ 2, 12], dtype=int32)
+    """
     return _reduce(ops.reduce_prod, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -85,7 +93,11 @@ def reduce_max(
     input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
     reduction_indices: Any = None, keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The largest element along `axis`, see `reduce_sum`. Equal ones share the gradient."""
+    """The largest element along `axis`, see `reduce_sum`. Equal ones share the gradient.
+
+    >>> sg.Session().run(sg.reduce_max([[1, 5], [3, 4]], axis=1))
+    array([5, 4], dtype=int32)
+    """
     return _reduce(ops.reduce_max, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -93,7 +105,11 @@ def reduce_min(
     input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
     reduction_indices: Any = None, keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The smallest element along `axis`, see `reduce_sum`. Equal ones share the gradient."""
+    """The smallest element along `axis`, see `reduce_sum`. Equal ones share the gradient.
+
+    >>> sg.Session().run(sg.reduce_min([[1, 5], [3, 4]], axis=1))
+    array([1, 3], dtype=int32)
+    """
     return _reduce(ops.reduce_min, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -101,7 +117,11 @@ def reduce_any(
     input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
     reduction_indices: Any = None, keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """Whether any of the truth values along `axis` is true, see `reduce_sum`."""
+    """Whether any of the truth values along `axis` is true, see `reduce_sum`.
+
+    >>> sg.Session().run(sg.reduce_any([[True, False], [False, False]], axis=1))
+    array([ True, False])
+    """
     return _reduce(ops.reduce_any, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -109,14 +129,22 @@ def reduce_all(
     input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
     reduction_indices: Any = None, keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """Whether all truth values along `axis` are true, see `reduce_sum`."""
+    """Whether all truth values along `axis` are true, see `reduce_sum`.
+
+    >>> sg.Session().run(sg.reduce_all([[True, False], [True, True]], axis=1))
+    array([False,  True])
+    """
     return _reduce(ops.reduce_all, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The square root of the sum of squares along `axis`, see `reduce_sum`."""
+    """The square root of the sum of squares along `axis`, see `reduce_sum`.
+
+    >>> sg.Session().run(sg.math.reduce_euclidean_norm([3.0, 4.0])).item()
+    5.0
+    """
     return _reduce(ops.euclidean_norm, input_tensor, axis, keepdims, name, None, None)
 
 

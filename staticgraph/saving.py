@@ -7,19 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from staticgraph.late_ops import declare
-from staticgraph.runtime.saving import graph_file, loaded
+from staticgraph.runtime.saving import failure_file, graph_file, loaded
+from staticgraph.runtime.saving.failure_file import Failure
 from staticgraph.runtime.saving.late_ops import declared_by
 from staticgraph.runtime.saving.loaded import LoadedGraph
 from staticgraph.runtime.saving.signature import PREDICT, TRAIN, InputShapes, Signature, bind
-from staticgraph.runtime.saving.summary import Summary, summary
+from staticgraph.runtime.saving.summary import Summary
 from staticgraph.weights import load_weights, read_weights, save_weights
 
 __all__ = [
+    "Failure",
     "LoadedGraph",
     "Signature",
     "Summary",
     "inspect",
     "load",
+    "load_failure",
     "load_weights",
     "read_weights",
     "save",
@@ -123,10 +126,22 @@ def load(path: str | os.PathLike[str], *, mapped: bool = False, trusted: bool = 
     return loaded.load(path, mapped, trusted)
 
 
-def inspect(path: str | os.PathLike[str]) -> Summary:
-    """What is in a saved graph, or in a checkpoint (`model-100.index`): to print, or as data.
+def load_failure(path: str | os.PathLike[str]) -> Failure:
+    """A run that failed, from a file that the switch `failures` had written: its feeds, and a session with
+    its graph and its variables as they were before it. `InvalidFileError`, `NotFoundError`.
+    """
+    return failure_file.read(path)
 
-    The file is checked as in `load`; its graph is not built. `InvalidFileError`, `NotFoundError`.
+
+def inspect(path: str | os.PathLike[str]) -> Summary:
+    """What is in a file of a graph or of arrays: to print, or as data.
+
+    That is a graph that `save` wrote, or a run that failed; a checkpoint, ours or TensorFlow's, by its prefix
+    or `.index` file; an `.npz` or `.safetensors` file; a model in ONNX format; a `.pb`, `.pbtxt` or `.meta`
+    file of TensorFlow's; the folder of a SavedModel, or one with checkpoints, of which it is the latest.
+
+    Our files are checked as in `load`. No graph is built, no value is computed, nothing of a file is run.
+    `InvalidFileError`, `NotFoundError`.
 
     >>> import os, staticgraph as sg, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "sum.sg")
@@ -136,4 +151,7 @@ def inspect(path: str | os.PathLike[str]) -> Summary:
     >>> found.signatures["predict"].inputs, found.operations
     ({'x': 'float32[?, 2]'}, {'add': 1, 'constant': 1, 'placeholder': 1})
     """
-    return summary(path)
+    # Messages of other projects are needed by few.
+    from staticgraph.contents import contents
+
+    return contents(path)

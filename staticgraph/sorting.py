@@ -8,7 +8,7 @@ from typing import Any
 from staticgraph.array_ops import one_of, reshape, shape, transpose
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
@@ -42,7 +42,11 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
 
 
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
-    """For each row of `predictions` whether fewer than k classes score higher than the target class."""
+    """For each row of `predictions` whether fewer than k classes score higher than the target class.
+
+    >>> sg.Session().run(sg.nn.in_top_k([[0.1, 0.9], [0.8, 0.2]], [1, 1], 1))
+    array([ True, False])
+    """
     with name_scope(name, "in_top_k", [predictions, targets]):
         return ops.in_top_k(predictions, targets, k=k)
 
@@ -86,7 +90,7 @@ def searchsorted(
     [2]
     """
     if side not in ("left", "right"):
-        raise ValueError(f"searchsorted: side is {side!r}, and must be 'left' or 'right'")
+        raise misuse(ValueError, f"searchsorted: side is {side!r}, and must be 'left' or 'right'")
     bound = ops.lower_bound if side == "left" else ops.upper_bound
     with name_scope(name, "searchsorted", [sorted_sequence, values]):
         values = convert_to_tensor(values, name="values")
@@ -139,7 +143,11 @@ def argmax(
 def argmin(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = int64
 ) -> Tensor:
-    """The position of the smallest element along `axis` (0); of equal ones the first."""
+    """The position of the smallest element along `axis` (0); of equal ones the first.
+
+    >>> sg.Session().run(sg.argmin([[3, 1], [2, 5]], axis=1))
+    array([1, 0])
+    """
     axis = one_of("axis", axis, "dimension", dimension)
     return ops.argmin(input, axis=0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
 
@@ -172,12 +180,20 @@ def cumsum(
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Products of the elements up to each one, along `axis`; `exclusive` and `reverse` as for `cumsum`."""
+    """Products of the elements up to each one, along `axis`; `exclusive` and `reverse` as for `cumsum`.
+
+    >>> sg.Session().run(sg.cumprod([2, 3, 4]))
+    array([ 2,  6, 24], dtype=int32)
+    """
     return ops.cumprod(x, axis=axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def cumulative_logsumexp(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """log(sum(exp)) of the elements up to each one, along `axis`; of none it is the lowest finite number."""
+    """log(sum(exp)) of the elements up to each one, along `axis`; of none it is the lowest finite number.
+
+    >>> sg.Session().run(sg.math.cumulative_logsumexp([0.0, 0.0])).round(4)
+    array([0.    , 0.6931], dtype=float32)
+    """
     return ops.cumulative_logsumexp(x, axis=axis, exclusive=exclusive, reverse=reverse, name=name)

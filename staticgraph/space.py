@@ -8,6 +8,7 @@ import numpy as np
 
 from staticgraph.array_ops import one_of
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -32,7 +33,12 @@ def space_to_depth(input: Any, block_size: int, name: str | None = None, data_fo
 
 
 def depth_to_space(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
-    """The inverse of `space_to_depth`."""
+    """The inverse of `space_to_depth`.
+
+    >>> sg.Session().run(sg.depth_to_space(sg.reshape(sg.range(4), [1, 1, 1, 4]), 2)[0, :, :, 0])
+    array([[0, 1],
+           [2, 3]], dtype=int32)
+    """
     return ops.depth_to_space(input, block_size=block_size, data_format=data_format, name=name)
 
 
@@ -75,10 +81,16 @@ def extract_image_patches(
     """Windows of the images, each as one pixel whose depth holds its elements in row-major order.
 
     `ksizes`, `strides` and `rates` have the form [1, rows, columns, 1]; `padding` is SAME or VALID.
+
+    >>> x = sg.reshape(sg.range(9), [1, 3, 3, 1])
+    >>> patches = sg.extract_image_patches(x, [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID")
+    >>> sg.Session().run(patches[0, 0])
+    array([[0, 1, 3, 4],
+           [1, 2, 4, 5]], dtype=int32)
     """
     ksizes = one_of("ksizes", ksizes, "sizes", sizes)
     if None in (ksizes, strides, rates, padding):
-        raise TypeError("extract_image_patches needs ksizes, strides, rates and padding")
+        raise misuse(TypeError, "extract_image_patches needs ksizes, strides, rates and padding")
     return ops.extract_image_patches(
         images, ksizes=tuple(ksizes), strides=tuple(strides), rates=tuple(rates), padding=padding, name=name
     )

@@ -63,12 +63,26 @@ def assign(
 
 
 def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Tensor:
-    """Add `value`, of the variable's shape, to the variable."""
+    """Add `value`, of the variable's shape, to the variable.
+
+    >>> w = sg.Variable([1, 2])
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.global_variables_initializer())
+    ...     sess.run(sg.assign_add(w, [10, 10]))
+    array([11, 12], dtype=int32)
+    """
     return ops.assign_add(_handle(ref, "assign_add"), value, name=name)
 
 
 def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Tensor:
-    """Subtract `value`, of the variable's shape, from the variable."""
+    """Subtract `value`, of the variable's shape, from the variable.
+
+    >>> w = sg.Variable([1, 2])
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.global_variables_initializer())
+    ...     sess.run(sg.assign_sub(w, [1, 1]))
+    array([0, 1], dtype=int32)
+    """
     return ops.assign_sub(_handle(ref, "assign_sub"), value, name=name)
 
 
@@ -88,14 +102,29 @@ def scatter_update(
 def scatter_add(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Add to rows of a variable; to a row that is listed twice, twice."""
+    """Add to rows of a variable; to a row that is listed twice, twice.
+
+    >>> w = sg.Variable([[1, 1], [2, 2]])
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.global_variables_initializer())
+    ...     sess.run(sg.scatter_add(w, [1], [[5, 5]]))
+    array([[1, 1],
+           [7, 7]], dtype=int32)
+    """
     return ops.scatter_add(_handle(ref, "scatter_add"), indices, updates, name=name)
 
 
 def scatter_sub(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Subtract from rows of a variable."""
+    """Subtract from rows of a variable.
+
+    >>> w = sg.Variable([5, 5, 5])
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.global_variables_initializer())
+    ...     sess.run(sg.scatter_sub(w, [0, 0], [1, 2]))
+    array([2, 5, 5], dtype=int32)
+    """
     return ops.scatter_sub(_handle(ref, "scatter_sub"), indices, updates, name=name)
 
 
@@ -130,7 +159,15 @@ def scatter_min(
 def scatter_nd_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """Replace elements or slices of a variable at the positions in the last axis of `indices`."""
+    """Replace elements or slices of a variable at the positions in the last axis of `indices`.
+
+    >>> w = sg.Variable([[1, 2], [3, 4]])
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.global_variables_initializer())
+    ...     sess.run(sg.scatter_nd_update(w, [[0, 1]], [9]))
+    array([[1, 9],
+           [3, 4]], dtype=int32)
+    """
     return ops.scatter_nd_update(_handle(ref, "scatter_nd_update"), indices, updates, name=name)
 
 

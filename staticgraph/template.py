@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.framework import GraphKeys, get_collection
 from staticgraph.variable_scope import VariableScope, variable_scope
 
@@ -88,7 +89,7 @@ def make_template(
     ['scale/factor:0']
     """
     if not callable(func_):
-        raise TypeError(f"make_template: func_={func_!r} is not a function")
+        raise misuse(TypeError, f"make_template: func_={func_!r} is not a function")
     function = functools.partial(func_, **kwargs) if kwargs else func_
     template = Template(name_, function, unique_name_, custom_getter_)
     if create_scope_now_:

@@ -11,7 +11,7 @@ from typing import Any
 from staticgraph.array_ops import concat, reshape, shape
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import ShapeError, UnlikeDtypeError, layout
+from staticgraph.compiler.graph.errors import ShapeError, UnlikeDtypeError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.static_value import static_value
@@ -55,7 +55,7 @@ class TensorArray:
         name: str | None = None,
     ) -> None:
         if flow is None and size is None:
-            raise ValueError("TensorArray(size): how many rows there are must be given")
+            raise misuse(ValueError, "TensorArray(size): how many rows there are must be given")
         self._dtype = as_dtype(dtype)
         self._dynamic = bool(dynamic_size)
         self._infer = infer_shape
@@ -188,7 +188,9 @@ class TensorArray:
 
     def grad(self, source: str, flow: Any = None, name: str | None = None) -> TensorArray:
         """Derivatives are taken by `gradients`: this exists for the sake of old names."""
-        raise NotImplementedError("TensorArray.grad: take the derivative of what was read, with gradients()")
+        raise misuse(
+            NotImplementedError, "TensorArray.grad: take the derivative of what was read, with gradients()"
+        )
 
     def close(self, name: str | None = None) -> Operation:
         """An operation that does nothing: memory is managed by the compiler."""
@@ -199,7 +201,8 @@ class TensorArray:
     def _row(self, value: Tensor, what: str) -> Tensor:
         if value.dtype is not self._dtype:
             text = f"TensorArray.{what}: the array is of {self._dtype.name}, the row is {value.type}"
-            raise UnlikeDtypeError(layout(text, user_frame(), [("the row", value.op.where)]))
+            made, hint = [("the row", value.op.where)], "cast the row; map_fn takes a dtype for its results"
+            raise UnlikeDtypeError(layout(text, user_frame(), made, hint))
         self._merge(value.type.shape, what)
         return value
 
@@ -209,7 +212,8 @@ class TensorArray:
         if not compatible(self._rows.shape, found):
             known, new = shape_text(self._rows.shape), shape_text(found)
             text = f"TensorArray.{what}: the rows have shape {known}, this one has {new}"
-            raise ShapeError(layout(text, user_frame()))
+            hint = "rows of other shapes are for TensorArray(infer_shape=False), which cannot be stacked"
+            raise misuse(ShapeError, text, hint)
         self._rows.learn(found)
 
     def _shaped(self, tensor: Tensor, rows: bool = False) -> Tensor:

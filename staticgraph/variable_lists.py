@@ -32,6 +32,11 @@ __all__ = [
 def global_variables(scope: str | None = None) -> list[Any]:
     """The variables made so far, those of optimizers included;
     `scope` selects by a regex at a name's beginning.
+
+    >>> w = sg.get_variable("w", [2])
+    >>> step = sg.train.MomentumOptimizer(0.1, 0.9).minimize(sg.reduce_sum(w))
+    >>> [v.name for v in sg.global_variables()]
+    ['w:0', 'w/Momentum:0']
     """
     return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
@@ -68,7 +73,14 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
 
 
 def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
-    """An operation that gives each variable its initial value."""
+    """An operation that gives each variable its initial value.
+
+    >>> w = sg.Variable(3.0)
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.variables_initializer([w]))
+    ...     sess.run(w).item()
+    3.0
+    """
     return group(*(v.initializer for v in var_list), name=name)
 
 
@@ -94,7 +106,14 @@ def initialize_all_variables() -> Operation:
 
 
 def local_variables_initializer() -> Operation:
-    """An operation that initialises all local variables made so far."""
+    """An operation that initialises all local variables made so far.
+
+    >>> value, update = sg.metrics.mean([1.0, 3.0])
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.local_variables_initializer())
+    ...     sess.run(update).item()
+    2.0
+    """
     return variables_initializer(local_variables())
 
 

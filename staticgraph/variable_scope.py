@@ -12,6 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.framework import GraphKeys, get_default_graph, graph_of, name_scope
 from staticgraph.variable_store import AUTO_REUSE, find_or_make
@@ -167,7 +168,7 @@ class VariableScope:
     def get_variable(self, name: str, shape: Any = None, dtype: Any = None, **options: Any) -> Variable:
         """See the function `get_variable`."""
         if not isinstance(name, str):
-            raise TypeError(f"get_variable(name): a name is a string, not {name!r}")
+            raise misuse(TypeError, f"get_variable(name): a name is a string, not {name!r}")
         for key in ("initializer", "regularizer", "caching_device", "partitioner", "constraint"):
             if options.get(key) is None:
                 options[key] = getattr(self, key)
@@ -199,7 +200,12 @@ def _call_getter(custom: Callable[..., Any], getter: Callable[..., Any], argumen
 
 
 def get_variable_scope() -> VariableScope:
-    """The open variable scope of the default graph."""
+    """The open variable scope of the default graph.
+
+    >>> with sg.variable_scope("net"):
+    ...     sg.get_variable_scope().name
+    'net'
+    """
     return _store().scope
 
 
@@ -292,15 +298,17 @@ class variable_scope:
         auxiliary_name_scope: bool = True,
     ) -> None:
         if name_or_scope is None and default_name is None:
-            raise TypeError("variable_scope(): give a name_or_scope or a default_name")
+            raise misuse(TypeError, "variable_scope(): give a name_or_scope or a default_name")
         if name_or_scope is None and reuse is True:
-            raise ValueError(
-                "variable_scope(None, default_name, reuse=True): a new name has nothing to reuse"
+            raise misuse(
+                ValueError, "variable_scope(None, default_name, reuse=True): a new name has nothing to reuse"
             )
         if not isinstance(name_or_scope, str | VariableScope | None):
-            raise TypeError(f"variable_scope(): {name_or_scope!r} is neither a name nor a VariableScope")
+            raise misuse(
+                TypeError, f"variable_scope(): {name_or_scope!r} is neither a name nor a VariableScope"
+            )
         if reuse not in (None, True, False, AUTO_REUSE):
-            raise ValueError(f"reuse={reuse!r} is not True, False, None or sg.AUTO_REUSE")
+            raise misuse(ValueError, f"reuse={reuse!r} is not True, False, None or sg.AUTO_REUSE")
         self._target = name_or_scope
         self._default_name = default_name
         self._values = list(values) if values is not None else []

@@ -100,13 +100,15 @@ def find_or_make(
 def _checked(found: Variable, shape: TensorShape, dtype: Any) -> Variable:
     place: Sequence[tuple[str, Provenance | None]] = [("it", found.where)]
     if not shape.is_compatible_with(found.shape):
-        raise ValueError(
-            layout(f"variable {found.op.name} has shape {found.shape}, not {shape}", user_frame(), place)
-        )
+        text = f"variable {found.op.name} has shape {found.shape}, not {shape}"
+        raise ValueError(layout(text, user_frame(), place, _OTHER))
     if dtype is not None and as_dtype(dtype) is not found.dtype:
         text = f"variable {found.op.name} has dtype {found.dtype}, not {as_dtype(dtype)}"
-        raise ValueError(layout(text, user_frame(), place))
+        raise ValueError(layout(text, user_frame(), place, _OTHER))
     return found
+
+
+_OTHER = "another variable needs another name, or a variable_scope of its own"
 
 
 def _initial(

@@ -8,9 +8,9 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import ShapeError, layout
+from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.operators import Operators
+from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -42,7 +42,7 @@ class VariableAggregation(Enum):
     ONLY_FIRST_TOWER = ONLY_FIRST_REPLICA
 
 
-class Variable(Operators):
+class Variable(Symbolic):
     """A tensor that a session keeps, and that `assign` and optimizers change.
 
     `initial_value`: a tensor, an array, or a function without arguments that makes one. The variable has no
@@ -333,7 +333,9 @@ class Variable(Operators):
         return ops.gather(self._read, indices, axis=0, name=name)
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError(f"{self.name} cannot be iterated: iterate unstack({self.op.name}), a list of tensors")
+        raise misuse(
+            TypeError, f"{self.name} cannot be iterated: iterate unstack({self.op.name}), a list of tensors"
+        )
 
     def __repr__(self) -> str:
         return f"<sg.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"

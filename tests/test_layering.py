@@ -50,6 +50,7 @@ OPTIONAL = {
     "PIL":        "staticgraph",
     "pygraphviz": "staticgraph",
     "scipy":      "staticgraph",
+    "sklearn":    "staticgraph",
     "cupy":       "runtime",
     "onnx":       "staticgraph",
     "ml_dtypes":  "staticgraph",

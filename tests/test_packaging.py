@@ -127,6 +127,22 @@ for name in ("compiler", "runtime"):
     assert run.returncode == 0, run.stderr
 
 
+def test_the_command_is_installed(wheel: Path, editable: Path):
+    for installed in (wheel, editable):
+        run = python(
+            installed,
+            """
+from importlib.metadata import distribution
+(script,) = distribution("staticgraph").entry_points.select(group="console_scripts")
+sys.argv = [script.name]
+sys.exit(script.load()())
+""",
+        )
+        assert run.returncode == 0, run.stderr
+        assert "\n    doctor    tell what this machine offers" in run.stdout
+        assert "\n                  staticgraph doctor\n" in run.stdout
+
+
 def test_the_rest_of_a_checkout_is_no_part_of_the_package(form: Path):
     run = python(
         form,

@@ -17,6 +17,8 @@ REFERENCES, TYPE, DATA, NDIM, DIMS, DESCR, FLAGS = 0, 8, 16, 24, 32, 56, 64
 VALUE = 16  # of a Python float and of a NumPy scalar
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # flags of an array
 
+STOPPED, NOT_FINITE = 1, 2  # what the function of a step returns if it failed, and 0 otherwise
+
 
 class _Words(IntEnum):
     """Positions in a record, from 0."""

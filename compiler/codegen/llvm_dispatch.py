@@ -12,6 +12,7 @@ import hashlib
 
 from staticgraph.compiler.codegen.dispatch_layout import (
     DATA,
+    NOT_FINITE,
     TYPE,
     Binding,
     Cell,
@@ -165,10 +166,32 @@ out:
 }}
 """
 
-_RUN = f"""
-; Run a binding that accepts: what the caller gets, or null.
-define internal ptr @run(ptr %host, ptr %binding) nounwind {{
+_FALL_BACK = f"""
+; What Python makes of these arguments; NotImplemented where nothing is to be asked.
+define internal ptr @fall_back(ptr %head, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{
 entry:
+  {word("host", "head", Head.HOST)}
+  {word("fallback", "head", Head.FALLBACK)}
+  %refuse = icmp eq ptr %fallback, null
+  br i1 %refuse, label %refused, label %python
+python:
+  {word("vectorcall", "host", Host.VECTORCALL)}
+  %answer = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kwnames)
+  ret ptr %answer
+refused:
+  {word("incref", "host", Host.INCREF)}
+  {word("not.implemented", "host", Host.NOT_IMPLEMENTED)}
+  call void %incref(ptr %not.implemented)
+  ret ptr %not.implemented
+}}
+"""
+
+_RUN = f"""
+; Run a binding that accepts: what the caller gets, or null. Where what it made is not finite, nothing has
+; happened, and Python is to find out why.
+define internal ptr @run(ptr %head, ptr %binding, ptr %args, i64 %nargs) nounwind {{
+entry:
+  {word("host", "head", Head.HOST)}
   {word("count", "binding", Binding.RESULT_COUNT, "i64")}
   {word("entry.point", "binding", Binding.ENTRY)}
   {word("table", "binding", Binding.TABLE)}
@@ -200,7 +223,11 @@ finish:
   br i1 %good, label %keep, label %stopped
 stopped:
   call void @drop(ptr %host, ptr %values, i64 %count)
-  ret ptr null
+  %not.finite = icmp eq i32 %status, {NOT_FINITE}
+  br i1 %not.finite, label %again, label %failed
+again:
+  %answer = call ptr @fall_back(ptr %head, ptr %args, i64 %nargs, ptr null)
+  ret ptr %answer
 keep:
   call void @commit(ptr %binding)
   %made = call i1 @make_scalars(ptr %host, ptr %binding, ptr %values, i64 %count)
@@ -237,25 +264,15 @@ next:
   {word("following", "binding", Binding.NEXT)}
   br label %find
 go:
-  %made = call ptr @run(ptr %host, ptr %binding)
+  %made = call ptr @run(ptr %head, ptr %binding, ptr %args, i64 %nargs)
   ret ptr %made
 fall.back:
-  {word("vectorcall", "host", Host.VECTORCALL)}
-  {word("fallback", "head", Head.FALLBACK)}
-  %refuse = icmp eq ptr %fallback, null
-  br i1 %refuse, label %refused, label %python
-python:
-  %answer = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kwnames)
+  %answer = call ptr @fall_back(ptr %head, ptr %args, i64 %nargs, ptr %kwnames)
   ret ptr %answer
-refused:
-  {word("incref", "host", Host.INCREF)}
-  {word("not.implemented", "host", Host.NOT_IMPLEMENTED)}
-  call void %incref(ptr %not.implemented)
-  ret ptr %not.implemented
 }}
 """
 
-_HELPERS = (*FEEDS, *RESULTS, _ACCEPTS, _PLACE_VARIABLES, _COMMIT, _RUN)
+_HELPERS = (*FEEDS, *RESULTS, _ACCEPTS, _PLACE_VARIABLES, _COMMIT, _FALL_BACK, _RUN)
 
 
 def dispatch() -> Code:

@@ -27,6 +27,7 @@ from staticgraph.compiler.codegen.abi import (
     Segment,
     Work,
 )
+from staticgraph.compiler.codegen.dispatch_layout import NOT_FINITE
 from staticgraph.compiler.codegen.llvm_clock import ENTRY_WORDS, Clock, read, record
 from staticgraph.compiler.codegen.llvm_control_flow import TIMES, stop_unless
 from staticgraph.compiler.codegen.llvm_control_flow import branch as branch_code
@@ -43,12 +44,14 @@ def step(
     watch: BufferRef,
     clock: Clock | None = None,
     times: int | None = None,
+    sound: BufferRef | None = None,
 ) -> Code:
     """The function `i32 (ptr table)` that carries out `segments`. Its kernels must be loaded with it.
 
     `pool` is the thread pool, which parallel regions need; `private` is scratch memory of kernels; `watch`
     tells loops to stop, and timed code where its table of times is. `clock` is for timed code; `times` is the
-    entry of the step as a whole.
+    entry of the step as a whole. `sound` is where kernels say whether what they made is finite: it returns
+    NOT_FINITE if not.
 
     >>> from staticgraph.compiler.codegen.abi import Phase
     >>> phase = Phase(Code("kernel", ""))
@@ -69,7 +72,13 @@ def step(
     with writer.timed(times, lambda: writer.pointer(private)):
         for segment in segments:
             _segment(writer, segment, pool, private, watch)
-    return writer.finish(["ptr %table"], "i32 0")
+    return writer.finish(["ptr %table"], f"i32 {0 if sound is None else _status(writer, sound)}")
+
+
+def _status(writer: _Function, sound: BufferRef) -> str:
+    flag = writer.value(f"load i8, ptr {writer.pointer(sound)}, align 1")
+    good = writer.value(f"icmp ne i8 {flag}, 0")
+    return writer.value(f"select i1 {good}, i32 0, i32 {NOT_FINITE}")
 
 
 def _segment(

@@ -7,10 +7,12 @@ op rounds its bfloat16 results with `DType.round`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.strings import as_strings, join_strings, split_strings
 
 
@@ -171,6 +173,18 @@ NUMERIC = REAL | COMPLEX
 BOOLEAN = frozenset({bool_})
 ANY = NUMERIC | BOOLEAN
 EVERY = ANY | {string}
+_GROUPS = (("floating", FLOATING), ("an integer", INTEGER), ("complex", COMPLEX))
+
+
+def dtypes_text(dtypes: Collection[DType]) -> str:
+    """What a dtype must be to be one of these: `floating, int32 or int64`."""
+    left, words = set(dtypes), []
+    for word, group in _GROUPS:
+        if group <= left:
+            words.append(word)
+            left -= group
+    words += [dtype.name for dtype in DTYPES.values() if dtype in left]
+    return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
 def as_dtype(type_value: Any) -> DType:
@@ -195,9 +209,10 @@ def as_dtype(type_value: Any) -> DType:
         dtype = None
     if dtype is not None and dtype.kind in "US":
         return string
-    if dtype in _BY_NUMPY:
+    is_object = dtype is not None and dtype.kind == "O"  # as all classes are that NumPy does not know
+    if dtype in _BY_NUMPY and (not is_object or type_value in (object, np.object_, dtype)):
         return _BY_NUMPY[dtype]
-    raise TypeError(f"{type_value!r} is not an element type; the types are {', '.join(DTYPES)}")
+    raise misuse(TypeError, f"{shown(type_value)} is not an element type", f"these are: {', '.join(DTYPES)}")
 
 
 def _limits(dtype: DType) -> tuple[Any, Any]:

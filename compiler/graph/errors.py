@@ -7,21 +7,34 @@ case, or from the built-in one, so that old `except` clauses work.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import math
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
 
-from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
+
+_SHOWN = 8  # elements of a value
+_SHOWN_WIDTH = 60
+_WIDTH = 100  # columns of a message, but for lines of the program
+_Error = TypeVar("_Error", bound=Exception)
 
 
 class OpError(Exception):
     """Something went wrong while running. `message` is the
     whole text; `op` the operation at fault, if known.
+
+    What computes an op raises it without `op`, with what is
+    wrong and a `hint`; then the user's line is added.
     """
 
-    def __init__(self, message: str, op: Any = None) -> None:
+    def __init__(self, message: str, op: Any = None, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.op = op
+        self.hint = hint
 
 
 class InvalidArgumentError(OpError, ValueError):
@@ -88,6 +101,10 @@ class UnlikeDtypeError(DtypeError, InvalidArgumentError):
     """A loop, a branch or an array is given another dtype than its other rounds, branches or rows."""
 
 
+class FedShapeError(ShapeError, InvalidArgumentError):
+    """Shapes of what was fed do not fit."""
+
+
 class MissingValueError(GraphError, ValueError, TypeError):
     """None was given where a value is needed."""
 
@@ -98,6 +115,10 @@ class OtherGraphError(GraphError, ValueError):
 
 class RegionError(GraphError, ValueError):
     """A tensor from inside a loop or branch is used outside of it."""
+
+
+class DisconnectedError(GraphError, ValueError):
+    """Outputs do not come from the inputs that they should come from."""
 
 
 class DuplicateNameError(GraphError, ValueError):
@@ -148,6 +169,20 @@ class SaveError(OpError, OSError, ValueError):
     """Something could not be saved; the file that was there before is untouched."""
 
 
+class UnknownNameError(GraphError, KeyError):
+    """A graph has nothing of that name."""
+
+    __str__ = Exception.__str__  # KeyError's own shows the text as Python would write it
+
+
+class GraphGrowthWarning(RuntimeWarning):
+    """A line of the program adds operations to the graph between the runs of a session, again and again."""
+
+
+# What the error of a type rule is called where the types are those of a run.
+IN_A_RUN: dict[type[GraphError], type[GraphError]] = {ShapeError: FedShapeError, DtypeError: UnlikeDtypeError}
+
+
 class RuleError(Exception):
     """Raised inside an op's type rule by `require`; the
     recorder turns it into a message with op and lines.
@@ -168,6 +203,50 @@ def require(condition: Any, what: str, hint: str | None = None, kind: type[Graph
         raise RuleError(what, hint, kind)
 
 
+_PLACES = 4  # where operands were made
+_ARGUMENTS, _CLAUSES, _PARTS = r"(?<=,) ", r"(?<=[:;]) ", r" (?=\[)"  # where long lines are broken
+_PATH = re.compile(r"/[^\s/]+/[^\s/]")
+_HINT = "\n  hint: "
+_WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    """The lines of `text`, none too long. The call that a line begins with keeps a line of its own."""
+    what, blank, lines_of_program = text.partition("\n\n")  # of an error that this one is due to
+    for line in what.split("\n"):
+        call, mark, rest = line.partition("): ")
+        if mark and len(line) > _WIDTH:
+            yield from _lines(f"{call}):", _ARGUMENTS)
+            line = rest
+        yield from _lines(line, _PARTS if line.startswith("assertion failed") else _CLAUSES)
+    if blank:
+        yield f"\n{lines_of_program}"
+
+
+def _lines(text: str, between: str) -> Iterator[str]:
+    """A long line as several, broken `between` its parts where that does. One with a path stays whole."""
+    if len(text) <= _WIDTH or _PATH.search(text):
+        yield text
+        return
+    parts = re.split(between, text)
+    lines = parts[:1]
+    for part in parts[1:]:
+        if len(lines[-1]) + 1 + len(part) <= _WIDTH:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
+    indent = " " * (len(text) - len(text.lstrip(" ")))
+    for line in lines:
+        yield from textwrap.wrap(line, _WIDTH, subsequent_indent=indent, **_WORDS)
+
+
+def _list(names: list[str]) -> str:
+    """`a`, `a and b`, or `a, b and 7 more`."""
+    if len(names) > 3:
+        names = [*names[:2], f"{len(names) - 2} more"]
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
 def layout(
     headline: str,
     where: Provenance | None = None,
@@ -175,12 +254,53 @@ def layout(
     hint: str | None = None,
 ) -> str:
     """One message: headline, the user's line, where each operand was made, a hint."""
-    lines = [headline]
+    lines = [*_wrapped(headline)]
     if where is not None:
         lines += ["", str(where)]
+    makers: dict[Provenance, list[str]] = {}
     for name, place in made:
         if place is not None and place != where:
-            lines += [f"  {name} was made here:", str(place)]
-    if hint:
-        lines += [f"  hint: {hint}"]
+            makers.setdefault(place, []).append(name)
+    for place, names in islice(makers.items(), _PLACES):
+        lines += [f"  {_list(names)} {'was' if len(names) == 1 else 'were'} made here:", str(place)]
+    if len(makers) > _PLACES:
+        lines.append(f"  and so on, in {counted(len(makers) - _PLACES, 'more place')}")
+    if hint and _PATH.search(hint):
+        lines.append(f"  hint: {hint}")
+    elif hint:
+        lines += textwrap.wrap(hint, _WIDTH, initial_indent="  hint: ", subsequent_indent=" " * 8, **_WORDS)
     return "\n".join(lines)
+
+
+def shown(value: Any, width: int = _SHOWN_WIDTH) -> str:
+    """`value` as a message shows it: large arrays by their type, and nothing long."""
+    shape = getattr(value, "shape", ())
+    if isinstance(shape, tuple) and math.prod(shape) > _SHOWN:
+        return f"an array of {value.dtype}{list(shape)}"
+    if isinstance(value, list | tuple) and len(value) > _SHOWN:
+        text = f"{str(list(value[:_SHOWN]))[:-1]}, ...]"
+    else:
+        text = " ".join(repr(value).split())
+    return text if len(text) <= width else f"{text[:width]}..."
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 output`, `2 outputs`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def misuse(kind: type[_Error], what: str, hint: str | None = None) -> _Error:
+    """The error of class `kind` about a call of the user's, which names the line of the call."""
+    return kind(layout(what, user_frame(), hint=hint))
+
+
+def headline(error: BaseException) -> str:
+    """What is wrong: the message of `error` without lines of the program and hints."""
+    text = str(error.args[0] if error.args else error)
+    return re.sub(r"\n(?! )", " ", text.partition("\n\n")[0].partition(_HINT)[0])
+
+
+def hint(error: BaseException) -> str | None:
+    """The hint in the message of `error`."""
+    text = str(error.args[0] if error.args else error)
+    return re.sub(r"\n +", " ", text.rpartition(_HINT)[2]) if _HINT in text else None

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
-from staticgraph.compiler.graph.errors import FinalizedError, RegionError, RuleError, layout, require
+from staticgraph.compiler.graph.errors import (
+    FinalizedError,
+    OtherGraphError,
+    RegionError,
+    RuleError,
+    UnknownNameError,
+    counted,
+    layout,
+    misuse,
+    require,
+    shown,
+)
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.naming import Names, check_op_name
-from staticgraph.compiler.graph.opdef import OpDef, recording
+from staticgraph.compiler.graph.opdef import OpDef, Role, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import Call, bind_call
 from staticgraph.compiler.graph.region import Region, may_use
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+
+_SHOWN = 8  # tensors of a list in a message
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -38,6 +52,7 @@ class Graph:
         self.finalized = False
         self.variables: dict[str, Any] = {}  # Variable objects by the name of their operation
         self._operations: list[Operation] = []
+        self.recorded: Sequence[Operation] = self._operations  # to be read: the same list at any time
         self._by_name: dict[str, Operation] = {}
         self._collections: dict[str, list[Any]] = {}
         self._scoped = _Scoped()
@@ -61,9 +76,9 @@ class Graph:
                         return with_derivative[0](made, given, full_name)
             except RuleError as error:
                 self._rollback(mark, names)
-                shown = call_text(op, values)
+                call_made = call_text(op, values)
                 made_by = [(n, t.op.where) for n, t in _tensors(op, values)]
-                raise error.kind(layout(f"{shown}: {error.what}", where, made_by, error.hint)) from None
+                raise error.kind(layout(f"{call_made}: {error.what}", where, made_by, error.hint)) from None
             except BaseException:
                 self._rollback(mark, names)
                 raise
@@ -160,17 +175,13 @@ class Graph:
     def get_operations(self) -> list[Operation]:
         return list(self._operations)
 
-    def operations_from(self, start: int) -> Sequence[Operation]:
-        """The operations made since there were `start` of them."""
-        return self._operations[start:]
-
     def get_operation_by_name(self, name: str) -> Operation:
         """KeyError where there is none of that name."""
         if not isinstance(name, str):
-            raise TypeError(f"operation names are strings, not {type(name).__name__}")
+            raise misuse(TypeError, f"operation names are strings, not {type(name).__name__}")
         if name not in self._by_name:
-            hint = self._nearest(name)
-            raise KeyError(f"the graph has no operation {name!r}{hint}")
+            hint = self._nearest(name) or "get_operations() lists what there is"
+            raise misuse(UnknownNameError, f"the graph has no operation {name!r}", hint)
         return self._by_name[name]
 
     def has_operation(self, name: str) -> bool:
@@ -182,15 +193,16 @@ class Graph:
         there is none, ValueError where the form is another.
         """
         if not isinstance(name, str):
-            raise TypeError(f"tensor names are strings, not {type(name).__name__}")
+            raise misuse(TypeError, f"tensor names are strings, not {type(name).__name__}")
         op_name, colon, index = name.rpartition(":")
         if not colon or not index.isdigit():
-            raise ValueError(
-                f"{name!r} is not a tensor name: those have the form operation:index, as in {name}:0"
-            )
+            hint = f"its first output is {name}:0"
+            raise misuse(ValueError, f"{name!r} is an operation's name: a tensor's is operation:index", hint)
         op = self.get_operation_by_name(op_name)
         if int(index) >= len(op.outputs):
-            raise KeyError(f"operation {op_name!r} has {len(op.outputs)} outputs, so there is no {name!r}")
+            text = f"operation {op_name!r} has {counted(len(op.outputs), 'output')}, so there is no {name!r}"
+            hint = "outputs are numbered from 0"
+            raise UnknownNameError(layout(text, user_frame(), [("it", op.where)], hint))
         return op.outputs[int(index)]
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
@@ -203,16 +215,19 @@ class Graph:
                 return self.get_operation_by_name(obj)
         if (isinstance(obj, Tensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
             if obj.graph is not self:
-                raise ValueError(f"{obj} is not an element of this graph")
+                owner = obj if isinstance(obj, Operation) else obj.op
+                hint = "make it, and the session that runs it, in one graph: see Graph.as_default"
+                text = f"{obj} is not an element of this graph"
+                raise OtherGraphError(layout(text, user_frame(), [("it", owner.where)], hint))
             return obj
         wanted = " or ".join(w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok)
-        raise TypeError(f"{obj!r} of type {type(obj).__name__} is not a {wanted}")
+        raise misuse(TypeError, f"{shown(obj)} of type {type(obj).__name__} is not a {wanted}")
 
     def _nearest(self, name: str) -> str:
         import difflib
 
         close = difflib.get_close_matches(name, self._by_name, n=1)
-        return f"; did you mean {close[0]!r}?" if close else ""
+        return f"did you mean {close[0]!r}?" if close else ""
 
     def to_networkx(self) -> nx.MultiDiGraph:
         """A networkx graph: one node per operation name with
@@ -268,6 +283,9 @@ class Graph:
         if control_inputs is None:
             self._scoped.controls = ()
         else:
+            if not isinstance(control_inputs, Iterable) or isinstance(control_inputs, Tensor):
+                what = f"control_dependencies: {shown(control_inputs)} is no list"
+                raise misuse(TypeError, what, "write control_dependencies([x])")
             ops = [self.as_graph_element(getattr(c, "control_op", c)) for c in control_inputs]
             self._scoped.controls = (*outer, *(o.op if isinstance(o, Tensor) else o for o in ops))
         try:
@@ -304,6 +322,8 @@ class Graph:
         outer = self._scoped.device
         named = device_name_or_function
         asked = named(None) if callable(named) else named
+        if not isinstance(asked, str | None) and not hasattr(asked, "to_string"):
+            raise misuse(TypeError, f"the device is {shown(asked)}", "devices are named: '/cpu:0', '/gpu:0'")
         self._scoped.device = canonical_device(asked) or outer if asked is not None else ""
         try:
             yield
@@ -370,9 +390,10 @@ class Graph:
         if session is None:
             session = default_sessions[-1] if (default_sessions := _sessions.stack) else None
             if session is None:
-                raise ValueError("there is no default session: use `with sg.Session():`, or pass session=")
+                hint = "use `with sg.Session():`, or pass session="
+                raise misuse(ValueError, "there is no default session", hint)
         if session.graph is not self:
-            raise ValueError("the session runs another graph")
+            raise misuse(OtherGraphError, "the session runs another graph", "make it with Session(graph=...)")
         return session
 
     def __repr__(self) -> str:
@@ -433,19 +454,25 @@ def _tensors(op: OpDef, values: dict[str, Any]) -> list[tuple[str, Tensor]]:
     return found
 
 
+def _text(value: Any) -> str:
+    return shown(list(value) if type(value) is tuple else value)
+
+
 def call_text(op: OpDef, values: dict[str, Any]) -> str:
     """A use of an op as a user would write it, with types for tensors: `matmul(a: float32[2, 3], b: ...)`."""
-    shown = []
+    parts = []
     for param in op.params:
         value = values[param.name]
         if isinstance(value, Tensor):
-            shown.append(f"{param.name}: {value.type}")
+            known = static_value(value) if param.role is Role.OPERAND else None
+            parts.append(f"{param.name}: {value.type}" if known is None else f"{param.name}={_text(known)}")
         elif isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in value):
-            inner = ", ".join(str(v.type) if isinstance(v, Tensor) else repr(v) for v in value)
-            shown.append(f"{param.name}: [{inner}]")
-        elif value is not param.default:
-            shown.append(f"{param.name}={value.array if isinstance(value, Literal) else value!r}")
-    return f"{op.name}({', '.join(shown)})"
+            inner = ", ".join(str(v.type) if isinstance(v, Tensor) else shown(v) for v in value[:_SHOWN])
+            inner += ", ..." if len(value) > _SHOWN else ""
+            parts.append(f"{param.name}: [{inner}]")
+        elif value is not param.default and not (isinstance(value, tuple) and value == param.default):
+            parts.append(f"{param.name}={_text(value.array if isinstance(value, Literal) else value)}")
+    return f"{op.name}({', '.join(parts)})"
 
 
 _default_graph = Graph()

@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler.graph.builder import plain
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, RuleError, layout
 from staticgraph.compiler.graph.function import Function, Value, as_outputs
+from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 
@@ -52,13 +53,23 @@ def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, 
         return tuple(
             np.asarray(t.dtype.round(m), order="C") for m, t in zip(outputs, op.outputs, strict=True)
         )
-    except OpError as error:
-        if error.op is not None:  # it tells its own line
-            raise
-        text = layout(f"{op.name} ({op.type}): {error.message}", op.where)
-        raise type(error)(text, op) from error.__cause__
-    except RuleError as error:
-        text = layout(f"{op.name} ({op.type}): {error.what}", op.where, (), error.hint)
-        raise InvalidArgumentError(text, op) from None
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise InvalidArgumentError(layout(f"{op.name} ({op.type}): {error}", op.where), op) from error
+    except Exception as error:
+        raise failure(error, f"{op.name} ({op.type})", op.where, op)  # noqa: B904 (it has its cause)
+
+
+def failure(error: Exception, what: str, where: Provenance | None, op: Operation | None = None) -> Exception:
+    """What to raise for an `error` out of the meaning of an op: an OpError that names the user's line."""
+    made: Exception
+    match error:
+        case OpError() if error.op is None:
+            made = type(error)(layout(f"{what}: {error.message}", where, (), error.hint), op)
+            made.__cause__ = error.__cause__
+        case RuleError():
+            made = InvalidArgumentError(layout(f"{what}: {error.what}", where, (), error.hint), op)
+            made.__cause__ = None
+        case ArithmeticError() | LookupError() | TypeError() | ValueError() if not isinstance(error, OpError):
+            made = InvalidArgumentError(layout(f"{what}: {error}", where), op)
+            made.__cause__ = error
+        case _:
+            return error  # it tells its own line
+    return made

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.errors import misuse
 
 
 class Role(Enum):
@@ -124,24 +125,27 @@ class OpDef:
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The values of all parameters by name, in order of declaration."""
         if len(args) > len(self.params):
-            raise TypeError(
-                f"{self.name} takes {len(self.params)} arguments and a name, {len(args)} were given"
+            raise misuse(
+                TypeError,
+                f"{self.name} takes {len(self.params)} arguments and a name, {len(args)} were given",
             )
         values: dict[str, Any] = {}
         for position, param in enumerate(self.params):
             if position < len(args):
                 values[param.name] = args[position]
                 if param.name in kwargs:
-                    raise TypeError(f"{self.name} got two values for {param.name}")
+                    raise misuse(TypeError, f"{self.name} got two values for {param.name}")
             elif param.name in kwargs:
                 values[param.name] = kwargs.pop(param.name)
             elif param.default is not REQUIRED:
                 values[param.name] = param.default
             else:
-                raise TypeError(f"{self.name} needs a value for {param.name}")
+                raise misuse(TypeError, f"{self.name} needs a value for {param.name}")
         if kwargs:
             known = ", ".join(p.name for p in self.params)
-            raise TypeError(f"{self.name} has no parameter {next(iter(kwargs))}; it has {known} and name")
+            raise misuse(
+                TypeError, f"{self.name} has no parameter {next(iter(kwargs))}; it has {known} and name"
+            )
         return values
 
     @property
@@ -175,7 +179,7 @@ METHODS: dict[str, Callable[..., Any]] = {}  # what the operators and methods of
 def register(op: OpDef) -> OpDef:
     """Add `op` to the tables. Its name must be new."""
     if op.name in OPS:
-        raise ValueError(f"there already is an op {op.name}")
+        raise misuse(ValueError, f"there already is an op {op.name}")
     OPS[op.name] = op
     TF_OPS.setdefault(op.tf, op)
     if op.primitive is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.opdef import METHODS, PRIMITIVE_OPS
 
 
@@ -65,3 +66,26 @@ class Operators:
     def read_scalar(self, name: str, args: tuple[Any, ...]) -> Any:
         """A scalar body read as graph operations: see kernel/scalar.py."""
         return PRIMITIVE_OPS[name](*args)
+
+
+class Symbolic(Operators):
+    """What has no value while the graph is built: what Python and NumPy do with values is an error."""
+
+    __slots__ = ()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        hint = "make another tensor, with where or concat; a Variable's part is assigned by scatter_update"
+        raise misuse(TypeError, f"the elements of a {type(self).__name__} cannot be assigned", hint)
+
+    def _as_number(self) -> Any:
+        hint = "convert in the graph: cast(x, ...); or take what Session.run gives"
+        raise misuse(TypeError, f"{shown(self)} has no value while the graph is built", hint)
+
+    __float__ = __int__ = __complex__ = _as_number
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        hint = "use the function of this library in the graph; or take what Session.run gives"
+        raise misuse(NotImplementedError, f"{shown(self)} cannot be an array while the graph is built", hint)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self.__array__()

@@ -10,14 +10,27 @@ import itertools
 import linecache
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
+from typing import TypeVar
 
+import numpy
+
+T = TypeVar("T")
 _PARENT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 # Installed, this package lies inside staticgraph/; in a checkout the three packages are neighbours.
 _FOLDERS = ("",) if os.path.basename(_PARENT) == "staticgraph" else ("compiler", "runtime", "staticgraph")
-# What an import goes through, and what starts a program, is not the user's either.
-_OURS = ("<frozen importlib", "<frozen runpy>", *(os.path.join(_PARENT, name, "") for name in _FOLDERS))
+_CALLERS = ("contextlib.py", "threading.py", os.path.join("concurrent", ""))
+# What an import goes through, what starts a program, what calls a function for a thread or a `with`, or NumPy
+# (which asks for arrays), is not the user's either.
+_OURS = (
+    "<frozen importlib",
+    "<frozen runpy>",
+    *(os.path.join(_PARENT, name, "") for name in _FOLDERS),
+    *(os.path.join(os.path.dirname(os.__file__), name) for name in _CALLERS),
+    *(os.path.join(folder, "") for folder in numpy.__path__),
+)
 _is_ours: dict[CodeType, bool] = {}
 
 
@@ -29,13 +42,16 @@ class Provenance:
     function: str
     code: CodeType | None = None
     instruction: int = 0
-    line_number: int = 0  # used where there is no code object: nodes of a loaded file
+    # Used where there is no code object: for nodes of a loaded file, or of what is no Python.
+    line_number: int = 0
+    source: str = ""
+    columns: tuple[int, int] = (0, 0)
 
     @property
     def position(self) -> tuple[int, int, int, int]:
         """Line, last line, first column, end column, from 1, 1, 0, 0."""
         if self.code is None:
-            return self.line_number, self.line_number, 0, 0
+            return self.line_number, self.line_number, *self.columns
         found = next(itertools.islice(self.code.co_positions(), self.instruction // 2, None))
         line, end, column, end_column = (0 if n is None else n for n in found)
         return line, end, column, end_column
@@ -54,7 +70,7 @@ class Provenance:
         """The source line. A loaded file names a source,
         which must not make us read one of that name here.
         """
-        return "" if self.code is None else linecache.getline(self.file, self.line)
+        return self.source if self.code is None else linecache.getline(self.file, self.line)
 
     @property
     def short(self) -> str:
@@ -75,6 +91,14 @@ class Provenance:
         return out
 
 
+def made_for(where: Provenance, make: Callable[[], T]) -> T:
+    """What `make` makes, with `where` as the user's line: that of a description, in place of a program's."""
+    return make()
+
+
+_MADE_FOR = made_for.__code__
+
+
 def user_frame() -> Provenance | None:
     """The innermost frame outside of this project's own files."""
     frame = sys._getframe(1)
@@ -83,6 +107,9 @@ def user_frame() -> Provenance | None:
         ours = _is_ours.get(code)
         if ours is None:
             ours = _is_ours[code] = code.co_filename.startswith(_OURS)
+        if code is _MADE_FOR:
+            found: Provenance = frame.f_locals["where"]
+            return found
         if not ours:
             return Provenance(code.co_filename, code.co_name, code, frame.f_lasti)
         frame = frame.f_back  # type: ignore[assignment]

@@ -4,14 +4,31 @@ graph: conversion of arguments, dtypes, types of results.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from staticgraph.compiler.graph.builder import infer_dtype, plain
-from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
-from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, OtherGraphError, require
+from staticgraph.compiler.graph.dtypes import (
+    DType,
+    as_dtype,
+    complex64,
+    dtypes_text,
+    float32,
+    int32,
+    string,
+    uint8,
+)
+from staticgraph.compiler.graph.errors import (
+    DtypeError,
+    MissingValueError,
+    OtherGraphError,
+    RuleError,
+    require,
+    shown,
+)
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS, OPS, OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import Dimension, TensorType
@@ -70,10 +87,12 @@ def bind_call(graph: _GraphLike, op: OpDef, values: dict[str, Any], name: str) -
             case Role.TENSORS:
                 require(
                     isinstance(value, list | tuple),
-                    f"{param.name} must be a list of tensors",
+                    f"{param.name} must be a list of tensors, and is {shown(value)}",
+                    hint=f"write [{param.name}] for a list of one",
                     kind=DtypeError,
                 )
-                inputs += [_input(graph, op, param, v, dtypes, f"{label}_{i}") for i, v in enumerate(value)]
+                for i, v in enumerate(value):
+                    inputs.append(_input(graph, op, param, v, dtypes, f"{label}_{i}", f"{param.name}[{i}]"))
             case Role.OPERAND if value is not None:
                 operands[param.name] = _operand(graph, value, label)
             case _:
@@ -110,23 +129,42 @@ def _python_dtype(value: Any) -> DType:
 
 
 def _input(
-    graph: _GraphLike, op: OpDef, param: Param, value: Any, dtypes: dict[str, DType], label: str
+    graph: _GraphLike,
+    op: OpDef,
+    param: Param,
+    value: Any,
+    dtypes: dict[str, DType],
+    label: str,
+    shown_name: str | None = None,
 ) -> Tensor:
-    require(value is not None, f"{param.name} is None, a tensor is needed", kind=MissingValueError)
+    name = shown_name or param.name
+    hint = "a function without `return`, and a gradient that does not exist, give None"
+    require(value is not None, f"{name} is None, a tensor is needed", hint, MissingValueError)
     fixed = as_dtype(param.var) if len(param.var) > 1 else None
     wanted = None if param.var == "*" else fixed or dtypes.get(param.var)
     tensor = as_tensor(graph, value, wanted, label)
     allowed = op.dtypes.get(param.var)
     if allowed is not None and tensor.dtype not in allowed and not (op.strings and tensor.dtype is string):
-        names = ", ".join(sorted(d.name for d in allowed))
-        require(False, f"{param.name} is {tensor.dtype.name}, and must be one of {names}", kind=DtypeError)
+        hint = _conversion(name, tensor.dtype, allowed)
+        what = f"{name} is {tensor.dtype.name}, and must be {dtypes_text(allowed)}"
+        require(False, what, hint, kind=DtypeError)
     require(
         wanted is None or tensor.dtype is wanted,
-        f"{param.name} is {tensor.dtype.name}" + (f", and must be {wanted.name}" if wanted else ""),
-        hint=f"convert one of them: cast({param.name}, sg.{wanted.name})" if wanted else None,
+        f"{name} is {tensor.dtype.name}" + (f", and must be {wanted.name}" if wanted else ""),
+        hint=f"convert one of them: cast({name}, sg.{wanted.name})" if wanted else None,
         kind=DtypeError,
     )
     return tensor
+
+
+def _conversion(name: str, dtype: DType, allowed: Collection[DType]) -> str:
+    """How to make a tensor of one of the `allowed` dtypes."""
+    best = next((d for d in (float32, int32, uint8, complex64, string) if d in allowed), dtype)
+    if dtype is string:
+        return f"strings.to_number({name}) gives the numbers that strings tell"
+    if best is string:
+        return f"strings.as_string({name}) writes numbers as strings"
+    return f"convert it: cast({name}, sg.{best.name})"
 
 
 def _operand(graph: _GraphLike, value: Any, label: str) -> Tensor:
@@ -138,7 +176,7 @@ def _operand(graph: _GraphLike, value: Any, label: str) -> Tensor:
         value = [v.value if isinstance(v, Dimension) else v for v in value]
         require(
             all(v is not None for v in value),
-            f"{value} has an unknown entry",
+            f"{shown(value)} has an unknown entry",
             hint="use -1, or shape(x)[axis]",
         )
         if not value:
@@ -154,21 +192,41 @@ def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: s
     if hasattr(value, "to_tensor"):
         value = value.to_tensor()
     if isinstance(value, Tensor):
-        require(value.graph is graph, f"{value.name} belongs to another graph", kind=OtherGraphError)
+        hint = "make all of them inside one `with graph.as_default():`"
+        require(value.graph is graph, f"{value.name} belongs to another graph", hint, OtherGraphError)
         return value
     if isinstance(value, list | tuple) and _holds_tensor(value):
         dtype = dtype or _dtype_inside(value)
         return METHODS["stack"](
             [as_tensor(graph, v, dtype, f"{name}/{i}") for i, v in enumerate(value)], name=f"{name}/"
         )
-    array = np.asarray(value)
-    if array.dtype == object and not all(isinstance(v, str | bytes) for v in array.flat):
-        require(False, f"{value!r} cannot be made into a tensor", kind=DtypeError)
+    array = as_array(value)
     target = dtype or infer_dtype(value)
     check_representable(value, array, target)
     if target is string:  # NumPy's arrays of bytes would lose zero bytes at the end
         array = as_strings(value)
     return graph.record(OPS["constant"], {"value": Literal.of(array, target)}, f"{name}/")
+
+
+def as_array(value: Any) -> np.ndarray:
+    """An array of numbers or strings."""
+    try:
+        array = np.asarray(value)
+    except NotImplementedError:
+        hint = "tensors are joined by stack, in the graph"
+        raise RuleError(f"{shown(value)} holds tensors, and is no array", hint, DtypeError) from None
+    except ValueError:
+        hint = "rows must have one length: pad them, or use a SparseTensor"
+        raise RuleError(f"the rows of {shown(value)} differ in length", hint) from None
+    if array.dtype == object and not all(isinstance(v, str | bytes) for v in array.flat):
+        odd = next(v for v in array.flat if not isinstance(v, str | bytes))
+        odd = getattr(odd, "value", odd) if isinstance(odd, Dimension) else odd
+        what = "None" if odd is None else f"a value of type {type(odd).__name__}"
+        hint = "numbers, strings, and arrays of them can be"
+        if odd is None:
+            hint = "an unknown size is shape(x)[axis]"
+        raise RuleError(f"{what} cannot be a part of a tensor", hint, DtypeError)
+    return array
 
 
 def _dtype_inside(value: Any) -> DType | None:
@@ -201,11 +259,12 @@ def check_representable(value: Any, array: np.ndarray, dtype: DType) -> None:
     if not fits:  # texts of large arrays take long to make
         require(
             False,
-            f"{value!r} is not {name}",
+            f"{shown(value)} is not {name}",
             hint=f"write a value of type {name}, or cast the tensor",
             kind=DtypeError,
         )
     if dtype.is_integer and array.size and kind in "iu":
         low, high = array.min(), array.max()
         if low < dtype.min or high > dtype.max:
-            require(False, f"{value!r} does not fit into {name}", kind=DtypeError)
+            hint = f"it holds {dtype.min} to {dtype.max}"
+            require(False, f"{shown(value)} does not fit into {name}", hint, DtypeError)

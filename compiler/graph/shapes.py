@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, layout, require
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
 
 Shape = tuple[int | None, ...]
 
@@ -82,7 +81,7 @@ def merge(a: Shape | None, b: Shape | None, what: str = "shapes") -> Shape | Non
     if a is None or b is None:
         return b if a is None else a
     fits = len(a) == len(b) and all(m is None or n is None or m == n for m, n in zip(a, b, strict=True))
-    require(fits, f"{what} {shape_text(a)} and {shape_text(b)} differ")
+    require(fits, f"{what} {shape_text(a)} and {shape_text(b)} differ", hint="sizes must agree, axis by axis")
     return tuple(n if m is None else m for m, n in zip(a, b, strict=True))
 
 
@@ -97,7 +96,11 @@ def compatible(a: Shape | None, b: Shape | None) -> bool:
 
 def normalize_axis(axis: int, rank: int, name: str = "axis") -> int:
     """`axis` counted from the front; an error where it is out of range."""
-    require(-rank <= axis < rank, f"{name} {axis} is out of range for a tensor of rank {rank}")
+    require(
+        -rank <= axis < rank,
+        f"{name} {axis} is out of range for a tensor of rank {rank}",
+        hint=f"{name} may be {-rank} to {rank - 1}" if rank else "a single number has no axes",
+    )
     return axis + rank if axis < 0 else axis
 
 
@@ -105,7 +108,10 @@ def normalize_axes(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ..
     """Sorted axes counted from the front; None means all."""
     if axes is None:
         return tuple(range(rank))
-    listed = (axes,) if isinstance(axes, int) else tuple(axes)
+    listed = tuple(axes) if isinstance(axes, Iterable) else (axes,)
+    for axis in listed:
+        hint = "axes are counted: 0 is the first, -1 the last"
+        require(hasattr(axis, "__index__"), f"axis {axis!r} is no integer", hint, DtypeError)
     return tuple(sorted({normalize_axis(int(a), rank) for a in listed}))
 
 
@@ -130,12 +136,13 @@ def _size(value: Any) -> int | None:
     try:
         size = value.__index__()
     except AttributeError:
-        text = layout(f"{value!r} is not a size: a size is an integer or None", user_frame())
-        raise DtypeError(text) from None
+        hint = "a size is an integer or None; shape(x)[axis] is one that only the graph knows"
+        raise misuse(DtypeError, f"{shown(value)} is not a size", hint) from None
     if size == -1:
         return None
     if size < 0:
-        raise ShapeError(layout(f"a size must not be negative, and {size} is", user_frame()))
+        hint = "an unknown size is None or -1"
+        raise misuse(ShapeError, f"a size must not be negative, and {size} is", hint)
     return int(size)
 
 
@@ -171,7 +178,7 @@ class Dimension:
     __div__ = __floordiv__
 
     def __truediv__(self, other: Any) -> Dimension:
-        raise TypeError("use // to divide a Dimension")
+        raise misuse(TypeError, "a Dimension cannot be divided by /", "use //")
 
     def __mod__(self, other: Any) -> Dimension:
         return self._with(other, lambda a, b: a % b)
@@ -212,7 +219,8 @@ class Dimension:
 
     def __int__(self) -> int:
         if self.value is None:
-            raise TypeError("this size is not known before the graph runs; use shape(x)[axis] in the graph")
+            hint = "use shape(x)[axis] in the graph"
+            raise misuse(TypeError, "this size is not known before the graph runs", hint)
         return self.value
 
     __index__ = __int__
@@ -224,7 +232,7 @@ class Dimension:
     def merge_with(self, other: Any) -> Dimension:
         other = other if isinstance(other, Dimension) else Dimension(other)
         if not self.is_compatible_with(other):
-            raise ValueError(f"sizes {self.value} and {other.value} differ")
+            raise misuse(ValueError, f"sizes {self.value} and {other.value} differ")
         return Dimension(other.value if self.value is None else self.value)
 
     def __repr__(self) -> str:
@@ -263,7 +271,7 @@ class TensorShape:
     def as_list(self) -> list[int | None]:
         """The sizes as a list with None for unknown ones. ValueError where the rank is unknown."""
         if self.shape is None:
-            raise ValueError("as_list() of a shape of unknown rank")
+            raise misuse(ValueError, "as_list() of a shape of unknown rank")
         return list(self.shape)
 
     def num_elements(self) -> int | None:
@@ -275,14 +283,14 @@ class TensorShape:
 
     def assert_is_fully_defined(self) -> None:
         if not self.is_fully_defined():
-            raise ValueError(f"shape {self} is not fully defined")
+            raise misuse(ValueError, f"shape {self} is not fully defined")
 
     def is_compatible_with(self, other: Any) -> bool:
         return compatible(self.shape, as_shape(other))
 
     def assert_is_compatible_with(self, other: Any) -> None:
         if not self.is_compatible_with(other):
-            raise ValueError(f"shapes {self} and {TensorShape(other)} are incompatible")
+            raise misuse(ValueError, f"shapes {self} and {TensorShape(other)} are incompatible")
 
     def merge_with(self, other: Any) -> TensorShape:
         self.assert_is_compatible_with(other)
@@ -297,16 +305,16 @@ class TensorShape:
 
     def assert_has_rank(self, rank: int) -> None:
         if self.ndims not in (None, rank):
-            raise ValueError(f"shape {self} must have rank {rank}")
+            raise misuse(ValueError, f"shape {self} must have rank {rank}")
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
         if self.ndims is not None and self.ndims < rank:
-            raise ValueError(f"shape {self} must have rank at least {rank}")
+            raise misuse(ValueError, f"shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
         if self.ndims is not None and self.ndims > rank:
-            raise ValueError(f"shape {self} must have rank at most {rank}")
+            raise misuse(ValueError, f"shape {self} must have rank at most {rank}")
         return self
 
     def as_proto(self) -> str:
@@ -314,7 +322,7 @@ class TensorShape:
 
     def __len__(self) -> int:
         if self.shape is None:
-            raise ValueError("a shape of unknown rank has no length")
+            raise misuse(ValueError, "a shape of unknown rank has no length")
         return len(self.shape)
 
     def __bool__(self) -> bool:
@@ -322,7 +330,7 @@ class TensorShape:
 
     def __iter__(self) -> Iterator[Dimension]:
         if self.shape is None:
-            raise ValueError("a shape of unknown rank cannot be iterated over")
+            raise misuse(ValueError, "a shape of unknown rank cannot be iterated over")
         return iter([Dimension(n) for n in self.shape])
 
     def __getitem__(self, key: int | slice) -> Any:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import RuleError, ShapeError, layout
+from staticgraph.compiler.graph.errors import RuleError, ShapeError, layout, misuse
 from staticgraph.compiler.graph.opdef import METHODS, OpDef
-from staticgraph.compiler.graph.operators import Operators
-from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.operators import Symbolic
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Operation:
     def get_attr(self, name: str) -> Any:
         """An attribute by name. ValueError where there is none."""
         if name not in self.attrs:
-            raise ValueError(f"operation {self.name} ({self.type}) has no attribute {name!r}")
+            raise misuse(ValueError, f"operation {self.name} ({self.type}) has no attribute {name!r}")
         return self.attrs[name]
 
     def values(self) -> tuple[Tensor, ...]:
@@ -91,7 +91,7 @@ class Operation:
         return f"{self.name} = {self.type}({inputs}) -> {outputs or 'nothing'}"
 
 
-class Tensor(Operators):
+class Tensor(Symbolic):
     """One output of an operation: a value that exists when the graph runs."""
 
     __slots__ = ("op", "value_index", "type", "__weakref__")
@@ -136,7 +136,8 @@ class Tensor(Operators):
         try:
             merged = merge(self.type.shape, as_shape(shape), "the known shape and the given one:")
         except RuleError as error:
-            raise ShapeError(layout(f"{self.name}: {error.what}", self.op.where)) from None
+            made = [(self.name, self.op.where)]
+            raise ShapeError(layout(f"{self.name}: {error.what}", user_frame(), made, error.hint)) from None
         self.type = TensorType(self.type.dtype, merged)
 
     def consumers(self) -> list[Operation]:
@@ -150,19 +151,17 @@ class Tensor(Operators):
     def __iter__(self) -> Iterator[Tensor]:
         shape = self.type.shape
         if not shape or shape[0] is None:
-            raise TypeError(
-                f"{self.name} has static shape {self.shape}: only a tensor of known length can be iterated"
-            )
+            text = f"{self.name} has shape {self.shape}: only a tensor of known length can be iterated"
+            raise misuse(TypeError, text, "map_fn and while_loop go over rows in the graph; a list takes [x]")
         return iter([METHODS["getitem"](self, i) for i in range(shape[0])])
 
     def __len__(self) -> int:
-        raise TypeError(f"len({self.name}): use x.shape[0], or shape(x)[0] in the graph")
+        hint = "use x.shape[0], or shape(x)[0] in the graph"
+        raise misuse(TypeError, f"{self.name} has no length while the graph is built", hint)
 
     def __bool__(self) -> bool:
-        raise TypeError(
-            f"{self.name} has no truth value while the graph is built: "
-            "use `is not None` to ask whether it exists, and cond or where to decide by its value"
-        )
+        hint = "cond, where and logical_and decide in the graph; `is not None` asks whether it exists"
+        raise misuse(TypeError, f"{self.name} has no truth value while the graph is built", hint)
 
     def __repr__(self) -> str:
         return f"<sg.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"

@@ -24,7 +24,11 @@ SELU_ALPHA = 1.6732632423543772848170429916717
     grad=lambda g, y, x: (select(y > 0, g, 0),),
 )  # fmt: skip
 def relu(features: Any) -> Any:
-    """max(x, 0). NaN stays NaN; the gradient at 0 is 0."""
+    """max(x, 0). NaN stays NaN; the gradient at 0 is 0.
+
+    >>> sg.Session().run(sg.nn.relu([-1.0, 2.0]))
+    array([0., 2.], dtype=float32)
+    """
     return scalar.maximum(features, 0)
 
 
@@ -33,7 +37,11 @@ def relu(features: Any) -> Any:
     samples=reals(-3, 9), grad=lambda g, y, x: (select((y > 0) & (y < 6), g, 0),),
 )  # fmt: skip
 def relu6(features: Any) -> Any:
-    """min(max(x, 0), 6)."""
+    """min(max(x, 0), 6).
+
+    >>> sg.Session().run(sg.nn.relu6([-1.0, 2.0, 8.0]))
+    array([0., 2., 6.], dtype=float32)
+    """
     return scalar.minimum(scalar.maximum(features, 0), 6)
 
 
@@ -55,7 +63,11 @@ def leaky_relu(features: Any, *, alpha: float = 0.2) -> Any:
     grad=lambda g, y, x: (select(y < 0, g * (y + 1.0), g),),
 )  # fmt: skip
 def elu(features: Any) -> Any:
-    """x, and exp(x) - 1 where x is negative."""
+    """x, and exp(x) - 1 where x is negative.
+
+    >>> sg.Session().run(sg.nn.elu([-1.0, 2.0])).round(4)
+    array([-0.6321,  2.    ], dtype=float32)
+    """
     return scalar.select(features < 0, scalar.expm1(scalar.minimum(features, 0)), features)
 
 
@@ -71,6 +83,9 @@ def selu(features: Any) -> Any:
     """The scaled exponential linear unit: scale * x, and scale * alpha * (exp(x) - 1) where x is negative.
 
     scale = 1.0507... and alpha = 1.6732... keep mean 0 and variance 1 from layer to layer.
+
+    >>> sg.Session().run(sg.nn.selu([-1.0, 0.0, 2.0])).round(4)
+    array([-1.1113,  0.    ,  2.1014], dtype=float32)
     """
     negative = SELU_SCALE * SELU_ALPHA * scalar.expm1(scalar.minimum(features, 0))
     return scalar.select(features < 0, negative, features * SELU_SCALE)
@@ -81,7 +96,11 @@ def selu(features: Any) -> Any:
     grad=lambda g, y, x: (g * ops.sigmoid(x),),
 )  # fmt: skip
 def softplus(features: Any) -> Any:
-    """log(1 + exp(x)), finite for every finite x."""
+    """log(1 + exp(x)), finite for every finite x.
+
+    >>> sg.Session().run(sg.nn.softplus([-1.0, 0.0, 100.0])).round(4)
+    array([  0.3133,   0.6931, 100.    ], dtype=float32)
+    """
     return scalar.maximum(features, 0) + scalar.log1p(scalar.exp(-scalar.abs(features)))
 
 
@@ -95,7 +114,11 @@ def _softsign_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     grad=_softsign_grad,
 )  # fmt: skip
 def softsign(features: Any) -> Any:
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    >>> sg.Session().run(sg.nn.softsign([-1.0, 0.0, 3.0]))
+    array([-0.5 ,  0.  ,  0.75], dtype=float32)
+    """
     return features / (1 + scalar.abs(features))
 
 
@@ -109,6 +132,10 @@ def _logistic(x: np.ndarray) -> np.ndarray:
     grad=holomorphic(lambda g, y, x: (g * y * (1.0 - y),)),
 )  # fmt: skip
 def sigmoid(x: Any) -> Any:
-    """The logistic function, 1 / (1 + exp(-x))."""
+    """The logistic function, 1 / (1 + exp(-x)).
+
+    >>> sg.Session().run(sg.sigmoid([-2.0, 0.0, 2.0])).round(4)
+    array([0.1192, 0.5   , 0.8808], dtype=float32)
+    """
     decay = scalar.exp(-scalar.abs(x))
     return scalar.select(x < 0, decay, 1) / (1 + decay)

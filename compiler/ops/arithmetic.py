@@ -26,7 +26,11 @@ from staticgraph.compiler.ops.samples import Sample, real, reals
     grad=lambda g, y, a, b: (g, g),
 )  # fmt: skip
 def add(x: Any, y: Any) -> Any:
-    """x + y, element by element."""
+    """x + y, element by element.
+
+    >>> sg.Session().run(sg.add([1, 2], [10, 20]))
+    array([11, 22], dtype=int32)
+    """
     return x + y
 
 
@@ -35,7 +39,11 @@ def add(x: Any, y: Any) -> Any:
     grad=lambda g, y, a, b: (g, -g),
 )  # fmt: skip
 def subtract(x: Any, y: Any) -> Any:
-    """x - y, element by element."""
+    """x - y, element by element.
+
+    >>> sg.Session().run(sg.subtract([1, 2], [10, 20]))
+    array([ -9, -18], dtype=int32)
+    """
     return x - y
 
 
@@ -44,7 +52,11 @@ def subtract(x: Any, y: Any) -> Any:
     grad=holomorphic(lambda g, y, a, b: (g * b, g * a)),
 )  # fmt: skip
 def multiply(x: Any, y: Any) -> Any:
-    """x * y, element by element."""
+    """x * y, element by element.
+
+    >>> sg.Session().run(sg.multiply([1, 2], [10, 20]))
+    array([10, 40], dtype=int32)
+    """
     return x * y
 
 
@@ -88,7 +100,11 @@ def add_n(*inputs: Any) -> Any:
     grad=lambda g, y, x: (-g,),
 )  # fmt: skip
 def negative(x: Any) -> Any:
-    """-x, element by element."""
+    """-x, element by element.
+
+    >>> sg.Session().run(sg.negative([1, -2]))
+    array([-1,  2], dtype=int32)
+    """
     return -x
 
 
@@ -106,7 +122,11 @@ def abs_(x: Any) -> Any:
     samples=reals(), grad=lambda g, y, x: (g * 0,),
 )  # fmt: skip
 def sign(x: Any) -> Any:
-    """-1, 0 or 1 as x is negative, zero or positive; 0 where x is NaN."""
+    """-1, 0 or 1 as x is negative, zero or positive; 0 where x is NaN.
+
+    >>> sg.Session().run(sg.sign([-2.5, 0.0, 3.0]))
+    array([-1.,  0.,  1.], dtype=float32)
+    """
     return scalar.cast(x > 0, x.dtype) - scalar.cast(x < 0, x.dtype)
 
 
@@ -115,7 +135,11 @@ def sign(x: Any) -> Any:
     grad=holomorphic(lambda g, y, x: (g * x * 2,)),
 )  # fmt: skip
 def square(x: Any) -> Any:
-    """x * x, element by element."""
+    """x * x, element by element.
+
+    >>> sg.Session().run(sg.square([1, -2]))
+    array([1, 4], dtype=int32)
+    """
     return x * x
 
 
@@ -129,7 +153,11 @@ def _difference_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     grad=_difference_grad,
 )  # fmt: skip
 def squared_difference(x: Any, y: Any) -> Any:
-    """(x - y) * (x - y), element by element."""
+    """(x - y) * (x - y), element by element.
+
+    >>> sg.Session().run(sg.squared_difference([1, 2], [4, 4]))
+    array([9, 4], dtype=int32)
+    """
     d = x - y
     return d * d
 
@@ -144,7 +172,11 @@ def _chosen_grad(g: Any, first: Any) -> tuple[Any, Any]:
     grad=lambda g, y, a, b: _chosen_grad(g, a >= b),
 )  # fmt: skip
 def maximum(x: Any, y: Any) -> Any:
-    """The larger of x and y; NaN where either is NaN. Where they are equal the gradient goes to x."""
+    """The larger of x and y; NaN where either is NaN. Where they are equal the gradient goes to x.
+
+    >>> sg.Session().run(sg.maximum([1, 5], 3))
+    array([3, 5], dtype=int32)
+    """
     return scalar.maximum(x, y)
 
 
@@ -153,7 +185,11 @@ def maximum(x: Any, y: Any) -> Any:
     grad=lambda g, y, a, b: _chosen_grad(g, a <= b),
 )  # fmt: skip
 def minimum(x: Any, y: Any) -> Any:
-    """The smaller of x and y; NaN where either is NaN. Where they are equal the gradient goes to x."""
+    """The smaller of x and y; NaN where either is NaN. Where they are equal the gradient goes to x.
+
+    >>> sg.Session().run(sg.minimum([1, 5], 3))
+    array([1, 3], dtype=int32)
+    """
     return scalar.minimum(x, y)
 
 
@@ -167,7 +203,11 @@ def copysign(x: Any, sign_of: Any) -> Any:
 
 
 def absolute(x: Any, name: str | None = None) -> Any:
-    """The absolute value, which for complex numbers is the modulus."""
+    """The absolute value, which for complex numbers is the modulus.
+
+    >>> sg.Session().run(sg.abs([1, -2]))
+    array([1, 2], dtype=int32)
+    """
     if hasattr(x, "dtype") and x.dtype.is_complex:
         return complex_abs(x, name=name or "Abs")
     return abs_(x, name=name)

@@ -22,14 +22,16 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 def _concat_type(*values: TensorType, axis: int) -> TensorType:
-    require(values, "there is nothing to join")
+    require(values, "there is nothing to join", hint="the list must have one tensor or more")
     known = [v.shape for v in values if v.shape is not None]
     if not known:
         return TensorType(values[0].dtype, None)
     rank = len(known[0])
     require(rank > 0, "numbers cannot be joined along an axis", hint="use stack to make a vector of them")
     require(
-        all(len(s) == rank for s in known), f"the ranks differ: {' and '.join(shape_text(s) for s in known)}"
+        all(len(s) == rank for s in known),
+        f"the ranks differ: {' and '.join(shape_text(s) for s in known)}",
+        hint="expand_dims adds an axis of size 1",
     )
     axis = normalize_axis(axis, rank)
     rest: Any = known[0][:axis] + known[0][axis + 1 :]
@@ -86,7 +88,7 @@ def concat(*values: View, axis: int) -> list[Piece]:
 
 
 def _stack_type(*values: TensorType, axis: int = 0) -> TensorType:
-    require(values, "there is nothing to stack")
+    require(values, "there is nothing to stack", hint="the list must have one tensor or more")
     shape = None
     for v in values:
         shape = merge(shape, v.shape, "all shapes must be equal, and")
@@ -173,7 +175,8 @@ def _padded(tensor: TensorType, paddings: Any) -> TensorType:
         rank = tensor.rank if paddings is None else len(paddings)
         return TensorType(tensor.dtype, None if rank is None else (None,) * rank)
     fits = len(paddings) == len(tensor.shape) and all(np.shape(p) == (2,) for p in paddings)
-    require(fits, f"paddings must be one pair for each of the {len(tensor.shape)} axes, not {paddings}")
+    hint = "a pair tells how much to add before and after; [0, 0] leaves an axis as it is"
+    require(fits, f"paddings must be one pair for each of the {len(tensor.shape)} axes, not {paddings}", hint)
     require(all(p >= 0 for pair in paddings for p in pair), f"paddings {paddings} must not be negative")
     sizes = zip(tensor.shape, paddings, strict=True)
     return TensorType(tensor.dtype, tuple(None if n is None else n + a + b for n, (a, b) in sizes))

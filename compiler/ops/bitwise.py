@@ -19,7 +19,11 @@ BITS = INTEGER | BOOLEAN
     samples=reals(-100, 100),
 )  # fmt: skip
 def bitwise_and(x: Any, y: Any) -> Any:
-    """The bits that are set in both x and y."""
+    """The bits that are set in both x and y.
+
+    >>> sg.Session().run(sg.bitwise.bitwise_and([12, 7], [10, 1]))
+    array([8, 1], dtype=int32)
+    """
     return x & y
 
 
@@ -28,7 +32,11 @@ def bitwise_and(x: Any, y: Any) -> Any:
     samples=reals(-100, 100),
 )  # fmt: skip
 def bitwise_or(x: Any, y: Any) -> Any:
-    """The bits that are set in x or y or both."""
+    """The bits that are set in x or y or both.
+
+    >>> sg.Session().run(sg.bitwise.bitwise_or([12, 7], [10, 1]))
+    array([14,  7], dtype=int32)
+    """
     return x | y
 
 
@@ -37,7 +45,11 @@ def bitwise_or(x: Any, y: Any) -> Any:
     samples=reals(-100, 100),
 )  # fmt: skip
 def bitwise_xor(x: Any, y: Any) -> Any:
-    """The bits in which x and y differ."""
+    """The bits in which x and y differ.
+
+    >>> sg.Session().run(sg.bitwise.bitwise_xor([12, 7], [10, 1]))
+    array([6, 6], dtype=int32)
+    """
     return x ^ y
 
 
@@ -46,7 +58,11 @@ def bitwise_xor(x: Any, y: Any) -> Any:
     samples=reals(-100, 100),
 )  # fmt: skip
 def invert(x: Any) -> Any:
-    """The bits of x, each flipped."""
+    """The bits of x, each flipped.
+
+    >>> sg.Session().run(sg.bitwise.invert([0, 1]))
+    array([-1, -2], dtype=int32)
+    """
     return ~x
 
 
@@ -60,7 +76,11 @@ def _amount(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     differentiable=False, samples=reals(-100, 100, (-2, 70)),
 )  # fmt: skip
 def left_shift(x: Any, y: Any) -> Any:
-    """x * 2 ** y without the bits that do not fit; y is clamped to what the type can be shifted by."""
+    """x * 2 ** y without the bits that do not fit; y is clamped to what the type can be shifted by.
+
+    >>> sg.Session().run(sg.bitwise.left_shift([1, 3], [2, 1]))
+    array([4, 6], dtype=int32)
+    """
     return x << y
 
 
@@ -70,5 +90,9 @@ def left_shift(x: Any, y: Any) -> Any:
     differentiable=False, samples=reals(-100, 100, (-2, 70)),
 )  # fmt: skip
 def right_shift(x: Any, y: Any) -> Any:
-    """x / 2 ** y rounded down; y is clamped to what the type can be shifted by."""
+    """x / 2 ** y rounded down; y is clamped to what the type can be shifted by.
+
+    >>> sg.Session().run(sg.bitwise.right_shift([8, -8], [2, 2]))
+    array([ 2, -2], dtype=int32)
+    """
     return x >> y

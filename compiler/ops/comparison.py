@@ -24,7 +24,11 @@ from staticgraph.compiler.ops.samples import reals
     samples=reals(),
 )
 def equal(x: Any, y: Any) -> Any:
-    """Whether x == y, element by element. NaN equals nothing."""
+    """Whether x == y, element by element. NaN equals nothing.
+
+    >>> sg.Session().run(sg.equal([1, 2, 3], [1, 5, 3]))
+    array([ True, False,  True])
+    """
     return scalar.eq(x, y)
 
 
@@ -38,51 +42,83 @@ def equal(x: Any, y: Any) -> Any:
     samples=reals(),
 )
 def not_equal(x: Any, y: Any) -> Any:
-    """Whether x != y, element by element."""
+    """Whether x != y, element by element.
+
+    >>> sg.Session().run(sg.not_equal([1, 2, 3], [1, 5, 3]))
+    array([False,  True, False])
+    """
     return scalar.ne(x, y)
 
 
 @method("lt")
 @predicate(tf="Less", numpy=np.less, dtypes=REAL, primitive="lt", samples=reals())
 def less(x: Any, y: Any) -> Any:
-    """Whether x < y, element by element."""
+    """Whether x < y, element by element.
+
+    >>> sg.Session().run(sg.less([1, 2, 3], 2))
+    array([ True, False, False])
+    """
     return scalar.lt(x, y)
 
 
 @method("le")
 @predicate(tf="LessEqual", numpy=np.less_equal, dtypes=REAL, primitive="le", samples=reals())
 def less_equal(x: Any, y: Any) -> Any:
-    """Whether x <= y, element by element."""
+    """Whether x <= y, element by element.
+
+    >>> sg.Session().run(sg.less_equal([1, 2, 3], 2))
+    array([ True,  True, False])
+    """
     return scalar.le(x, y)
 
 
 @method("gt")
 @predicate(tf="Greater", numpy=np.greater, dtypes=REAL, primitive="gt", samples=reals())
 def greater(x: Any, y: Any) -> Any:
-    """Whether x > y, element by element."""
+    """Whether x > y, element by element.
+
+    >>> sg.Session().run(sg.greater([1, 2, 3], 2))
+    array([False, False,  True])
+    """
     return scalar.gt(x, y)
 
 
 @method("ge")
 @predicate(tf="GreaterEqual", numpy=np.greater_equal, dtypes=REAL, primitive="ge", samples=reals())
 def greater_equal(x: Any, y: Any) -> Any:
-    """Whether x >= y, element by element."""
+    """Whether x >= y, element by element.
+
+    >>> sg.Session().run(sg.greater_equal([1, 2, 3], 2))
+    array([False,  True,  True])
+    """
     return scalar.ge(x, y)
 
 
 @predicate(tf="IsNan", numpy=np.isnan, dtypes=FLOATING, samples=reals())
 def is_nan(x: Any) -> Any:
-    """Whether x is NaN."""
+    """Whether x is NaN.
+
+    >>> sg.Session().run(sg.is_nan([1.0, np.nan, np.inf]))
+    array([False,  True, False])
+    """
     return scalar.ne(x, x)
 
 
 @predicate(tf="IsInf", numpy=np.isinf, dtypes=FLOATING, samples=reals())
 def is_inf(x: Any) -> Any:
-    """Whether x is infinite, of either sign."""
+    """Whether x is infinite, of either sign.
+
+    >>> sg.Session().run(sg.is_inf([1.0, np.nan, -np.inf]))
+    array([False, False,  True])
+    """
     return scalar.eq(scalar.abs(x), math.inf)
 
 
 @predicate(tf="IsFinite", numpy=np.isfinite, dtypes=FLOATING, samples=reals())
 def is_finite(x: Any) -> Any:
-    """Whether x is neither infinite nor NaN."""
+    """Whether x is neither infinite nor NaN.
+
+    >>> sg.Session().run(sg.is_finite([1.0, np.nan, np.inf]))
+    array([ True, False, False])
+    """
     return scalar.lt(scalar.abs(x), math.inf)

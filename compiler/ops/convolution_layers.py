@@ -24,6 +24,10 @@ from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.windows import Window, check_padding, positions, window
 
 Ints = tuple[int, ...]
+_AXES = {
+    "input": "its axes are batch, space and channels: expand_dims adds one",
+    "filter": "its axes are space, input channels and output channels",
+}
 _PADDINGS = ("SAME", "VALID", "EXPLICIT")
 _MANY = 8  # channels
 
@@ -78,15 +82,19 @@ class Layer:
         """For type rules: what has to hold of the attributes alone."""
         formats = {4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}[rank]
         require(
-            self.data_format in formats, f"data_format {self.data_format!r} is none of {', '.join(formats)}"
+            self.data_format in formats,
+            f"data_format {self.data_format!r} does not exist",
+            hint=f"it is one of {', '.join(formats)}",
         )
         check_padding(self.padding, _PADDINGS)
         for name in ("strides", "dilations"):
             values = getattr(self, name)
-            require(len(values) == rank, f"{name} {values} has {len(values)} entries, {rank} are needed")
+            hint = "give one number per axis, with 1 for batch and channels"
+            count = len(values)
+            require(count == rank, f"{name} {values} has {count} entries, {rank} are needed", hint)
             require(min(values) > 0, f"{name} {values} must be positive")
             one = self.ordered(values[0], [1] * (rank - 2), values[1 if self.channels_first else -1])
-            require(set(one) == {1}, f"{name} {values} must be 1 along batch and channels")
+            require(set(one) == {1}, f"{name} {values} must be 1 along batch and channels", hint)
         wanted = 2 * rank if self.padding == "EXPLICIT" else 0
         count = len(self.explicit_paddings)
         require(
@@ -301,7 +309,7 @@ def _family(
         layer = Layer(**attrs)
         layer.check(rank)
         for name, t in (("input", input), ("filter", filter)):
-            require(t.rank in (None, rank), f"{name} has rank {t.rank}, {rank} is needed")
+            require(t.rank in (None, rank), f"{name} has rank {t.rank}, {rank} is needed", _AXES[name])
         unknown = (None,) * rank
         return TensorType(
             input.dtype, _output_shape(input.shape or unknown, filter.shape or unknown, layer, depthwise)

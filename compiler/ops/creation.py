@@ -19,7 +19,9 @@ from staticgraph.compiler.ops.samples import Sample, real
 
 def _fill_type(value: TensorType, dims: Any) -> TensorType:
     require(
-        compatible(value.shape, ()), f"the value must be a number, not of shape {shape_text(value.shape)}"
+        compatible(value.shape, ()),
+        f"the value must be a number, not of shape {shape_text(value.shape)}",
+        hint="tile and broadcast_to repeat an array",
     )
     require(dims is None or all(n is None or n >= 0 for n in dims), f"dims {dims} have a negative size")
     return TensorType(value.dtype, None if dims is None else tuple(dims))

@@ -113,11 +113,14 @@ def _column(fields: list[bytes], column: int, default: np.ndarray, missing: froz
             try:
                 out[row] = field if dtype is dtypes.string else number(field, dtype)
             except InvalidArgumentError as error:
-                raise InvalidArgumentError(f"field {column} of record {row}: {error.message}") from None
+                hint = 'record_defaults tells the types of the columns: [""] is one of strings'
+                text = f"field {column} of record {row}: {error.message}"
+                raise InvalidArgumentError(text, hint=hint) from None
         elif default.size:
             out[row] = default.flat[0]
         else:
-            raise InvalidArgumentError(f"field {column} of record {row} is missing, and there is no default")
+            text = f"field {column} of record {row} is missing, and there is no default"
+            raise InvalidArgumentError(text, hint="a value in record_defaults is taken for missing fields")
     return out
 
 

@@ -35,7 +35,11 @@ def _quotient_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     grad=holomorphic(_quotient_grad),
 )  # fmt: skip
 def realdiv(x: Any, y: Any) -> Any:
-    """x / y for floating numbers."""
+    """x / y for floating numbers.
+
+    >>> sg.Session().run(sg.realdiv([7.0, 1.0], 2.0))
+    array([3.5, 0.5], dtype=float32)
+    """
     return x / y
 
 
@@ -70,7 +74,11 @@ def _floored(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     tf="FloorDiv", numpy=_floored, dtypes=REAL, primitive="floordiv", differentiable=False, samples=DIVISORS
 )
 def floor_div(x: Any, y: Any) -> Any:
-    """x / y rounded down: -7 / 2 gives -4."""
+    """x / y rounded down: -7 / 2 gives -4.
+
+    >>> sg.Session().run(sg.floor_div([7, -7], 2))
+    array([ 3, -4], dtype=int32)
+    """
     return x // y
 
 
@@ -79,7 +87,11 @@ def floor_div(x: Any, y: Any) -> Any:
     dtypes=REAL, primitive="floormod", samples=DIVISORS, grad=lambda g, y, a, b: (g, -g * floor_div(a, b)),
 )  # fmt: skip
 def floormod(x: Any, y: Any) -> Any:
-    """What `floor_div` leaves: x - floor(x / y) * y, of the sign of y."""
+    """What `floor_div` leaves: x - floor(x / y) * y, of the sign of y.
+
+    >>> sg.Session().run(sg.mod([7, -7], 3))
+    array([1, 2], dtype=int32)
+    """
     return x % y
 
 
@@ -95,7 +107,11 @@ def _truncated(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     samples=DIVISORS,
 )  # fmt: skip
 def truncatediv(x: Any, y: Any) -> Any:
-    """x / y rounded towards zero, as in C: -7 / 2 gives -3."""
+    """x / y rounded towards zero, as in C: -7 / 2 gives -3.
+
+    >>> sg.Session().run(sg.truncatediv([7, -7], 2))
+    array([ 3, -3], dtype=int32)
+    """
     return scalar.truncdiv(x, y)
 
 
@@ -105,7 +121,11 @@ def truncatediv(x: Any, y: Any) -> Any:
     grad=lambda g, y, a, b: (g, -g * truncatediv(a, b)),
 )  # fmt: skip
 def truncatemod(x: Any, y: Any) -> Any:
-    """What `truncatediv` leaves, of the sign of x, as in C."""
+    """What `truncatediv` leaves, of the sign of x, as in C.
+
+    >>> sg.Session().run(sg.truncatemod([7, -7], 2))
+    array([ 1, -1], dtype=int32)
+    """
     return scalar.truncmod(x, y)
 
 
@@ -119,7 +139,11 @@ def _dtype_of(*values: Any) -> DType:
 
 @method("truediv")
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """x / y. Integers are converted first: of 8 and 16 bits to float32, wider ones to float64."""
+    """x / y. Integers are converted first: of 8 and 16 bits to float32, wider ones to float64.
+
+    >>> sg.Session().run(sg.truediv([7, -7], 2))
+    array([ 3.5, -3.5])
+    """
     dtype = _dtype_of(x, y)
     if not dtype.is_integer:
         return realdiv(x, y, name=name or "truediv")
@@ -129,7 +153,11 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Any:
-    """x / y as in Python 2: integers are divided with `floor_div`."""
+    """x / y as in Python 2: integers are divided with `floor_div`.
+
+    >>> sg.Session().run(sg.div([7, -7], 2))
+    array([ 3, -4], dtype=int32)
+    """
     return (floor_div if _dtype_of(x, y).is_integer else realdiv)(x, y, name=name or "div")
 
 

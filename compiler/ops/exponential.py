@@ -25,7 +25,11 @@ CONTINUOUS = FLOATING | COMPLEX
     grad=holomorphic(lambda g, y, x: (-g * y * y,)),
 )  # fmt: skip
 def reciprocal(x: Any) -> Any:
-    """1 / x, element by element."""
+    """1 / x, element by element.
+
+    >>> sg.Session().run(sg.reciprocal([2.0, -4.0]))
+    array([ 0.5 , -0.25], dtype=float32)
+    """
     return 1 / x
 
 
@@ -34,7 +38,11 @@ def reciprocal(x: Any) -> Any:
     grad=holomorphic(lambda g, y, x: (g * 0.5 / y,)),
 )  # fmt: skip
 def sqrt(x: Any) -> Any:
-    """The square root; NaN for negative numbers."""
+    """The square root; NaN for negative numbers.
+
+    >>> sg.Session().run(sg.sqrt([4.0, 2.0])).round(4)
+    array([2.    , 1.4142], dtype=float32)
+    """
     return scalar.sqrt(x)
 
 
@@ -43,7 +51,11 @@ def sqrt(x: Any) -> Any:
     grad=holomorphic(lambda g, y, x: (g * -0.5 * (y * y * y),)),
 )  # fmt: skip
 def rsqrt(x: Any) -> Any:
-    """1 / sqrt(x), element by element."""
+    """1 / sqrt(x), element by element.
+
+    >>> sg.Session().run(sg.rsqrt([4.0, 1.0])).round(4)
+    array([0.5, 1. ], dtype=float32)
+    """
     return 1 / scalar.sqrt(x)
 
 
@@ -52,7 +64,11 @@ def rsqrt(x: Any) -> Any:
     grad=holomorphic(lambda g, y, x: (g * y,)),
 )  # fmt: skip
 def exp(x: Any) -> Any:
-    """e ** x, element by element."""
+    """e ** x, element by element.
+
+    >>> sg.Session().run(sg.exp([0.0, 1.0])).round(4)
+    array([1.    , 2.7183], dtype=float32)
+    """
     return scalar.exp(x)
 
 
@@ -61,7 +77,11 @@ def exp(x: Any) -> Any:
     grad=holomorphic(lambda g, y, x: (g * exp(x),)),
 )  # fmt: skip
 def expm1(x: Any) -> Any:
-    """e ** x - 1, exact for small x too."""
+    """e ** x - 1, exact for small x too.
+
+    >>> sg.Session().run(sg.expm1([0.0, 1.0])).round(4)
+    array([0.    , 1.7183], dtype=float32)
+    """
     return scalar.expm1(x)
 
 
@@ -70,7 +90,11 @@ def expm1(x: Any) -> Any:
     grad=holomorphic(lambda g, y, x: (g / x,)),
 )  # fmt: skip
 def log(x: Any) -> Any:
-    """The natural logarithm; -inf for 0, NaN for negative numbers."""
+    """The natural logarithm; -inf for 0, NaN for negative numbers.
+
+    >>> sg.Session().run(sg.log([1.0, 10.0])).round(4)
+    array([0.    , 2.3026], dtype=float32)
+    """
     return scalar.log(x)
 
 
@@ -79,7 +103,11 @@ def log(x: Any) -> Any:
     grad=holomorphic(lambda g, y, x: (g / (1.0 + x),)),
 )  # fmt: skip
 def log1p(x: Any) -> Any:
-    """log(1 + x), exact for small x too."""
+    """log(1 + x), exact for small x too.
+
+    >>> sg.Session().run(sg.log1p([0.0, 1.0])).round(4)
+    array([0.    , 0.6931], dtype=float32)
+    """
     return scalar.log1p(x)
 
 
@@ -102,7 +130,11 @@ def _power_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     grad=holomorphic(_power_grad),
 )  # fmt: skip
 def pow_(x: Any, y: Any) -> Any:
-    """x ** y, element by element. An integer power with a negative exponent is 0 unless x is 1 or -1."""
+    """x ** y, element by element. An integer power with a negative exponent is 0 unless x is 1 or -1.
+
+    >>> sg.Session().run(sg.pow([2, 3], [3, 2]))
+    array([8, 9], dtype=int32)
+    """
     return scalar.pow(x, y)
 
 
@@ -116,7 +148,11 @@ def _nonzero(x: Any) -> Any:
     grad=lambda g, out, x, y: (g * ops.xlogy(_nonzero(x), y), g * ops.xdivy(x, y)),
 )  # fmt: skip
 def xlogy(x: Any, y: Any) -> Any:
-    """x * log(y), and 0 where x is 0 whatever y is."""
+    """x * log(y), and 0 where x is 0 whatever y is.
+
+    >>> sg.Session().run(sg.math.xlogy([0.0, 2.0], [0.0, 1.0]))
+    array([0., 0.], dtype=float32)
+    """
     return scalar.select(scalar.eq(x, 0), 0, x * scalar.log(y))
 
 
@@ -126,7 +162,11 @@ def xlogy(x: Any, y: Any) -> Any:
     grad=lambda g, out, x, y: (g * ops.xdivy(_nonzero(x), y), g * ops.xdivy(-x, y * y)),
 )  # fmt: skip
 def xdivy(x: Any, y: Any) -> Any:
-    """x / y, and 0 where x is 0 whatever y is."""
+    """x / y, and 0 where x is 0 whatever y is.
+
+    >>> sg.Session().run(sg.math.xdivy([0.0, 2.0], [0.0, 4.0]))
+    array([0. , 0.5], dtype=float32)
+    """
     return scalar.select(scalar.eq(x, 0), 0, x / y)
 
 

@@ -126,7 +126,8 @@ def nd_shape(params: TensorType, indices: TensorType) -> tuple[Any, Any]:
     depth = indices.shape[-1]
     if depth is None or params.shape is None:
         return indices.shape[:-1], None
-    require(depth <= len(params.shape), f"{depth} coordinates for a tensor of rank {len(params.shape)}")
+    hint = "the last axis of indices holds the coordinates of one place"
+    require(depth <= len(params.shape), f"{depth} coordinates for a tensor of rank {len(params.shape)}", hint)
     return indices.shape[:-1], params.shape[depth:]
 
 

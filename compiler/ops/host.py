@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     UnimplementedError,
     UnknownError,
+    shown,
 )
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.ops.kinds import host
@@ -40,7 +41,8 @@ def _call(*inputs: np.ndarray, func: Callable[..., Any], Tout: tuple[DType, ...]
         raise kind(f"{type(error).__name__}: {error}") from error
     values = () if made is None else made if isinstance(made, list | tuple) else (made,)
     if len(values) != len(Tout):
-        raise InvalidArgumentError(f"the function returns {len(values)} values, Tout has {len(Tout)}")
+        text = f"the function returns {len(values)} values, Tout has {len(Tout)}"
+        raise InvalidArgumentError(text, hint="a function that returns nothing has Tout=[]")
     return tuple(_checked(i, value, dtype) for i, (value, dtype) in enumerate(zip(values, Tout, strict=True)))
 
 
@@ -50,11 +52,12 @@ def _checked(index: int, value: Any, wanted: DType) -> np.ndarray:
         dtype = as_dtype(np.asarray(value).dtype)
         array = dtype.round(value)
     except TypeError:
-        raise InvalidArgumentError(f"value {index} that the function returns is {value!r}") from None
+        text = f"value {index} that the function returns is {shown(value)}"
+        raise InvalidArgumentError(text, hint="return numbers, strings, or arrays of them") from None
     if dtype is not (float32 if wanted is bfloat16 else wanted):  # NumPy has no bfloat16
         cure = "str or bytes" if wanted is string else f"np.{wanted.name}"
-        text = f"value {index} that the function returns is {dtype}, and Tout says {wanted}: return {cure}"
-        raise InvalidArgumentError(text)
+        text = f"value {index} that the function returns is {dtype}, and Tout says {wanted}"
+        raise InvalidArgumentError(text, hint=f"return {cure}")
     return array
 
 

@@ -77,7 +77,11 @@ def _polygamma(a: float, x: float) -> float:
     differentiable=(1,), grad=lambda g, y, x, q: (None, -g * x * ops.zeta(x + 1.0, q)),
 )  # fmt: skip
 def zeta(x: Any, q: Any) -> Any:
-    """The Hurwitz zeta function: the sum of (q + n) ** -x for n = 0, 1, 2... There is no gradient by x."""
+    """The Hurwitz zeta function: the sum of (q + n) ** -x for n = 0, 1, 2... There is no gradient by x.
+
+    >>> sg.Session().run(sg.zeta([2.0, 4.0], 1.0)).round(4)
+    array([1.6449, 1.0823], dtype=float32)
+    """
 
 
 @on_host(
@@ -90,7 +94,11 @@ def zeta(x: Any, q: Any) -> Any:
     grad=lambda g, y, a, x: (None, g * ops.polygamma(a + 1.0, x)),
 )  # fmt: skip
 def polygamma(a: Any, x: Any) -> Any:
-    """The derivative of order `a`, a whole number, of digamma. There is no gradient by `a`."""
+    """The derivative of order `a`, a whole number, of digamma. There is no gradient by `a`.
+
+    >>> sg.Session().run(sg.polygamma(1.0, [1.0, 2.0])).round(4)
+    array([1.6449, 0.6449], dtype=float32)
+    """
 
 
 # The incomplete gamma functions.
@@ -168,7 +176,11 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
     grad=_igamma_grad,
 )  # fmt: skip
 def igamma(a: Any, x: Any) -> Any:
-    """The incomplete gamma function: the integral of t ** (a - 1) * exp(-t) from 0 to x, over gamma(a)."""
+    """The incomplete gamma function: the integral of t ** (a - 1) * exp(-t) from 0 to x, over gamma(a).
+
+    >>> sg.Session().run(sg.igamma(1.0, [0.0, 1.0])).round(4)
+    array([0.    , 0.6321], dtype=float32)
+    """
 
 
 @on_host(
@@ -176,7 +188,11 @@ def igamma(a: Any, x: Any) -> Any:
     grad=lambda g, y, a, x: _igamma_grad(-g, y, a, x),
 )  # fmt: skip
 def igammac(a: Any, x: Any) -> Any:
-    """1 - igamma(a, x), exact where it is small."""
+    """1 - igamma(a, x), exact where it is small.
+
+    >>> sg.Session().run(sg.igammac(1.0, [0.0, 1.0])).round(4)
+    array([1.    , 0.3679], dtype=float32)
+    """
 
 
 # The incomplete beta function.
@@ -220,7 +236,11 @@ def _betainc_grad(g: Any, y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
     differentiable=(2,), samples=reals(0.5, 4, (0.5, 4), (0.1, 0.9)),
 )  # fmt: skip
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The regularised incomplete beta function: the share of the integral below x. Gradient by x only."""
+    """The regularised incomplete beta function: the share of the integral below x. Gradient by x only.
+
+    >>> sg.Session().run(sg.betainc(1.0, 2.0, [0.0, 0.5])).round(4)
+    array([0.  , 0.75], dtype=float32)
+    """
 
 
 # Modified Bessel functions.
@@ -261,7 +281,11 @@ def _i1e_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     samples=reals(-40, 40), grad=lambda g, y, x: (g * (ops.bessel_i1e(x) - ops.sign(x) * y),),
 )  # fmt: skip
 def bessel_i0e(x: Any) -> Any:
-    """exp(-|x|) * I0(x), where I0 is the modified Bessel function of order 0."""
+    """exp(-|x|) * I0(x), where I0 is the modified Bessel function of order 0.
+
+    >>> sg.Session().run(sg.math.bessel_i0e([0.0, 1.0])).round(4)
+    array([1.    , 0.4658], dtype=float32)
+    """
 
 
 @on_host(
@@ -269,7 +293,11 @@ def bessel_i0e(x: Any) -> Any:
     samples=reals(-40, 40), grad=_i1e_grad,
 )  # fmt: skip
 def bessel_i1e(x: Any) -> Any:
-    """exp(-|x|) * I1(x), where I1 is the modified Bessel function of order 1."""
+    """exp(-|x|) * I1(x), where I1 is the modified Bessel function of order 1.
+
+    >>> sg.Session().run(sg.math.bessel_i1e([0.0, 1.0])).round(4)
+    array([0.    , 0.2079], dtype=float32)
+    """
 
 
 # Neighbours.

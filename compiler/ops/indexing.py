@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import ANY, DType, int32
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require, shown
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import METHODS, method, ops
 from staticgraph.compiler.graph.recording import as_tensor
@@ -19,7 +19,10 @@ from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 
-_RULE = "an index is an integer, a slice, `...`, None (a new axis) or an integer tensor of rank 0"
+_RULE = (
+    "an index is an integer, a slice, `...`, None (a new axis) or an integer tensor of rank 0; "
+    "gather takes lists of indices, boolean_mask a mask"
+)
 
 
 def _pick_type(x: TensorType, index: TensorType, axis: int) -> TensorType:
@@ -129,10 +132,10 @@ def _index(part: Any, default: int) -> Any:
         part = int(part)
     if isinstance(part, Tensor | Value):
         if not (part.dtype.is_integer and part.type.rank in (None, 0)):
-            raise TypeError(f"{part} cannot be an index: {_RULE}; use gather or boolean_mask for others")
+            raise misuse(TypeError, f"{shown(part)} cannot be an index", _RULE)
         return part
     if isinstance(part, bool | np.bool_) or not hasattr(part, "__index__"):
-        raise TypeError(f"{part!r} cannot be an index: {_RULE}; use gather or boolean_mask for others")
+        raise misuse(TypeError, f"{shown(part)} cannot be an index", _RULE)
     return part.__index__()
 
 

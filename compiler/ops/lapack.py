@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import complex64, complex128, float32, float64
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import RuleError, require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
 from staticgraph.compiler.ops.kinds import on_host
@@ -28,13 +28,27 @@ def _matrices(x: TensorType, name: str = "input", square: bool = True) -> Shape 
     require(len(x.shape) >= 2, f"{name} has rank {x.rank}, at least 2 is needed")
     rows, columns = x.shape[-2:]
     fits = not square or rows is None or columns is None or rows == columns
-    require(fits, f"{name} has shape {shape_text(x.shape)}, its matrices must be square")
+    hint = "matmul(x, x, transpose_a=True) is square; lstsq solves systems that are not"
+    require(fits, f"{name} has shape {shape_text(x.shape)}, its matrices must be square", hint)
     return x.shape
 
 
 def _square_type(input: TensorType, **_: Any) -> TensorType:
     _matrices(input)
     return input
+
+
+def telling(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with TF1's words for where LAPACK gives up."""
+
+    def run(*args: Any, **attrs: Any) -> Any:
+        try:
+            return function(*args, **attrs)
+        except np.linalg.LinAlgError:
+            hint = "look for NaN, and for rows that depend on each other: adding 1e-6 * eye(n) may help"
+            raise RuleError(f"{what} Shape: {list(args[0].shape)}", hint) from None
+
+    return run
 
 
 def _wide(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,7 +91,10 @@ def _inverse_grad(g: Any, y: Any, x: Any, adjoint: bool) -> tuple[Any]:
 
 @on_host(
     tf="MatrixInverse", type=_square_type, dtypes=_FIELDS, samples=_SQUARE, grad=_inverse_grad,
-    numpy=_wide(lambda x, adjoint: _adjoint(np.linalg.inv(x)) if adjoint else np.linalg.inv(x)),
+    numpy=telling(
+        "Input is not invertible.",
+        _wide(lambda x, adjoint: _adjoint(np.linalg.inv(x)) if adjoint else np.linalg.inv(x)),
+    ),
 )  # fmt: skip
 def matrix_inverse(input: Any, *, adjoint: bool = False) -> Any:
     """Inverses of square matrices; with `adjoint`, their adjoints."""
@@ -129,8 +146,10 @@ def _cholesky_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 
 
 @on_host(
-    tf="Cholesky", type=_square_type, numpy=_wide(np.linalg.cholesky), dtypes=_FIELDS, samples=_SQUARE,
-    grad=_cholesky_grad,
+    tf="Cholesky", type=_square_type, dtypes=_FIELDS, samples=_SQUARE, grad=_cholesky_grad,
+    numpy=telling(
+        "Cholesky decomposition was not successful. The input might not be valid.", _wide(np.linalg.cholesky)
+    ),
 )  # fmt: skip
 def cholesky(input: Any) -> Any:
     """Lower triangular matrices L with L L^H = input, for positive definite matrices.
@@ -172,7 +191,12 @@ _SYSTEMS = [
 
 
 @on_host(
-    tf="MatrixSolve", type=_solution_type, numpy=_solve, dtypes=_FIELDS, samples=_SYSTEMS, grad=_solve_grad
+    tf="MatrixSolve",
+    type=_solution_type,
+    dtypes=_FIELDS,
+    samples=_SYSTEMS,
+    grad=_solve_grad,
+    numpy=telling("Input matrix is not invertible.", _solve),
 )
 def matrix_solve(matrix: Any, rhs: Any, *, adjoint: bool = False) -> Any:
     """X with matrix X = rhs, or with the adjoint of the matrix."""
@@ -196,7 +220,7 @@ def _triangular_grad(g: Any, y: Any, matrix: Any, rhs: Any, lower: bool, adjoint
 @on_host(
     tf="MatrixTriangularSolve",
     type=_solution_type,
-    numpy=_triangular_solve,
+    numpy=telling("Input matrix is not invertible.", _triangular_solve),
     dtypes=_FIELDS,
     samples=[*_SYSTEMS, Sample(real(3, 3, low=1.0, high=2.0), real(3, 2), lower=False)],
     grad=_triangular_grad,
@@ -262,7 +286,7 @@ def _svd(x: np.ndarray, compute_uv: bool, full_matrices: bool) -> tuple[np.ndarr
 @on_host(
     tf="Svd",
     type=_svd_type,
-    numpy=_svd,
+    numpy=telling("The singular value decomposition was not successful. The input might not be valid.", _svd),
     dtypes=_FIELDS,
     differentiable=False,
     samples=[
@@ -295,7 +319,10 @@ def _eig(x: np.ndarray, compute_v: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 @on_host(
-    tf="SelfAdjointEigV2", type=_eig_type, numpy=_eig, dtypes=_FIELDS, differentiable=False,
+    tf="SelfAdjointEigV2", type=_eig_type, dtypes=_FIELDS, differentiable=False,
+    numpy=telling(
+        "Self-adjoint eigen decomposition was not successful. The input might not be valid.", _eig
+    ),
     samples=[Sample(real(3, 3)), Sample(real(2, 2, 2), compute_v=False), Sample(real(2, 1, 1))],
 )  # fmt: skip
 def self_adjoint_eig(input: Any, *, compute_v: bool = True) -> Any:

@@ -37,7 +37,8 @@ def _product_shape(a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> Shape:
 
 def _matmul_type(a: TensorType, b: TensorType, transpose_a: bool, transpose_b: bool) -> TensorType:
     for name, t in (("a", a), ("b", b)):
-        require(t.rank in (None, 2), f"{name} has rank {t.rank}, a matrix has rank 2")
+        hint = "make a matrix of a vector: x[None, :] has one row, x[:, None] one column"
+        require(t.rank in (None, 2), f"{name} has rank {t.rank}, a matrix has rank 2", hint)
     if a.shape is None or b.shape is None:
         rows = None if a.shape is None else _swapped(a.shape, transpose_a)[-2]
         columns = None if b.shape is None else _swapped(b.shape, transpose_b)[-1]
@@ -159,6 +160,7 @@ def _bias_type(value: TensorType, bias: TensorType, data_format: str) -> TensorT
     require(
         channels is None or size is None or channels == size,
         f"bias has {size} elements and axis {axis} of value has size {channels}",
+        hint="bias has one element per channel",
     )
     return TensorType(
         value.dtype, tuple(size if d == axis and n is None else n for d, n in enumerate(value.shape))

@@ -19,19 +19,31 @@ from staticgraph.compiler.ops.samples import Sample, real, reals, truth
 
 @predicate(tf="LogicalAnd", numpy=np.logical_and, dtypes=BOOLEAN, commutes=True, samples=reals())
 def logical_and(x: Any, y: Any) -> Any:
-    """Whether both x and y are true."""
+    """Whether both x and y are true.
+
+    >>> sg.Session().run(sg.logical_and([True, True], [True, False]))
+    array([ True, False])
+    """
     return x & y
 
 
 @predicate(tf="LogicalOr", numpy=np.logical_or, dtypes=BOOLEAN, commutes=True, samples=reals())
 def logical_or(x: Any, y: Any) -> Any:
-    """Whether x or y or both are true."""
+    """Whether x or y or both are true.
+
+    >>> sg.Session().run(sg.logical_or([True, False], [False, False]))
+    array([ True, False])
+    """
     return x | y
 
 
 @predicate(tf="LogicalNot", numpy=np.logical_not, dtypes=BOOLEAN, samples=reals())
 def logical_not(x: Any) -> Any:
-    """Whether x is false."""
+    """Whether x is false.
+
+    >>> sg.Session().run(sg.logical_not([True, False]))
+    array([False,  True])
+    """
     return ~x
 
 

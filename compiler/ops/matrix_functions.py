@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.kinds import on_host
-from staticgraph.compiler.ops.lapack import adjoint
+from staticgraph.compiler.ops.lapack import adjoint, telling
 from staticgraph.compiler.ops.samples import Sample, real
 
 _FIELDS = COMPLEX | {float32, float64}
@@ -65,8 +65,8 @@ _SQUARES = [Sample(real(3, 3)), Sample(real(2, 1, 1)), Sample(real(2, 3, 4, 4, l
 
 
 @on_host(
-    tf="MatrixExponential", type=_square, numpy=_exponential, dtypes=_FIELDS, samples=_SQUARES,
-    grad=_exponential_grad,
+    tf="MatrixExponential", type=_square, dtypes=_FIELDS, samples=_SQUARES, grad=_exponential_grad,
+    numpy=telling("Input matrix is not invertible.", _exponential),
 )  # fmt: skip
 def matrix_exponential(input: Any) -> Any:
     """Exponentials of square matrices: 1 + X + X^2 / 2 + X^3 / 6 + ..."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import ANY, int32, int64
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import counted, require
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import (
     Shape,
@@ -51,19 +51,25 @@ def reshaped(tensor: Shape | None, shape: Shape | None) -> Shape | None:
     if shape is None:
         return None
     free = [d for d, n in enumerate(shape) if n is None or n == -1]
-    require(shape.count(-1) <= 1, f"shape {list(shape)} has more than one -1")
+    hint = "only one size can be inferred from the others"
+    require(shape.count(-1) <= 1, f"shape {list(shape)} has more than one -1", hint)
     require(all(n is None or n >= -1 for n in shape), f"shape {list(shape)} has a negative size")
     rest = math.prod(n for n in shape if n is not None and n != -1)
     if tensor is None or None in tensor or len(free) > 1:
         return tuple(None if d in free else n for d, n in enumerate(shape))
     size = math.prod(n for n in tensor if n is not None)
     if not free:
-        require(size == rest, f"{shape_text(tensor)} has {size} elements, and {list(shape)} has {rest}")
+        require(
+            size == rest,
+            f"{shape_text(tensor)} has {size} elements, and {list(shape)} has {rest}",
+            hint="the number of elements stays the same; -1 stands for the size that makes it so",
+        )
         return shape
     fits = size % rest == 0 if rest else size == 0
     require(
         fits,
         f"{shape_text(tensor)} has {size} elements, which is not a multiple of {rest} as {list(shape)} needs",
+        hint="the product of the other sizes must divide the number of elements",
     )
     left = size // rest if rest else 0
     return tuple(left if d in free else n for d, n in enumerate(shape))
@@ -114,13 +120,12 @@ def _permutation(perm: Any, rank: int) -> tuple[int, ...]:
 def _transposed(a: TensorType, perm: Any = None) -> TensorType:
     if a.shape is None:
         return TensorType(a.dtype, None if perm is None else (None,) * len(perm))
-    require(
-        perm is None or len(perm) == len(a.shape), f"perm {perm} does not fit a tensor of rank {len(a.shape)}"
-    )
-    order = _permutation(perm, len(a.shape))
-    require(
-        sorted(order) == list(range(len(order))), f"perm {list(perm or ())} is not a permutation of the axes"
-    )
+    rank = len(a.shape)
+    hint = f"perm has each of the axes 0 to {rank - 1} once" if rank else "a number has no axes"
+    what = f"perm {list(perm or ())}"
+    require(perm is None or len(perm) == rank, f"{what} does not fit a tensor of rank {rank}", hint)
+    order = _permutation(perm, rank)
+    require(sorted(order) == list(range(rank)), f"{what} is not a permutation of the axes", hint)
     return TensorType(a.dtype, tuple(a.shape[p] for p in order))
 
 
@@ -157,8 +162,8 @@ def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
         w is None or n is None or w == n for w, n in zip(wide, shape, strict=False)
     )
     require(fits and len(wide or ()) == len(shape),
-            f"{shape_text(input.shape)} cannot be broadcast to {list(shape)}: "
-            "sizes are aligned at the last axis, and must be equal or 1 in the input")  # fmt: skip
+            f"{shape_text(input.shape)} cannot be broadcast to {list(shape)}",
+            hint="sizes are aligned at the last axis, and must be equal or 1 in the input")  # fmt: skip
     return TensorType(input.dtype, tuple(shape))
 
 
@@ -222,7 +227,8 @@ def _squeezed(input: TensorType, axis: Any = None) -> TensorType:
     for d in gone:
         require(
             input.shape[d] in (1, None),
-            f"axis {d} has size {input.shape[d]}: only axes of size 1 can be removed",
+            f"axis {d} has size {input.shape[d]}, and only axes of size 1 can be removed",
+            hint="leave axis away to remove all axes of size 1; x[0] takes one part of an axis",
         )
     return TensorType(input.dtype, tuple(n for d, n in enumerate(input.shape) if d not in gone))
 
@@ -254,7 +260,8 @@ def _tiled(input: TensorType, multiples: Any) -> TensorType:
         return TensorType(input.dtype, None if rank is None else (None,) * rank)
     require(
         len(multiples) == len(input.shape),
-        f"{len(multiples)} multiples for a tensor of rank {len(input.shape)}",
+        f"{counted(len(multiples), 'multiple')} for a tensor of rank {len(input.shape)}",
+        hint="give one multiple per axis: 1 leaves an axis as it is",
     )
     require(all(m is None or m >= 0 for m in multiples), f"multiples {list(multiples)} must not be negative")
     sizes = zip(input.shape, multiples, strict=True)

@@ -16,7 +16,11 @@ from staticgraph.compiler.ops.samples import reals
     tf="Floor", numpy=np.floor, dtypes=FLOATING, primitive="floor", differentiable=False, samples=reals(-9, 9)
 )
 def floor(x: Any) -> Any:
-    """The largest whole number that is not above x."""
+    """The largest whole number that is not above x.
+
+    >>> sg.Session().run(sg.floor([-1.5, 1.5]))
+    array([-2.,  1.], dtype=float32)
+    """
     return scalar.floor(x)
 
 
@@ -24,7 +28,11 @@ def floor(x: Any) -> Any:
     tf="Ceil", numpy=np.ceil, dtypes=FLOATING, primitive="ceil", differentiable=False, samples=reals(-9, 9),
 )  # fmt: skip
 def ceil(x: Any) -> Any:
-    """The smallest whole number that is not below x."""
+    """The smallest whole number that is not below x.
+
+    >>> sg.Session().run(sg.ceil([-1.5, 1.5]))
+    array([-1.,  2.], dtype=float32)
+    """
     return scalar.ceil(x)
 
 
@@ -32,7 +40,11 @@ def ceil(x: Any) -> Any:
     tf="Rint", numpy=np.rint, dtypes=FLOATING, primitive="rint", differentiable=False, samples=reals(-9, 9),
 )  # fmt: skip
 def rint(x: Any) -> Any:
-    """The nearest whole number; halves go to the even one."""
+    """The nearest whole number; halves go to the even one.
+
+    >>> sg.Session().run(sg.rint([0.5, 1.5, 2.6]))
+    array([0., 2., 3.], dtype=float32)
+    """
     return scalar.rint(x)
 
 

@@ -104,6 +104,11 @@ def _unravel_type(indices: TensorType, dims: Any) -> TensorType:
     ],
 )
 def unravel_index(indices: Any, *, dims: Any) -> Any:
-    """Positions in a flattened tensor of shape `dims` as coordinates, one row per axis."""
+    """Positions in a flattened tensor of shape `dims` as coordinates, one row per axis.
+
+    >>> sg.Session().run(sg.unravel_index([5, 7], [3, 4]))
+    array([[1, 1],
+           [1, 3]], dtype=int32)
+    """
     rows = [indices // math.prod(dims[d + 1 :]) % size for d, size in enumerate(dims)]
     return ops.stack(rows, axis=0)

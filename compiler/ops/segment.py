@@ -115,7 +115,11 @@ _UNSORTED: dict[str, Any] = {
 def unsorted_segment_sum(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
 ) -> tuple[Stmt, ...]:
-    """The sum of the slices of each of `num_segments` segments; 0 where there are none."""
+    """The sum of the slices of each of `num_segments` segments; 0 where there are none.
+
+    >>> sg.Session().run(sg.unsorted_segment_sum([2, 3, 4], [1, 0, 1], 2))
+    array([3, 6], dtype=int32)
+    """
     return _unsorted_statements(outs[0], data, segment_ids, 0, lambda total, x: total + x)
 
 
@@ -141,7 +145,11 @@ def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 def unsorted_segment_prod(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
 ) -> tuple[Stmt, ...]:
-    """The product of the slices of each of `num_segments` segments; 1 where there are none."""
+    """The product of the slices of each of `num_segments` segments; 1 where there are none.
+
+    >>> sg.Session().run(sg.unsorted_segment_prod([2, 3, 4], [1, 0, 1], 2))
+    array([3, 8], dtype=int32)
+    """
     return _unsorted_statements(outs[0], data, segment_ids, 1, lambda total, x: total * x)
 
 
@@ -165,7 +173,11 @@ def _extreme_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 def unsorted_segment_max(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
 ) -> tuple[Stmt, ...]:
-    """The largest element of each of `num_segments` segments; the lowest number where there are none."""
+    """The largest element of each of `num_segments` segments; the lowest number where there are none.
+
+    >>> sg.Session().run(sg.unsorted_segment_max([2, 3, 4], [1, 0, 1], 2))
+    array([3, 4], dtype=int32)
+    """
     return _unsorted_statements(outs[0], data, segment_ids, data.dtype.min, scalar.maximum)
 
 
@@ -180,7 +192,11 @@ def unsorted_segment_max(
 def unsorted_segment_min(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
 ) -> tuple[Stmt, ...]:
-    """The smallest element of each of `num_segments` segments; the highest number where there are none."""
+    """The smallest element of each of `num_segments` segments; the highest number where there are none.
+
+    >>> sg.Session().run(sg.unsorted_segment_min([2, 3, 4], [1, 0, 1], 2))
+    array([3, 2], dtype=int32)
+    """
     return _unsorted_statements(outs[0], data, segment_ids, data.dtype.max, scalar.minimum)
 
 
@@ -255,19 +271,31 @@ def segment_sum(data: Any, *, segment_ids: Any) -> Any:
 
 @composite(tf="SegmentProd", numpy=_sorted_numpy(_products, 1), dtypes=NUMERIC, **_SORTED)
 def segment_prod(data: Any, *, segment_ids: Any) -> Any:
-    """The product of the slices with equal `segment_ids`, a sorted vector; 1 for an id left out."""
+    """The product of the slices with equal `segment_ids`, a sorted vector; 1 for an id left out.
+
+    >>> sg.Session().run(sg.segment_prod([2, 3, 4], [0, 0, 1]))
+    array([6, 4], dtype=int32)
+    """
     return _reduced(unsorted_segment_prod, data, segment_ids)
 
 
 @composite(tf="SegmentMax", numpy=_sorted_numpy(_largest, 0), dtypes=_ORDERED, **_SORTED)
 def segment_max(data: Any, *, segment_ids: Any) -> Any:
-    """The largest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out."""
+    """The largest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
+
+    >>> sg.Session().run(sg.segment_max([2, 3, 4], [0, 0, 1]))
+    array([3, 4], dtype=int32)
+    """
     return _zero_if_empty(_reduced(unsorted_segment_max, data, segment_ids), segment_ids)
 
 
 @composite(tf="SegmentMin", numpy=_sorted_numpy(_smallest, 0), dtypes=_ORDERED, **_SORTED)
 def segment_min(data: Any, *, segment_ids: Any) -> Any:
-    """The smallest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out."""
+    """The smallest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
+
+    >>> sg.Session().run(sg.segment_min([2, 3, 4], [0, 0, 1]))
+    array([2, 4], dtype=int32)
+    """
     return _zero_if_empty(_reduced(unsorted_segment_min, data, segment_ids), segment_ids)
 
 
@@ -282,6 +310,9 @@ def segment_mean(data: Any, *, segment_ids: Any) -> Any:
     """The mean of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
 
     That of integers is rounded towards zero.
+
+    >>> sg.Session().run(sg.segment_mean([2.0, 3.0, 4.0], [0, 0, 1]))
+    array([2.5, 4. ], dtype=float32)
     """
     total = _reduced(unsorted_segment_sum, data, segment_ids)
     sizes = _per_segment(np.maximum(_sizes(segment_ids), 1), data.rank).astype(data.dtype.numpy)

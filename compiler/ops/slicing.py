@@ -36,6 +36,7 @@ def _sizes(shape: Shape | None, begin: Any, size: Any) -> Shape | None:
             require(
                 count >= 0 and b + count <= n,
                 f"axis {axis} of size {n} has no elements {b} to {b + count - 1}",
+                hint="a size of -1 takes all that is left",
             )
         out.append(count)
     return tuple(out)
@@ -118,7 +119,8 @@ def resolve(
     require(len(ellipses) <= 1, "there is more than one ellipsis")
     new = [i for i in range(n) if new_axis_mask >> i & 1 and i not in ellipses]
     taken = n - len(new) - len(ellipses)
-    require(taken <= len(shape), f"{taken} indices for a tensor of rank {len(shape)}")
+    hint = "give one index per axis at most; None adds an axis"
+    require(taken <= len(shape), f"{taken} indices for a tensor of rank {len(shape)}", hint)
     whole = len(shape) - taken  # axes that the ellipsis stands for; without one it stands at the end
     spans: list[Span] = []
     layout: list[int | None] = []
@@ -151,7 +153,11 @@ def resolve(
 def _element(axis: int, size: int | None, index: int | None) -> Span:
     if size is None or index is None:
         return Span(index or 0, 1, 1, True)
-    require(-size <= index < size, f"index {index} is out of range for axis {axis} of size {size}")
+    require(
+        -size <= index < size,
+        f"index {index} is out of range for axis {axis} of size {size}",
+        hint=f"an index may be {-size} to {size - 1}" if size else "the axis is empty",
+    )
     return Span(index % size, 1, 1, True)
 
 
@@ -299,6 +305,7 @@ def _split_type(value: TensorType, axis: int, num_split: int) -> tuple[TensorTyp
     require(
         n is None or n % num_split == 0,
         f"axis {axis} of size {n} cannot be split into {num_split} equal parts",
+        hint="give a list of sizes for parts of other sizes",
     )
     part = None if n is None else n // num_split
     return (TensorType(value.dtype, (*value.shape[:axis], part, *value.shape[axis + 1 :])),) * num_split
@@ -357,7 +364,7 @@ def _split_sizes(n: int | None, sizes: Any) -> list[int | None]:
         return [None if s == -1 else s for s in sizes]
     require(list(sizes).count(-1) <= 1, f"sizes {list(sizes)} have more than one -1")
     fits = sum(known) <= n if -1 in sizes else sum(known) == n
-    require(fits, f"sizes {list(sizes)} do not add up to {n}")
+    require(fits, f"sizes {list(sizes)} do not add up to {n}", hint="one size of -1 stands for what is left")
     return [n - sum(known) if s == -1 else s for s in sizes]
 
 
@@ -390,7 +397,8 @@ def _unstack_type(value: TensorType, num: int, axis: int = 0) -> tuple[TensorTyp
         return (TensorType(value.dtype, None),) * num
     require(value.shape, "a number cannot be unstacked")
     axis = normalize_axis(axis, len(value.shape))
-    require(value.shape[axis] in (None, num), f"axis {axis} has size {value.shape[axis]}, not {num}")
+    hint = "num is the size of the axis, and may be left away where that is known"
+    require(value.shape[axis] in (None, num), f"axis {axis} has size {value.shape[axis]}, not {num}", hint)
     return (TensorType(value.dtype, value.shape[:axis] + value.shape[axis + 1 :]),) * num
 
 

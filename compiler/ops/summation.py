@@ -35,7 +35,8 @@ def _sizes(letters: Sequence[str], shapes: Sequence[Sequence[int | None]]) -> di
             if known is None or (letter.isupper() and known == 1):
                 sizes[letter] = n
             elif n is not None and not (letter.isupper() and n == 1):
-                require(known == n, f"axis {letter} has size {known} in one operand and {n} in another")
+                what = f"axis {letter} has size {known} in one operand and {n} in another"
+                require(known == n, what, hint="axes of one letter have one size")
     return sizes
 
 

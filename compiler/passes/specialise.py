@@ -38,6 +38,7 @@ from staticgraph.compiler.ops.random import philox_advance
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.derivatives import perform_gradients, watched
 from staticgraph.compiler.passes.effects import perform_effect
+from staticgraph.compiler.passes.guard import DECISIONS
 from staticgraph.compiler.passes.loops import merge_loops
 from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
 from staticgraph.compiler.passes.prune import prune
@@ -62,8 +63,11 @@ def specialise(
     variables: Mapping[Operation, TensorType | None] | None = None,
     static: Mapping[Tensor, np.ndarray] | None = None,
     calls: Calls = NO_CALLS,
+    losses: bool = False,
 ) -> Step:
     """The step that computes `fetches` and runs `targets`, `calls` being the host ops around it.
+
+    With `losses` it also gives what derivatives are taken of.
 
     `feeds`: the fed tensors with their static types. Raises FeedError for a placeholder that is not fed, and
     StaticFeedNeeded or VariableTypeNeeded where the answer depends on more: then call again with `static`,
@@ -75,7 +79,7 @@ def specialise(
         while True:
             try:
                 at = Specialiser(graph, feeds, variables or {}, static or {}, calls, rows)
-                return at.step(fetches, targets)
+                return at.step(fetches, targets, losses)
             except RowsFound as found:
                 rows[found.number] = found.shape
 
@@ -119,6 +123,7 @@ class Specialiser:
         self.loops: dict[int, Operation] = {}  # by family
         # Tensors and variables that a derivative is taken by, or stops at, with their values so far.
         self.watched: dict[Any, list[Value]] = {}
+        self.losses: dict[Value, None] = {}  # what derivatives are taken of, outside of regions
         # Fed tensors that are computed too, since derivatives flow through them.
         self.overridden: set[Tensor] = set()
         self.fed = {
@@ -129,7 +134,9 @@ class Specialiser:
         self.flags = {param: t for t, param in self.fed.items() if t.dtype is bool_ and param.shape == ()}
         self.known = {self.fed[t]: self.build.constant(v, t.dtype) for t, v in static.items()}
 
-    def step(self, fetches: Sequence[Tensor], targets: Sequence[Operation]) -> Step:
+    def step(
+        self, fetches: Sequence[Tensor], targets: Sequence[Operation], with_losses: bool = False
+    ) -> Step:
         for tensor in fetches:
             owner = outermost(tensor, self.calls.region)
             if owner is not tensor.op and tensor not in self.fed:
@@ -149,6 +156,8 @@ class Specialiser:
         results += self.counts.values()
         if self.order.constant is None:
             results.append(self.order)
+        losses = [*self.losses] if with_losses else []
+        results += losses
         used = {node.outputs[0] for node in toposort(results) if node.outputs}
         drawing = {op: param for op, param in self.counters.items() if param in used}
         params = [*self.fed.values(), *self.initial.values(), *drawing.values()]
@@ -156,6 +165,7 @@ class Specialiser:
             merge_loops(Function(tuple(params), tuple(results))),
             tuple(self.fed), tuple(self.initial), tuple(drawing), tuple(self.advances[op] for op in drawing),
             fetched, tuple(writes), tuple(self.counts), tuple(self.captured), not self.calls.may_fail,
+            len(losses),
         )  # fmt: skip
 
     # Values
@@ -208,6 +218,8 @@ class Specialiser:
                 return
         elif definition.name == "symbolic_gradients":
             made = perform_gradients(self, op)
+            if op.region is self.calls.region:
+                self.losses |= dict.fromkeys(self.value(t) for t in op.inputs[: op.attrs["ys"]])
         elif definition.name == "while_region":
             made = perform_while(self, op, self.inner.get(op, ()))
         elif definition.name == "branch_region":
@@ -290,7 +302,7 @@ class Specialiser:
         attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
         if definition.effect is Effect.RANDOM:
             attrs |= {"seed": 0, "seed2": 0}  # they are in the state: equal shapes are then equal kernels
-        if definition.kind is Kind.COMPOSITE and definition.grad is None:
+        if definition.kind is Kind.COMPOSITE and definition.grad is None and definition.name not in DECISIONS:
             assert definition.expand is not None
             self.build.types(definition, inputs, attrs)  # there is no node that would be checked
             return definition.expand(*inputs, **attrs)
@@ -364,6 +376,7 @@ class Specialiser:
                     f"{op.name} assigns {value.type} to the variable {owner.name} of type {known}",
                     op.where,
                     [("the variable", owner.where)],
+                    "Variable(..., validate_shape=False) takes values of any shape",
                 ),
                 op,
             )

@@ -31,6 +31,8 @@ class Step:
     draws: tuple[Operation, ...] = ()  # random ops in loops, whose new states the step tells
     captured: tuple[tuple[Operation, Tensor], ...] = ()  # the last of the fetches: inputs of host ops
     may_overwrite: bool = True  # variables: not where the run can fail after the step
+    losses: int = 0  # how many results come after all others: what derivatives are taken of, for `checked`
+    checked: bool = False  # the last result of all is whether the others are finite
 
     @cached_property
     def updates(self) -> dict[int, int]:

@@ -13,6 +13,7 @@
 * `signature`: functions of a file: named inputs and outputs, and what they need
 * `values`: values of variables into a file and out of it
 * `graph_file`: a saved graph: operations, variables, counters of random operations
+* `failure_file`: a run that failed: graph, feeds, variables, the error
 * `kernels`: machine code in a saved graph; `compiled_ahead` makes it
 * `loaded`: what a saved graph is after loading
 * `summary`: what is in a file, told without loading it

@@ -14,6 +14,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bool_, string
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.function import Literal
@@ -100,6 +102,19 @@ def _literal(type: TensorType, text: str, what: str) -> Literal:
     if type.dtype is bool_ and max(data, default=0) > 1:
         raise InvalidFileError(f"{what} has values that are neither true nor false")
     return Literal(type.dtype.from_bytes(data, type.static_shape).tobytes(), type.dtype, type.static_shape)
+
+
+def decode_strings(value: Any, what: str) -> np.ndarray:
+    """The array of strings that `encode` was given, and nothing else."""
+    unknown = InvalidFileError(f"{what} is of no known form")
+
+    def nowhere_else(_: str) -> Literal:
+        raise unknown
+
+    found = decode(value, what, nowhere_else)
+    if not isinstance(found, Literal) or found.dtype is not string:
+        raise unknown
+    return found.array
 
 
 def encode_type(type: TensorType) -> list[Any]:

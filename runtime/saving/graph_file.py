@@ -12,7 +12,7 @@ it is fed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +30,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.saving import container, graph_json, safetensors
-from staticgraph.runtime.saving.attributes import decode, encode, encode_type, type_of
+from staticgraph.runtime.saving.attributes import decode_strings, encode, encode_type, type_of
 from staticgraph.runtime.saving.restored_variable import RestoredVariable
 from staticgraph.runtime.saving.safetensors import Stored
 from staticgraph.runtime.saving.signature import STRUCTURES, Bound, InputShapes, operations_of
@@ -71,23 +71,41 @@ def write(
     targets `kernels`, for inputs of these `shapes`; see `staticgraph.saving.save`.
     """
     operations = operations_of(signatures.values())
-    variables = [op for op in operations if op.definition.name == "variable"]
-    drawn = [op for op in operations if op.definition.effect is Effect.RANDOM and (resume or _is_seeded(op))]
     code = _compiled(signatures, kernels, shapes) if kernels else {}
     initialized = {op for s in signatures.values() for op in _initialized(s)}
     with session.held() if session is not None else nullcontext(VariableStore()) as store:
-        present = {op.name: op for op in variables if op in store or op not in initialized}
-        tensors = collect(present, store)
-        texts = {name: tensors.pop(name)[1] for name, op in present.items() if op.outputs[0].dtype is string}
-        records = [_variable_record(op, op.name in present, texts.get(op.name)) for op in variables]
-        graph, constants = graph_json.write(operations, records)
-        tensors |= {key: (c.dtype, to_storage(c.array, c.dtype)) for key, c in constants.items()}
+        valued = {op for op in operations if op in store or op not in initialized}
         body = {
             "signatures": {name: _signature_record(s) for name, s in signatures.items()},
-            "counters": {op.name: int(store.random_state(op)[0]) for op in drawn},
+            "counters": counters(operations, store, resume),
         }
-        members = {GRAPH: [graph], WEIGHTS: safetensors.write(tensors), **code}
-        container.write(path, "graph", body, members)
+        container.write(path, "graph", body, {**members(operations, valued, store), **code})
+
+
+def members(
+    operations: Sequence[Operation],
+    valued: Collection[Operation],
+    store: VariableStore,
+    given: Collection[Operation] = (),
+) -> dict[str, list[Any]]:
+    """The members for these operations, and for the values of those variables that are among `valued`.
+
+    `given`: operations whose outputs are fed.
+    """
+    variables = [op for op in operations if op.definition.name == "variable"]
+    present = {op.name: op for op in variables if op in valued}
+    tensors = collect(present, store)
+    texts = {name: tensors.pop(name)[1] for name, op in present.items() if op.outputs[0].dtype is string}
+    records = [_variable_record(op, op.name in present, texts.get(op.name)) for op in variables]
+    graph, constants = graph_json.write(operations, records, given)
+    tensors |= {key: (c.dtype, to_storage(c.array, c.dtype)) for key, c in constants.items()}
+    return {GRAPH: [graph], WEIGHTS: safetensors.write(tensors)}
+
+
+def counters(operations: Sequence[Operation], store: VariableStore, resume: bool) -> dict[str, int]:
+    """Where random ops are; with `resume`, those without a seed too."""
+    drawn = [op for op in operations if op.definition.effect is Effect.RANDOM and (resume or _is_seeded(op))]
+    return {op.name: int(store.random_state(op)[0]) for op in drawn}
 
 
 def _compiled(
@@ -179,6 +197,21 @@ def _signature_record(signature: Bound) -> dict[str, Any]:
 def _restored(
     manifest: dict[str, Any], members: dict[str, memoryview], mapped: bool, adopt: Adopt | None
 ) -> SavedGraph:
+    session, counted = restored_state(manifest["counters"], members, mapped)
+    graph = session.graph
+    if not manifest["signatures"]:
+        raise InvalidFileError("it has no signatures")
+    signatures = {name: _signature(graph, name, record) for name, record in manifest["signatures"].items()}
+    if adopt is not None:
+        code = {n.removeprefix(KERNELS): bytes(v) for n, v in members.items() if n.startswith(KERNELS)}
+        adopt(code, signatures, session)
+    return SavedGraph(signatures, session, not all(map(_is_seeded, counted)))
+
+
+def restored_state(
+    counters: dict[str, Any], members: Mapping[str, memoryview], mapped: bool = False
+) -> tuple[Session, list[Operation]]:
+    """A session with the graph, the variables and the counters; and the random ops that have one."""
     weights = safetensors.read(members[WEIGHTS], WEIGHTS)
 
     def constant(key: str) -> Literal:
@@ -190,14 +223,7 @@ def _restored(
     graph, records = graph_json.read(members[GRAPH], constant)
     session = Session(graph=graph)
     _restore_variables(graph, records, weights, session.variables, mapped)
-    counted = _restore_counters(graph, manifest["counters"], session.variables)
-    if not manifest["signatures"]:
-        raise InvalidFileError("it has no signatures")
-    signatures = {name: _signature(graph, name, record) for name, record in manifest["signatures"].items()}
-    if adopt is not None:
-        code = {n.removeprefix(KERNELS): bytes(v) for n, v in members.items() if n.startswith(KERNELS)}
-        adopt(code, signatures, session)
-    return SavedGraph(signatures, session, not all(map(_is_seeded, counted)))
+    return session, _restore_counters(graph, counters, session.variables)
 
 
 def _restore_variables(
@@ -213,7 +239,8 @@ def _restore_variables(
         if record["text"] is not None:
             if record["name"] in weights:
                 raise InvalidFileError(f"the variable {record['name']!r} has two values")
-            weights[record["name"]] = _text(record)
+            told = decode_strings(record["text"], f"the text of {record['name']!r}")
+            weights[record["name"]] = string, told
     present = {r["name"] for r in records if not r["empty"]}
     if [r["name"] for r in records] != list(operations) or weights.keys() != present:
         raise InvalidFileError("its variables, their values and their operations are not the same")
@@ -230,19 +257,6 @@ def _restore_variables(
                 f"the value of {op.name!r} is {found}, and the variable {op.outputs[0].type}"
             )
         store.commit(op, shared(weights[op.name]) if mapped else owned(weights[op.name]))
-
-
-def _text(record: dict[str, Any]) -> Stored:
-    """The strings that a variable holds."""
-    unknown = InvalidFileError(f"the text of {record['name']!r} is of no known form")
-
-    def nowhere_else(_: str) -> Literal:
-        raise unknown
-
-    value = decode(record["text"], f"the text of {record['name']!r}", nowhere_else)
-    if not isinstance(value, Literal) or value.dtype is not string:
-        raise unknown
-    return string, value.array
 
 
 def _reads(op: Operation) -> bool:

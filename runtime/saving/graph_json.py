@@ -10,7 +10,7 @@ Loops and branches: see `regions`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import PurePath
 from typing import Any
@@ -43,25 +43,75 @@ _OPTIONAL = {
 
 
 def write(
-    operations: Iterable[Operation], variables: Iterable[dict[str, Any]]
+    operations: Iterable[Operation], variables: Iterable[dict[str, Any]], given: Collection[Operation] = ()
 ) -> tuple[bytes, dict[str, Literal]]:
     """The text of a graph, and the arrays that are too large for it, by key.
 
-    SaveError for an operation that cannot be told in JSON.
+    `given`: operations whose outputs are fed; the file has placeholders for them. SaveError for another one
+    that cannot be told in JSON.
     """
     operations = list(operations)
     large: dict[str, Literal] = {}
-    regions = RegionWriter(operations)
+    regions = RegionWriter(op for op in operations if op not in given)
+    taken = {op.name for op in operations}
     head = f'"regions":{dump(regions.parents)},' if regions.parents else ""
-    lines = ",\n".join(dump(_encode(op, large, regions)) for op in operations)
+    records: list[dict[str, Any]] = []
+    for op in operations:
+        records += _stand_in(op, taken) if op in given else [_encode(op, large, regions)]
+    lines = ",\n".join(map(dump, records))
     tail = ",\n".join(map(dump, variables))
     return f'{{{head}"operations":[\n{lines}\n],"variables":[\n{tail}\n]}}\n'.encode(), large
+
+
+def unsaveable(op: Operation) -> bool:
+    """Whether no file can hold an operation: it reaches out of the graph, or has an object of Python's."""
+    if refusal(op.definition, op.attrs):
+        return True
+    try:
+        for value in op.attrs.values():
+            encode(value, lambda _: "", lambda _: [])
+    except TypeError:
+        return True
+    return False
+
+
+def _stand_in(op: Operation, taken: set[str]) -> list[dict[str, Any]]:
+    """Placeholders for what an operation gives, under the same names. Adds the new names to `taken`."""
+    outputs = [encode_type(t.type) for t in op.outputs]
+    place = {"device": op.device, "where": _told(op.where)}
+    place = {key: value for key, value in place.items() if value}
+    if len(outputs) == 1:
+        return [{"name": op.name, **_placeholder(outputs[0]), **place}]
+    names = []
+    for number in range(len(outputs)):
+        name = f"{op.name}_given_{number}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
+    records = [{"name": n, **_placeholder(o), **place} for n, o in zip(names, outputs, strict=True)]
+    if not outputs:
+        return [{"name": op.name, "op": "no_op", "outputs": [], **place}]
+    inputs = [f"{name}:0" for name in names]
+    return [*records, {"name": op.name, "op": "identity_n", "inputs": inputs, "outputs": outputs, **place}]
+
+
+def _placeholder(output: list[Any]) -> dict[str, Any]:
+    dtype, shape = output
+    return {
+        "op": "placeholder",
+        "attrs": {"dtype": {"dtype": dtype}, "shape": shape},
+        "outputs": [output],
+    }
+
+
+def _told(where: Provenance | None) -> list[Any]:
+    return [] if where is None else [PurePath(where.file).name, where.line, where.function]
 
 
 def _encode(op: Operation, large: dict[str, Literal], regions: RegionWriter) -> dict[str, Any]:
     if not restorable_name(op.name):
         raise SaveError(layout(f"cannot save {op.name!r}: no file can hold this name", op.where))
-    where = op.where
     inside = {} if op.region is None else {"region": regions.number(op.region)}
     record = {
         "name": op.name,
@@ -71,7 +121,7 @@ def _encode(op: Operation, large: dict[str, Literal], regions: RegionWriter) -> 
         "attrs": {name: _attribute(op, name, value, large, regions) for name, value in op.attrs.items()},
         "after": [control.name for control in op.control_inputs],
         "device": op.device,
-        "where": [PurePath(where.file).name, where.line, where.function] if where is not None else [],
+        "where": _told(op.where),
         "outputs": [encode_type(t.type) for t in op.outputs],
     }
     if why := refusal(op.definition, op.attrs):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from staticgraph.compiler.graph.dependencies import ancestors
-from staticgraph.compiler.graph.errors import SaveError, layout
+from staticgraph.compiler.graph.errors import SaveError, headline, layout
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -181,7 +181,7 @@ def _element(graph: Graph, value: Any, kind: str) -> Any:
     try:
         return graph.as_graph_element(value)
     except (KeyError, TypeError, ValueError) as error:
-        text = error.args[0] if error.args else str(error)
+        text = headline(error)
         raise SaveError(layout(f"the {kind} {value!r} cannot be saved: {text}", user_frame())) from None
 
 

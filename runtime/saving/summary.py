@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from staticgraph.compiler.graph.shapes import TensorType
@@ -14,10 +14,12 @@ from staticgraph.runtime.saving.attributes import type_of
 from staticgraph.runtime.saving.graph_file import BODY, GRAPH, KERNELS, WEIGHTS
 from staticgraph.runtime.saving.safetensors import Stored
 from staticgraph.runtime.saving.strict_json import Kinds, check, fields, items, parse
+from staticgraph.runtime.table import table, wrapped
 
 _PORT: Kinds = {"tensor": (str,), "dtype": (str,), "shape": (list, type(None))}
 _CHECKPOINT = ".index"  # the suffix of checkpoints
 _MOST_LISTED = 12  # kinds of operations in the printed form
+_WIDTH = 100  # of its lines, where they need not fit a terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,47 +55,66 @@ class Kernels:
 class Summary:
     """What `staticgraph.inspect` tells of a file. Print it, or take `as_dict()`.
 
-    `kind` is "graph" or "checkpoint"; a checkpoint has variables only. `operations`: how many there are of
-    each op. `constants`: bytes of large constants. `counters`: where random operations go on.
+    `kind` is "graph", "checkpoint", or the name of another project's format, as `format` is the number of its
+    version. Files of arrays have variables only. `operations`: how many there are of each op. `constants`:
+    bytes of large constants. `counters`: where random operations go on. `details`: what else there is to say.
     """
 
     path: str
     kind: str
-    format: int
+    format: int | None
     producer: str
     bytes: int
-    signatures: dict[str, Function]
-    variables: dict[str, Variable]
-    constants: int
-    operations: dict[str, int]
-    counters: dict[str, int]
-    kernels: dict[str, Kernels]
+    signatures: dict[str, Function] = field(default_factory=dict)
+    variables: dict[str, Variable] = field(default_factory=dict)
+    constants: int = 0
+    operations: dict[str, int] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    kernels: dict[str, Kernels] = field(default_factory=dict)
+    details: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The same as dicts, lists, texts and numbers, as for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [f"{self.path}: {self.kind}, format {self.format}, {_size(self.bytes)}, by {self.producer}"]
-        for name, function in self.signatures.items():
-            besides = f", runs {function.step}" if function.step else ""
-            returned = ", ".join(_ports(function.outputs)) or "nothing"
-            lines.append(f"  {name}({', '.join(_ports(function.inputs))}) -> {returned}{besides}")
-        size = sum(v.bytes for v in self.variables.values())
-        lines.append(f"  {len(self.variables)} variables, {_size(size)}; constants, {_size(self.constants)}")
-        width = max(map(len, self.variables), default=0)
-        lines += [f"    {name:<{width}}  {_variable(v)}" for name, v in self.variables.items()]
+        return self.text()
+
+    def text(self, width: int | None = None) -> str:
+        """The printed form: tables, whose lines are cut to fit into `width` if that is given."""
+        format = "" if self.format is None else f", format {self.format}"
+        by = f", by {self.producer}" if self.producer else ""
+        head = wrapped(f"{self.path}: {self.kind}{format}, {_size(self.bytes)}{by}", width, "  ")
+        for line in self._counts():
+            head += wrapped(f"  {line}", width or _WIDTH, "    ")
+        parts = ["\n".join(head)]
+        if self.signatures:
+            rows = [row for name, function in self.signatures.items() for row in _ports(name, function)]
+            parts.append(table(("signature", "", "name", "type"), rows, (0, 1, 2, 3), width))
+        if self.variables:
+            rows = [_value(name, variable) for name, variable in self.variables.items()]
+            parts.append(table(("variable", "type", "size", ""), rows, (0, 1, 3), width, (2,)))
+        if self.kernels:
+            rows = [row for target, code in self.kernels.items() for row in _programs(target, code)]
+            head_row = ("machine code for", "size", "signature", "inputs")
+            parts.append(table(head_row, rows, (0, 2, 3), width, (1,)))
+        return "\n".join(_shown(line) for line in "\n\n".join(parts).splitlines())
+
+    def _counts(self) -> Iterator[str]:
+        if self.variables:
+            size = sum(v.bytes for v in self.variables.values())
+            yield _many(len(self.variables), "variable") + (f", {_size(size)}" if size else "")
+        if self.constants:
+            yield f"constants, {_size(self.constants)}"
         if self.operations:
             ranked = sorted(self.operations.items(), key=lambda each: (-each[1], each[0]))
             listed = [f"{op} {count}" for op, count in ranked[:_MOST_LISTED]]
             more = ["..."] if len(ranked) > _MOST_LISTED else []
-            lines.append(f"  {sum(self.operations.values())} operations: {', '.join(listed + more)}")
+            yield f"{_many(sum(self.operations.values()), 'operation')}: {', '.join(listed + more)}"
         if self.counters:
-            lines.append(f"  {len(self.counters)} random operations go on where they were")
-        for target, code in self.kernels.items():
-            lines.append(f"  machine code for {target}, {_size(code.bytes)}")
-            lines += [f"    {_program(program)}" for program in code.programs]
-        return "\n".join(_shown(line) for line in lines)
+            yield f"{_many(len(self.counters), 'random stream')}, continued where it was saved"
+        for name, value in self.details.items():
+            yield f"{name}: {value}"
 
 
 def summary(path: str | os.PathLike[str]) -> Summary:
@@ -106,7 +127,7 @@ def summary(path: str | os.PathLike[str]) -> Summary:
     def checkpoint(manifest: dict[str, Any], members: dict[str, memoryview]) -> Summary:
         weights = safetensors.read(members[WEIGHTS], WEIGHTS)
         told = {name: Variable(str(_type(v)), v[1].nbytes) for name, v in weights.items()}
-        return Summary(os.fspath(path), *_head(manifest), size, {}, told, 0, {}, {}, {})
+        return Summary(os.fspath(path), *_head(manifest), size, variables=told)
 
     if os.fspath(path).endswith(_CHECKPOINT):
         return container.read(path, "checkpoint", {}, (WEIGHTS,), checkpoint)
@@ -177,18 +198,32 @@ def _type(stored: Stored) -> TensorType:
     return TensorType(stored[0], stored[1].shape)
 
 
-def _ports(types: Mapping[str, str]) -> list[str]:
-    return [f"{name}: {type}" for name, type in types.items()]
+def _ports(name: str, function: Function) -> Iterator[tuple[str, ...]]:
+    """The rows of a signature, which name it once."""
+    told = [("takes", name, type) for name, type in function.inputs.items()]
+    told += [("returns", name, type) for name, type in function.outputs.items()]
+    told += [("runs", function.step, "")] if function.step is not None else []
+    for number, row in enumerate(told or [("takes", "nothing", "")]):
+        yield ("" if number else name, *row)
 
 
-def _variable(variable: Variable) -> str:
-    trained = ", trained" if variable.trainable else ""
-    return f"{variable.type}{trained}{'' if variable.has_value else ', without a value'}"
+def _programs(target: str, code: Kernels) -> Iterator[tuple[str, ...]]:
+    """The rows of the machine code for a target."""
+    for number, program in enumerate(code.programs):
+        feeds = ", ".join(f"{name}: {type}" for name, type in program["feeds"].items())
+        yield (*(("", "") if number else (target, _size(code.bytes))), program["signature"], feeds)
 
 
-def _program(program: Mapping[str, Any]) -> str:
-    feeds = ", ".join(f"{name}: {type}" for name, type in program["feeds"].items())
-    return f"{program['signature']}({feeds})"
+def _value(name: str, variable: Variable) -> tuple[str, ...]:
+    """The row of a variable."""
+    trained = ["trained"] if variable.trainable else []
+    if not variable.has_value:
+        return name, variable.type, "", ", ".join([*trained, "no value here"])
+    return name, variable.type, _size(variable.bytes), "".join(trained)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _size(count: int) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.memory import from_storage, to_storage
@@ -45,6 +46,16 @@ def read(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     def take(data: memoryview) -> dict[str, np.ndarray]:
         found = form.read(data)
         return {name: np.array(from_storage(array, dtype)) for name, (dtype, array) in found.items()}
+
+    return read_mapped(path, _suffix(path), take)
+
+
+def types_of(path: str | os.PathLike[str]) -> dict[str, TensorType]:
+    """The types of the arrays by name. The errors of `read`."""
+    form = _format(path)
+
+    def take(data: memoryview) -> dict[str, TensorType]:
+        return {name: TensorType(dtype, array.shape) for name, (dtype, array) in form.read(data).items()}
 
     return read_mapped(path, _suffix(path), take)
 

@@ -1,6 +1,7 @@
 """What a session shows of its work: plans before a run, times after it.
 
 * `kernels`: the kernels of a program, named, with their lines and what they amount to
+* `growth`: lines that add to the graph between runs
 * `shapes`: feeds of which only the shape is given
 * `step_plan`: `Session.plan`
 * `stamps`: programs that take the time

@@ -19,12 +19,13 @@ from staticgraph.runtime.seeing.kernels import KernelView, kernels_of
 from staticgraph.runtime.seeing.limits import Limits, limits
 from staticgraph.runtime.seeing.stamps import Stamp, Stamps, stamps_of
 from staticgraph.runtime.seeing.ticks import Moment, Scale
-from staticgraph.runtime.table import counted, duration, table
+from staticgraph.runtime.table import counted, duration, table, wrapped
 from staticgraph.runtime.threads import get_num_threads
 
 if TYPE_CHECKING:
     from staticgraph.runtime.variables import VariableStore
 
+_SPARE = (8, 3, 6, 5, 4, 7)  # columns that a narrow table does without, the first one first
 OTHER = "waiting, and between kernels"
 
 
@@ -90,25 +91,36 @@ class StepTimes:
         """The time of these in a run, by name."""
         return {k.name: 1e-9 * k.nanoseconds / self.runs for k in kernels}
 
-    def table(self, measured: Limits) -> str:
-        """The kernels, those that take longest first."""
+    def share(self, time: KernelTime) -> float:
+        """Which part of the time of all threads it is."""
+        return time.nanoseconds / max(self.nanoseconds * self.threads, 1e-9)
+
+    def reached(self, time: KernelTime, measured: Limits) -> tuple[float, str]:
+        """Which part of what a core can do at most a kernel does, whose work is known, and what limits it."""
+        assert time.kernel is not None, time
+        bound = measured.bound(time.kernel)
+        part = bound.nanoseconds * time.launches / time.nanoseconds if time.nanoseconds > 0 else 0.0
+        return part, bound.by
+
+    def table(self, measured: Limits, width: int | None = None) -> str:
+        """The kernels, those that take longest first, in lines that fit into `width`."""
         head = ("kernel", "time", "share", "launches", "FLOP/s", "bytes/s", "limit", "of limit", "lines")
         rows = sorted(self.kernels, key=lambda k: -k.nanoseconds)
+        cells = (self._row(time, measured) for time in rows)
         each = "run" if self.runs == 1 else f"each of {counted(self.runs)} runs"
         together = f" on {self.threads} threads" if self.threads > 1 else ""
         title = f"{self.what}: {duration(self.nanoseconds / self.runs)} for {each}{together}"
-        return f"{title}\n{table(head, (self._row(k, measured) for k in rows), left=(0, 6, 8))}"
+        title = "\n".join(wrapped(title, width))
+        return f"{title}\n{table(head, cells, (0, 6, 8), width, _SPARE)}"
 
     def _row(self, time: KernelTime, measured: Limits) -> Sequence[str]:
-        share = time.nanoseconds / max(self.nanoseconds * self.threads, 1e-9)
         launches = f"{time.launches / self.runs:.4g}" if time.launches else ""
-        start = (time.name, duration(time.nanoseconds / self.runs), f"{share:.1%}", launches)
+        start = (time.name, duration(time.nanoseconds / self.runs), f"{self.share(time):.1%}", launches)
         if time.kernel is None or time.kernel.effort is None:
             return (*start, "", "", "", "", time.kernel.places if time.kernel is not None else "")
-        bound = measured.bound(time.kernel)
-        reached = bound.nanoseconds * time.launches / time.nanoseconds if time.nanoseconds > 0 else 0.0
+        reached, limit = self.reached(time, measured)
         rates = (counted(time.flops_per_second), counted(time.bytes_per_second))
-        return (*start, *rates, bound.by, f"{reached:.0%}", time.kernel.places)
+        return (*start, *rates, limit, f"{reached:.0%}", time.kernel.places)
 
 
 class Profile:

@@ -33,7 +33,7 @@ class StepPlan:
     `kernels` in the order in which they run; those inside loops count once, as nobody knows how many rounds
     there will be. `apart`: neighbours that were not fused. `memory`: what a run takes, `memory.peak` bytes at
     most. `recompiled_for`: what would make another program necessary. `compiles`: what had to be compiled for
-    this plan; nothing where a run had done that already.
+    this plan; nothing where a run had done that already. `check_nan`: whether kernels also look for NaN.
     """
 
     what: str
@@ -42,6 +42,7 @@ class StepPlan:
     memory: MemoryUse
     recompiled_for: tuple[str, ...]
     compiles: tuple[Compile, ...]
+    check_nan: bool = False
 
     @property
     def flops(self) -> int:
@@ -67,6 +68,8 @@ class StepPlan:
         yield f"{self.what}: {count}, {amounts}, about {duration(self.nanoseconds)} on one core"
         head = ("kernel", "ops", "FLOP", "bytes", "time", "in", "lines")
         yield table(head, map(_row, self.kernels), left=(0, 5, 6))
+        if self.check_nan:
+            yield "check_nan: kernels also find out whether the results of the run are finite"
         yield f"memory: {self.memory}"
         if self.apart:
             rows = [f"  {a.reader} reads {a.maker}: {a.reason}" for a in self.apart]
@@ -106,7 +109,9 @@ def step_plan(
         if maker is not None and reader is not None and maker != reader:
             apart.append(Apart(maker, reader, pair.reason))
     again = tuple(_again(compiled, compiled.step.feeds, static, variables))
-    return StepPlan(what, tuple(kernels), tuple(apart), compiled.memory, again, tuple(compiles))
+    return StepPlan(
+        what, tuple(kernels), tuple(apart), compiled.memory, again, tuple(compiles), compiled.step.checked,
+    )  # fmt: skip
 
 
 def _again(

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from staticgraph.commands import terminal
+from staticgraph.commands.parsing import examples, whole_number
+
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from staticgraph.commands.parsing import Commands
+
+SHAPE = "the shape of an input, such as image=8,28,28,1; may be repeated"
 
 
 def add(commands: Commands) -> None:
@@ -17,6 +22,10 @@ def add(commands: Commands) -> None:
         "compile",
         help="compile a saved graph to an object file for C",
         description="Compile a saved graph to NAME.o and NAME.h, and an example that uses them to main.c.",
+        epilog=examples(
+            ("net.sg --batch 1", "net.o, net.h and main.c for this machine, for one row"),
+            ("net.sg -o build/net --target aarch64-linux-gnu --batch 1", "for another one"),
+        ),
     )
     add = parser.add_argument
     add("file", type=Path, help="a graph that sg.save wrote")
@@ -25,38 +34,35 @@ def add(commands: Commands) -> None:
     add("--cpu", help="a name of LLVM's, or native (default: native; with --target, any of the kind)")
     add("--features", default="", help="of the processor in addition, such as +avx2,-fma")
     add("--function", action="append", metavar="NAME", help="only this one of the file's; may be repeated")
-    add("--batch", type=int, metavar="N", help="the first size of inputs where it is open")
-    add("--shape", action="append", default=[], type=_shape, metavar="INPUT=N,N", help="may be repeated")
+    add("--batch", type=whole_number, metavar="N", help="the first size of inputs where it is open")
+    add("--shape", action="append", default=[], type=shape, metavar="INPUT=N,N", help=SHAPE)
     add("--weights", action="store_true", help="put the weights into a file NAME.weights")
-    add("--threads", type=int, default=1, metavar="N", help="that can work on one call (default: 1)")
+    add("--threads", type=whole_number, default=1, metavar="N", help="that can work on one call (default: 1)")
+    add("--json", action="store_true", help="list the files as JSON")
     parser.set_defaults(command=compile)
 
 
 def compile(options: argparse.Namespace) -> int:
-    """Write the files; the status to exit with: 0, or 1 if something failed."""
+    """Write the files, and list them."""
     # The other commands need no compiler.
-    from staticgraph.compiler.graph.errors import OpError
     from staticgraph.runtime.ahead.build import build
     from staticgraph.runtime.ahead.steps import Shapes
     from staticgraph.runtime.devices.target import target_of
     from staticgraph.runtime.saving.loaded import load
 
     output = options.output or options.file.with_suffix("")
-    try:
-        target = target_of(options.target, options.cpu, options.features)
-        shapes = Shapes(dict(options.shape), options.batch)
-        net = load(options.file)
-        how = (options.function, options.weights, options.threads)
-        written = build(net, output.name, target, shapes, *how).write(output)
-    except OpError as error:
-        print(error, file=sys.stderr)
-        return 1
-    for path in written:
-        print(f"{path.stat().st_size:>12,} {path}")
+    target = target_of(options.target, options.cpu, options.features)
+    shapes = Shapes(dict(options.shape), options.batch)
+    net = load(options.file)
+    how = (options.function, options.weights, options.threads)
+    written = build(net, output.name, target, shapes, *how).write(output)
+    sizes = {str(path): path.stat().st_size for path in written}
+    listed = [f"{size:>12,} {path}" for path, size in sizes.items()]
+    terminal.out(json.dumps(sizes, indent=1) if options.json else "\n".join(listed))
     return 0
 
 
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+def shape(text: str) -> tuple[str, tuple[int, ...]]:
     """`x=8,28` as the name and the sizes."""
     name, sign, sizes = text.rpartition("=")
     numbers = [size.strip() for size in sizes.split(",") if size.strip()]

@@ -9,8 +9,11 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from staticgraph.commands.outcome import UsageError
+from staticgraph.commands.parsing import examples
+
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    from staticgraph.commands.parsing import Commands
 
 
 def add(commands: Commands) -> None:
@@ -19,6 +22,10 @@ def add(commands: Commands) -> None:
         "run",
         help="run a script that imports tensorflow",
         description="Run a script of TensorFlow 1, unmodified, with staticgraph in TensorFlow's place.",
+        epilog=examples(
+            ("train.py --steps 1000", "the script, with an argument of its own"),
+            ("--check train.py", "which names it uses that are not supported: without running it"),
+        ),
     )
     parser.add_argument("--check", action="store_true", help="only list the names that are not supported")
     parser.add_argument("--json", action="store_true", help="with --check: the list as JSON")
@@ -28,17 +35,15 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run or check the script; the status to exit with: 0, or 1 if something failed or is not supported."""
+    """Run or check the script; 1 if it failed, or uses what is not supported."""
     # The other commands need neither the table of TF1's names nor the finder.
     from staticgraph.standin.check import check
     from staticgraph.standin.runner import run_script
 
     if not os.path.isfile(options.script):
-        print(f"{options.script}: no such file", file=sys.stderr)
-        return 2
+        raise UsageError(f"{options.script}: no such file")
     if options.json and not options.check:
-        print("--json goes with --check", file=sys.stderr)
-        return 2
+        raise UsageError("--json goes with --check")
     if not options.check:
         return run_script(options.script, options.arguments)
     try:

@@ -1,54 +1,41 @@
-"""`python -m staticgraph show net.sg`: what is in a saved graph or a checkpoint."""
+"""`python -m staticgraph show net.sg`: a page that shows a saved graph and its kernels."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, OpError
+from staticgraph.commands import terminal
+from staticgraph.commands.parsing import examples
 
 if TYPE_CHECKING:
-    from staticgraph.commands.run import Commands
+    from staticgraph.commands.parsing import Commands
 
 
 def add(commands: Commands) -> None:
     """Describe the command to the command line's parser."""
     parser = commands.add_parser(
         "show",
-        help="tell what is in a saved graph or a checkpoint",
-        description="Tell what is in a saved graph (net.sg) or a checkpoint (model-100.index), and check it.",
+        help="draw a saved graph and its kernels, as a page for a browser",
+        description="Write one HTML file that shows the graph, what each pass of the compiler makes of it, "
+        "its kernels and their code. It needs no server and no network.",
+        epilog=examples(
+            ("net.sg", "writes net.html"),
+            ("net.sg --html pages/net.html", "writes it elsewhere"),
+        ),
     )
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.add_argument("--html", metavar="PAGE", help="write a page that shows the graph and its kernels")
-    parser.add_argument("file", help="a file that sg.save or train.Saver wrote")
+    parser.add_argument("--html", type=Path, metavar="PAGE", help="where to write it (default: beside FILE)")
+    parser.add_argument("file", help="a graph that sg.save wrote")
     parser.set_defaults(command=show)
 
 
-def write_page(file: str, out: str) -> int:
-    """Write the page of the graph in the file; the status to exit with: 0, or 1 if that is not possible."""
-    from staticgraph.page.saved import page_of_file  # which imports the compiler
-
-    try:
-        page_of_file(file, out)
-    except OpError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
 def show(options: argparse.Namespace) -> int:
-    """Print what is in the file; the status to exit with: 0, or 1 if it is damaged, 2 if there is none."""
-    from staticgraph.saving import inspect  # the other commands need no files
+    """Write the page, and tell its name."""
+    from staticgraph.page.saved import page_of_file  # imports the compiler
 
-    try:
-        found = inspect(options.file)
-    except NotFoundError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except InvalidFileError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(json.dumps(found.as_dict(), indent=1) if options.json else found)
-    return 0 if options.html is None else write_page(options.file, options.html)
+    out = options.html or Path(options.file).with_suffix(".html")
+    page = page_of_file(options.file, str(out))
+    kernels = len(page.data["kernels"])
+    terminal.out(f"{out}: {len(page.data['stages'])} stages, {kernels} kernel{'' if kernels == 1 else 's'}")
+    return 0

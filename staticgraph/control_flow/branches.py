@@ -10,7 +10,7 @@ from typing import Any
 from staticgraph import nest
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int32
-from staticgraph.compiler.graph.errors import DtypeError, UnlikeDtypeError, layout
+from staticgraph.compiler.graph.errors import DtypeError, UnlikeDtypeError, headline, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.region import Region
@@ -49,16 +49,17 @@ def cond(
         true_fn = renamed("true_fn", true_fn, "fn1", fn1)
         false_fn = renamed("false_fn", false_fn, "fn2", fn2)
     except ValueError as error:
-        raise TypeError(f"cond(): {error}") from None
+        raise misuse(TypeError, f"cond(): {headline(error)}") from None
     for function, role in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
-            raise TypeError(f"cond({role}): {function!r} is not a function")
+            hint = "write lambda: value, so that only the side that is taken is computed"
+            raise misuse(TypeError, f"cond({role}): {shown(function)} is not a function", hint)
     if isinstance(pred, bool):
-        raise TypeError("cond(pred): a Python truth value decides nothing in the graph; use `if`")
+        raise misuse(TypeError, "cond(pred): a Python truth value decides nothing in the graph; use `if`")
     with graph_of([pred]).as_default() as graph, name_scope(name, "cond", [pred]):
         pred = convert_to_tensor(pred, name="pred")
         if pred.dtype is not bool_:
-            raise DtypeError(layout(f"cond(pred) must be a truth value, not {pred.type}", user_frame()))
+            raise misuse(DtypeError, f"cond(pred) must be a truth value, not {pred.type}", "compare: x > 0")
         return _branch(graph, pred, [true_fn, false_fn], strict)
 
 
@@ -95,7 +96,7 @@ def switch_case(
 
 def _numbered(branch_fns: Any) -> dict[int, Callable[[], Any]]:
     if not branch_fns:
-        raise ValueError("switch_case(branch_fns): there must be at least one function")
+        raise misuse(ValueError, "switch_case(branch_fns): there must be at least one function")
     if isinstance(branch_fns, Mapping):
         pairs = list(branch_fns.items())
     elif all(callable(f) for f in branch_fns):
@@ -104,11 +105,11 @@ def _numbered(branch_fns: Any) -> dict[int, Callable[[], Any]]:
         pairs = [tuple(pair) for pair in branch_fns]
     for number, function in pairs:
         if not isinstance(number, int) or not callable(function):
-            raise TypeError(
-                f"switch_case(branch_fns): {number!r}: {function!r} is not a number and a function"
+            raise misuse(
+                TypeError, f"switch_case(branch_fns): {number!r}: {function!r} is not a number and a function"
             )
     if len(dict(pairs)) != len(pairs):
-        raise ValueError("switch_case(branch_fns): a number appears twice")
+        raise misuse(ValueError, "switch_case(branch_fns): a number appears twice")
     return dict(pairs)
 
 
@@ -161,14 +162,14 @@ def _pairs(pred_fn_pairs: Any) -> list[tuple[Any, Callable[[], Any]]]:
     elif isinstance(pred_fn_pairs, list | tuple):
         pairs = [tuple(pair) for pair in pred_fn_pairs]
     else:
-        raise TypeError(f"case(pred_fn_pairs): a list of pairs is needed, not {pred_fn_pairs!r}")
+        raise misuse(TypeError, f"case(pred_fn_pairs): a list of pairs is needed, not {pred_fn_pairs!r}")
     if not pairs:
-        raise ValueError("case(pred_fn_pairs): there must be at least one pair")
+        raise misuse(ValueError, "case(pred_fn_pairs): there must be at least one pair")
     for pair in pairs:
         if len(pair) != 2 or not callable(pair[1]):
-            raise TypeError(f"case(pred_fn_pairs): {pair!r} is not a condition and a function")
+            raise misuse(TypeError, f"case(pred_fn_pairs): {pair!r} is not a condition and a function")
         if convert_to_tensor(pair[0]).dtype is not bool_:
-            raise TypeError(f"case(pred_fn_pairs): the condition {pair[0]!r} is not a truth value")
+            raise misuse(TypeError, f"case(pred_fn_pairs): the condition {pair[0]!r} is not a truth value")
     return pairs
 
 
@@ -202,8 +203,8 @@ def _check_same(carriers: Sequence[Carrier], regions: Sequence[Region]) -> None:
         try:
             nest.assert_same_structure(first.structure, other.structure)
         except (ValueError, TypeError) as error:
-            text = f"the branches must return the same structure: {error}"
-            raise type(error)(layout(text, user_frame())) from None
+            text = f"the branches must return the same structure: {headline(error)}"
+            raise misuse(type(error), text, "as many values, nested in the same way") from None
         for a, b in zip(regions[0].results, regions[number - 1].results, strict=True):
             if a.dtype is not b.dtype:
                 text = f"the first branch returns {a.type} where branch {number} returns {b.type}"

@@ -8,14 +8,22 @@ from typing import Any
 from staticgraph import nest
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.errors import DtypeError, ShapeError, UnlikeDtypeError, layout
+from staticgraph.compiler.graph.errors import (
+    DtypeError,
+    ShapeError,
+    UnlikeDtypeError,
+    headline,
+    layout,
+    misuse,
+    shown,
+)
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.regions import Carrier, call, captures, finish, own, parameters
-from staticgraph.framework import graph_of, name_scope
+from staticgraph.framework import check_takes, graph_of, name_scope
 from staticgraph.inputs import convert_to_tensor, identity
 from staticgraph.math_ops import logical_and
 from staticgraph.tensor_array import TensorArray
@@ -52,7 +60,8 @@ def while_loop(
     """
     for function, role in ((cond, "cond"), (body, "body")):
         if not callable(function):
-            raise TypeError(f"while_loop({role}): {function!r} is not a function")
+            hint = "write a function of the loop variables: lambda i: i < 10, lambda i: i + 1"
+            raise misuse(TypeError, f"while_loop({role}): {shown(function)} is not a function", hint)
     if not nest.is_nested(loop_vars):
         loop_vars = [loop_vars]
     if not nest.flatten(loop_vars):
@@ -97,11 +106,13 @@ class _Limited:
         return count + 1, made if nest.is_nested(made) else [made]
 
     def _call(self, function: Callable[..., Any], values: Any) -> Any:
-        return function(values) if self._alone else _apply(function, values)
+        return function(values) if self._alone else _apply("body", function, values)
 
 
-def _apply(function: Callable[..., Any], values: Any) -> Any:
-    return function(**values) if isinstance(values, dict) else function(*values)
+def _apply(what: str, function: Callable[..., Any], values: Any) -> Any:
+    args, named = ((), values) if isinstance(values, dict) else (values, {})
+    check_takes(f"the {what} of a loop", function, *args, **named)
+    return function(*args, **named)
 
 
 class _Loop:
@@ -143,7 +154,9 @@ class _Loop:
         graph = self.graph
         regions = [Region(graph.region), Region(graph.region)]
         test = parameters(graph, regions[0], self.types, "Merge")
-        pred = call(graph, regions[0], lambda: self._pred(_apply(self.cond, self.carrier.restore(test))))
+        pred = call(
+            graph, regions[0], lambda: self._pred(_apply("cond", self.cond, self.carrier.restore(test)))
+        )
         finish(regions[0], [pred])
         params = parameters(graph, regions[1], self.types, "Identity")
         made = call(graph, regions[1], lambda: self._round(params))
@@ -164,19 +177,20 @@ class _Loop:
         )
         if kind is not None:
             text = f"cond must return one truth value, not {pred.type}"
-            raise kind(layout(text, user_frame(), [("it", pred.op.where)]))
+            hint = "compare a number, i < 3; reduce_all and reduce_any make one of many"
+            raise kind(layout(text, user_frame(), [("it", pred.op.where)], hint))
         return pred
 
     def _round(self, params: Sequence[Tensor]) -> list[Tensor]:
         """What the body makes of `params`, checked."""
-        made = _apply(self.body, self.carrier.restore(params))
+        made = _apply("body", self.body, self.carrier.restore(params))
         if not nest.is_nested(made):
             made = [made]
         try:
             nest.assert_same_structure(_listed(self.loop_vars), _listed(made))
         except (TypeError, ValueError) as error:
-            text = f"the body of a loop must return the structure of the loop variables: {error}"
-            raise type(error)(layout(text, user_frame())) from None
+            text = f"the body of a loop must return the structure of the loop variables: {headline(error)}"
+            raise misuse(type(error), text, "return one value for each loop variable, in order") from None
         self.after = Carrier(made)
         results = self.after.tensors()
         given = zip(self.carrier.leaves, self.after.leaves, self.types, results, strict=True)
@@ -222,8 +236,8 @@ def _flat_shapes(loop_vars: Any, invariants: Any) -> list[Any]:
             values, shapes = nest._parts(value), nest._parts(shape)
             return [found for v, s in zip(values, shapes, strict=True) for found in walk(v, s)]
         if nest.is_nested(value):
-            raise ValueError(
-                f"shape_invariants must be nested like loop_vars: {shape!r} stands for {value!r}"
+            raise misuse(
+                ValueError, f"shape_invariants must be nested like loop_vars: {shape!r} stands for {value!r}"
             )
         return [as_shape(shape)]
 

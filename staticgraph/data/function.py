@@ -35,6 +35,7 @@ from staticgraph.data.structure import (
     tensor_types,
     to_tensors,
 )
+from staticgraph.framework import check_takes
 from staticgraph.inputs import placeholder
 from staticgraph.runtime.session import Session
 
@@ -65,7 +66,9 @@ class Function:
         with self._graph.aside():
             start = self._graph.version
             given = map_leaves(lambda part: self._parameter(part, wrap), params)
-            made = function(*given) if spread and type(given) is tuple else function(given)
+            args = given if spread and type(given) is tuple else (given,)
+            check_takes("the function of a dataset", function, *args)
+            made = function(*args)
             self.dataset = unwrap(made)
             if self.dataset is None:
                 made = as_tensors(tuple(made) if type(made) is list else made)
@@ -74,7 +77,7 @@ class Function:
             else:
                 self.structure = self.dataset.structure
                 self._results = tensors_of(self.dataset)
-            self._operations = operations = list(self._graph.operations_from(start))
+            self._operations = operations = list(self._graph.recorded[start:])
         self.parts = leaves(params)
         self.made = leaves(self.structure)
         self.captured = _captured(operations, self._results)

@@ -64,13 +64,12 @@ class _Position:
         """The values of the next element's tensors."""
         with exclusive(self._lock):
             if self._elements is None:
-                raise FailedPreconditionError(
-                    "GetNext() failed because the iterator has not been initialized: "
-                    "run the initializer operation for this iterator before getting the next element"
-                )
+                text = "GetNext() failed because the iterator has not been initialized."
+                raise FailedPreconditionError(text, hint="run iterator.initializer first")
             element = next(self._elements, None)
         if element is None:
-            raise OutOfRangeError("End of sequence")
+            hint = "repeat() begins anew; except sg.errors.OutOfRangeError ends a loop over the elements"
+            raise OutOfRangeError("End of sequence", hint=hint)
         return flat_values(parts, element)
 
     def shut(self) -> None:

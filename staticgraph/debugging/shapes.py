@@ -86,7 +86,8 @@ def _check_rank(
 
 def _violation(text: str, tensor: Tensor, message: str | None) -> ShapeError:
     headline = f"{message}: {text}" if message else text
-    return ShapeError(layout(headline, user_frame(), [(tensor.name, tensor.op.where)]))
+    hint = "expand_dims, squeeze and reshape change the number of axes"
+    return ShapeError(layout(headline, user_frame(), [(tensor.name, tensor.op.where)], hint))
 
 
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.distributions import operations as sg
 from staticgraph.distributions.divergence import cross_entropy, kl_divergence
@@ -305,7 +306,9 @@ class Distribution:
     def _hook(self, method: str) -> Callable[..., Any]:
         hook: Callable[..., Any] | None = getattr(self, f"_{method}", None)
         if hook is None:
-            raise NotImplementedError(f"{type(self).__name__} does not define {method.removesuffix('_n')}")
+            raise misuse(
+                NotImplementedError, f"{type(self).__name__} does not define {method.removesuffix('_n')}"
+            )
         return hook
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.distributions import operations as sg
 
 __all__ = [
@@ -103,7 +104,9 @@ class Bijector:
         """
         extra = int(event_ndims) - self._min_event_ndims
         if extra < 0:
-            raise ValueError(f"event_ndims={event_ndims} is below {self._min_event_ndims}, for {self._name}")
+            raise misuse(
+                ValueError, f"event_ndims={event_ndims} is below {self._min_event_ndims}, for {self._name}"
+            )
         if not extra:
             return growth
         ends = None if not self._min_event_ndims else -self._min_event_ndims
@@ -111,10 +114,10 @@ class Bijector:
         return sg.reduce_sum(growth, axis=list(range(-extra, 0)))
 
     def _forward(self, x: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not define forward")
+        raise misuse(NotImplementedError, f"{type(self).__name__} does not define forward")
 
     def _inverse(self, y: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not define inverse")
+        raise misuse(NotImplementedError, f"{type(self).__name__} does not define inverse")
 
     def _log_growth(self, x: Any, y: Any) -> Any:
         """The logarithm of how much volumes grow at x, whose function is y."""
@@ -122,7 +125,7 @@ class Bijector:
             return forward(x)
         if inverse := getattr(self, "_inverse_log_det_jacobian", None):
             return -inverse(y)
-        raise NotImplementedError(f"{type(self).__name__} does not define a derivative")
+        raise misuse(NotImplementedError, f"{type(self).__name__} does not define a derivative")
 
 
 class Identity(Bijector):
@@ -148,7 +151,7 @@ class PowerTransform(Bijector):
         self, power: float = 0.0, validate_args: bool = False, name: str = "power_transform"
     ) -> None:
         if power < 0:
-            raise ValueError(f"power={power} is negative")
+            raise misuse(ValueError, f"power={power} is negative")
         self._power = power
         super().__init__(validate_args=validate_args, name=name)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.distributions import operations as sg
 from staticgraph.distributions.base import NOT_REPARAMETERIZED, Distribution
 from staticgraph.distributions.divergence import RegisterKL
@@ -107,7 +108,7 @@ class Categorical(_ByLogits):
     def _classes(self, k: Any, parameter: sg.Tensor) -> tuple[sg.Tensor, sg.Tensor]:
         """Numbers of classes and a parameter, broadcast against each other."""
         if not (k.dtype.is_integer or k.dtype.is_floating):
-            raise TypeError(f"a class is a whole number, not of dtype {k.dtype.name}")
+            raise misuse(TypeError, f"a class is a whole number, not of dtype {k.dtype.name}")
         k = k if k.dtype.is_integer else sg.cast(k, sg.int32)
         batch = sg.broadcast_dynamic_shape(sg.shape(k), sg.shape(parameter)[:-1])
         return sg.broadcast_to(k, batch), sg.broadcast_to(parameter, sg.concat([batch, [self.event_size]], 0))
@@ -234,7 +235,7 @@ class Poisson(Distribution):
         allow_nan_stats: bool = True, name: str = "Poisson",
     ) -> None:  # fmt: skip
         if (rate is None) == (log_rate is None):
-            raise ValueError("give rate or log_rate, and not both")
+            raise misuse(ValueError, "give rate or log_rate, and not both")
         with sg.name_scope(name, values=[rate, log_rate]) as scope:
             if log_rate is None:
                 [given] = floating(rate=rate)

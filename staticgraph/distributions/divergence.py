@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any, TypeVar
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.distributions import operations as sg
 
 __all__ = ["RegisterKL", "cross_entropy", "kl_divergence"]
@@ -26,10 +27,10 @@ class RegisterKL:
 
     def __call__(self, kl_fn: Formula) -> Formula:
         if not callable(kl_fn):
-            raise TypeError(f"RegisterKL decorates a function, not {kl_fn!r}")
+            raise misuse(TypeError, f"RegisterKL decorates a function, not {kl_fn!r}")
         if self._pair in _FORMULAS:
             names = " || ".join(cls.__name__ for cls in self._pair)
-            raise ValueError(f"KL({names}) is registered already: {_FORMULAS[self._pair]}")
+            raise misuse(ValueError, f"KL({names}) is registered already: {_FORMULAS[self._pair]}")
         _FORMULAS[self._pair] = kl_fn
         return kl_fn
 
@@ -56,7 +57,7 @@ def kl_divergence(
     formula = _formula(type(distribution_a), type(distribution_b))
     if formula is None:
         pair = f"{type(distribution_a).__name__} and {type(distribution_b).__name__}"
-        raise NotImplementedError(f"no divergence is registered for {pair}; RegisterKL adds one")
+        raise misuse(NotImplementedError, f"no divergence is registered for {pair}; RegisterKL adds one")
     with sg.name_scope("KullbackLeibler"):
         return formula(distribution_a, distribution_b, name=name)
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.distributions import operations as sg
 from staticgraph.distributions import special
 from staticgraph.distributions.base import FULLY_REPARAMETERIZED, Distribution
@@ -62,7 +63,7 @@ class LocationScale(Distribution):
         return sg.exp(self._standard_log_cdf(z))
 
     def _standard_quantile(self, p: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not define quantile")
+        raise misuse(NotImplementedError, f"{type(self).__name__} does not define quantile")
 
     def _standardized(self, x: Any) -> Any:
         with sg.name_scope("standardize"):

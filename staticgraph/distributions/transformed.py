@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.distributions import operations as sg
 from staticgraph.distributions.base import Distribution
@@ -89,7 +89,7 @@ class TransformedDistribution(Distribution):
 
     def _entropy(self) -> Any:
         if not self._bijector.is_constant_jacobian:
-            raise NotImplementedError(f"the entropy after {self._bijector.name} has no formula")
+            raise misuse(NotImplementedError, f"the entropy after {self._bijector.name} has no formula")
         shape = sg.concat([self.batch_shape_tensor(), self.event_shape_tensor()], 0)
         somewhere = sg.zeros(shape, dtype=self.dtype)
         ndims = self.event_shape.ndims or 0

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from staticgraph import data, train
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse, shown
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.estimator.spec import EstimatorSpec
 from staticgraph.train.log import log
@@ -40,6 +40,8 @@ def check_model_fn(model_fn: Any, has_params: bool) -> None:
     """ValueError for parameters of `model_fn` that an estimator does not know, and for params that it
     ignores.
     """
+    if not callable(model_fn):
+        raise misuse(TypeError, f"model_fn is {shown(model_fn)}", "it is a function(features, labels, mode)")
     names = parameters(model_fn)
     if "features" not in names:
         _refuse(f"model_fn ({model_fn}) must include features argument.")

@@ -11,6 +11,7 @@ import numpy as np
 from staticgraph import array_ops, io, strings
 from staticgraph.casts import cast
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, int64, string
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.creation import fill
 from staticgraph.debugging.assertions import Assert
 from staticgraph.feature_column.columns import (
@@ -317,7 +318,7 @@ def weighted_categorical_column(
     """
     known = None if dtype is None else as_dtype(dtype)
     if known is None or not (known.is_integer or known.is_floating):
-        raise ValueError(f"dtype {dtype} is not convertible to float.")
+        raise misuse(ValueError, f"dtype {dtype} is not convertible to float.")
     return WeightedCategoricalColumn(categorical_column, weight_feature_key, known)
 
 

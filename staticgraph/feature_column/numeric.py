@@ -12,6 +12,7 @@ import numpy as np
 from staticgraph import array_ops, creation, io
 from staticgraph.casts import cast
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, int32, int64
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.feature_column.columns import (
@@ -130,7 +131,7 @@ def numeric_column(
     sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
     for size in sizes:
         if not isinstance(size, int | np.integer):
-            raise TypeError(f"shape dimensions must be integer. shape: {sizes}, key: {key}")
+            raise misuse(TypeError, f"shape dimensions must be integer. shape: {sizes}, key: {key}")
         if size < 1:
             refuse(f"shape dimensions must be greater than 0. shape: {sizes}, key: {key}")
     known = as_dtype(dtype)
@@ -138,7 +139,7 @@ def numeric_column(
         refuse(f"dtype must be convertible to float. dtype: {known}, key: {key}")
     default = _checked_default(sizes, default_value, known, key)
     if normalizer_fn is not None and not callable(normalizer_fn):
-        raise TypeError(f"normalizer_fn must be a callable. Given: {normalizer_fn!r}")
+        raise misuse(TypeError, f"normalizer_fn must be a callable. Given: {normalizer_fn!r}")
     check_key(key)
     return NumericColumn(key, sizes, default, known, normalizer_fn)
 
@@ -175,7 +176,7 @@ def _checked_default(shape: tuple[int, ...], default: Any, dtype: DType, key: st
     wanted = (np.integer,) if dtype.is_integer else (np.integer, np.floating)
     if not issubclass(values.dtype.type, wanted):
         text = f"default_value must be compatible with dtype. default_value: {default}, dtype: {dtype}"
-        raise TypeError(f"{text}, key: {key}")
+        raise misuse(TypeError, f"{text}, key: {key}")
     if values.shape not in ((), shape):
         refuse(
             f"The shape of default_value must be equal to given shape. default_value: {default}, key: {key}"

@@ -50,7 +50,7 @@ def as_graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool
     ('scope/mul', 'Mul', ['scope/x', 'scope/mul/y'])
     """
     writer = Writer(graph, add_shapes)
-    for op in graph.operations_from(from_version or 0):
+    for op in graph.recorded[from_version or 0 :]:
         writer.write(op)
     made = GraphDef(versions={"producer": _PRODUCER})
     made.node.read(writer.nodes)

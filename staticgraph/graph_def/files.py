@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
+from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, layout
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.graph_def.export import as_graph_def
 from staticgraph.messages import text_format
 from staticgraph.messages.graph import GraphDef
 from staticgraph.messages.meta_graph import MetaGraphDef
+from staticgraph.messages.wire import DecodeError
 from staticgraph.runtime.atomic import write_file
 
-__all__ = ["as_meta_graph_def", "write_graph"]
+__all__ = ["as_meta_graph_def", "read_graph", "write_graph"]
 
 
 def write_graph(graph_or_graph_def: Graph | GraphDef, logdir: Any, name: str, as_text: bool = True) -> str:
@@ -35,6 +39,27 @@ def write_graph(graph_or_graph_def: Graph | GraphDef, logdir: Any, name: str, as
     text = text_format.MessageToString(graph_def).encode() if as_text else graph_def.SerializeToString()
     write_file(path, [text])
     return path
+
+
+def read_graph(path: Any) -> GraphDef:
+    """The graph in a file of bytes or text. NotFoundError where there is no file, InvalidFileError where
+    there is no graph in it.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise NotFoundError(layout(f"there is no file {os.fspath(path)}", user_frame())) from None
+    made = GraphDef()
+    try:
+        made = GraphDef.FromString(data)
+    except DecodeError:
+        with contextlib.suppress(ValueError):
+            made = text_format.Merge(data, GraphDef())
+    if made.node:
+        return made
+    text = f"{os.fspath(path)} is not a usable graph file: it is no GraphDef, neither as bytes nor as text"
+    raise InvalidFileError(layout(text, user_frame()))
 
 
 def as_meta_graph_def(graph: Graph | GraphDef) -> MetaGraphDef:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import InvalidFileError, layout
+from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.naming import check_op_name
 from staticgraph.compiler.graph.opdef import OPS, Effect, Role
@@ -77,7 +77,8 @@ def import_graph_def(
         if hasattr(graph_def, "SerializeToString"):
             graph_def = GraphDef.FromString(graph_def.SerializeToString())
         else:
-            raise TypeError(layout("graph_def must be a GraphDef proto.", user_frame()))
+            hint = "GraphDef.FromString(contents) reads the bytes of a file"
+            raise misuse(TypeError, "graph_def must be a GraphDef proto.", hint)
     graph = get_default_graph()
     try:
         with graph.as_default():

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import GraphError
+from staticgraph.compiler.graph.errors import GraphError, headline
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Kind, OpDef
 from staticgraph.compiler.graph.shapes import TensorType
@@ -57,7 +57,7 @@ def write_gradients(writer: Writing, op: Operation) -> str:
     except NoRule as error:
         return str(error)
     except (GraphError, TypeError, AttributeError, ValueError) as error:
-        return f"its derivatives need what is not known before the graph runs: {str(error).splitlines()[0]}"
+        return f"its derivatives need what is not known before the graph runs: {headline(error)}"
     for each in backward.scratch.get_operations():
         if each.outputs[:1] and each.outputs[0] in writer.stand_ins:
             continue

@@ -13,7 +13,7 @@ from staticgraph.array_ops import one_of, stack
 from staticgraph.casts import cast
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int32
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.creation import range as numbers
 from staticgraph.framework import checked, name_scope
@@ -42,7 +42,7 @@ def crop_and_resize(
     """
     which = one_of("box_indices", box_indices, "box_ind", box_ind)
     if which is None or crop_size is None:
-        raise TypeError("crop_and_resize needs box_indices and crop_size")
+        raise misuse(TypeError, "crop_and_resize needs box_indices and crop_size")
     return ops.crop_and_resize(
         image, boxes, which, crop_size=crop_size, method=method,
         extrapolation_value=float(extrapolation_value), name=name,

@@ -56,7 +56,8 @@ def _opened(contents: bytes, *kinds: str) -> Iterator[Any]:
     except image_module.DecompressionBombError as error:
         raise InvalidArgumentError(f"the {kind} file is refused: {error}") from None
     except Exception as error:  # a damaged file may raise anything from inside of a decoder
-        raise InvalidArgumentError(f"this is not a {kind} file that can be read: {error}") from None
+        why = "it is of another kind" if isinstance(error, image_module.UnidentifiedImageError) else error
+        raise InvalidArgumentError(f"this is not a {kind} file that can be read: {why}") from None
 
 
 def _check_size(width: int, height: int, channels: int, frames: int = 1) -> None:

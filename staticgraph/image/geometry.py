@@ -118,6 +118,11 @@ def crop_to_bounding_box(
     """The box of `target_height` rows and `target_width` columns whose upper left pixel is at the offsets.
 
     ValueError where it is not inside of the image.
+
+    >>> image = sg.reshape(sg.range(9), [3, 3, 1])
+    >>> sg.Session().run(sg.image.crop_to_bounding_box(image, 1, 0, 2, 2)[..., 0])
+    array([[3, 4],
+           [6, 7]], dtype=int32)
     """
     with name_scope(None, "crop_to_bounding_box", [image]):
         image = as_image(image, "crop_to_bounding_box")

@@ -10,6 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, float64, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.recording import static_value
+from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
 from staticgraph.image.geometry import pad_to_bounding_box
@@ -59,6 +60,9 @@ def resize_bilinear(
 
     `align_corners`: corner pixels keep their places. `half_pixel_centers`: pixels have their centres at
     halves.
+
+    >>> sg.Session().run(sg.image.resize_bilinear(sg.reshape([1.0, 2.0], [1, 1, 2, 1]), [1, 4])[0, 0, :, 0])
+    array([1. , 1.5, 2. , 2. ], dtype=float32)
     """
     return ops.resize_bilinear(
         images, size=size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
@@ -69,7 +73,12 @@ def resize_nearest_neighbor(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A batch of images of another `size`, each pixel a copy of an old one; see `resize_bilinear`."""
+    """A batch of images of another `size`, each pixel a copy of an old one; see `resize_bilinear`.
+
+    >>> y = sg.image.resize_nearest_neighbor(sg.reshape([1.0, 2.0], [1, 1, 2, 1]), [1, 4])[0, 0, :, 0]
+    >>> sg.Session().run(y)
+    array([1., 1., 2., 2.], dtype=float32)
+    """
     return ops.resize_nearest_neighbor(
         images, size=size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )
@@ -86,7 +95,12 @@ def resize_bicubic(
 
 
 def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Tensor:
-    """A batch of images in float32 of another `size`, each pixel the mean of the area that it covers."""
+    """A batch of images in float32 of another `size`, each pixel the mean of the area that it covers.
+
+    >>> y = sg.image.resize_area(sg.reshape([1.0, 2.0, 3.0, 6.0], [1, 1, 4, 1]), [1, 2])[0, 0, :, 0]
+    >>> sg.Session().run(y)
+    array([1.5, 4.5], dtype=float32)
+    """
     return ops.resize_area(images, size=size, align_corners=align_corners, name=name)
 
 
@@ -122,6 +136,9 @@ def resize_images(
         assert op is not None
         images = as_image(images, "resize_images")
         size = convert_to_tensor(size, dtype=int32, name="size")
+        with checked("resize_images"):
+            fits = compatible(size.type.shape, (2,))
+            require(fits, f"size has shape {size.shape}", hint="it is [height, width]")
         if preserve_aspect_ratio:
             size = _fitting(images, size)
         if images.type.shape is not None and static_value(size) == images.type.shape[-3:-1]:

@@ -56,7 +56,8 @@ def dense(
     for index, row in enumerate(rows):
         if row is None:
             if not default.size and size:
-                raise InvalidArgumentError(f"{label(index, key)} is missing, and has no default")
+                hint = "FixedLenFeature(default_value=...) fills it in; a VarLenFeature may be missing"
+                raise InvalidArgumentError(f"{label(index, key)} is missing, and has no default", hint=hint)
             row = default.reshape(-1)
         if row.size != size:
             raise InvalidArgumentError(

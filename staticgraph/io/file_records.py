@@ -34,6 +34,9 @@ def matching(patterns: Iterable[str]) -> list[str]:
     return sorted({name for pattern in patterns for name in glob.glob(pattern)})
 
 
+_MISSING = "paths are relative to the folder in which the program was started"
+
+
 def line_without_end(line: bytes) -> bytes:
     """A line without its newline, and the carriage return before it."""
     return line.removesuffix(b"\n").removesuffix(b"\r")
@@ -44,7 +47,7 @@ def open_bytes(name: str, compression: str = "") -> BinaryIO:
     try:
         file = open(name, "rb")  # noqa: SIM115 (the caller closes it)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise NotFoundError(f"{name}; No such file or directory") from None
+        raise NotFoundError(f"{name}; No such file or directory", hint=_MISSING) from None
     if not compression:
         return file
     bits = zlib.MAX_WBITS + (16 if compression == "GZIP" else 0)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import int64, string
-from staticgraph.compiler.graph.errors import InvalidArgumentError
+from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
@@ -130,7 +130,7 @@ class ReaderBase:
 
 def _queue(queue: Any) -> QueueBase:
     if not isinstance(queue, QueueBase):
-        raise TypeError(f"a reader takes names from a queue, not from {queue!r}")
+        raise misuse(TypeError, f"a reader takes names from a queue, not from {queue!r}")
     return queue
 
 

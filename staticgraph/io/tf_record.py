@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from staticgraph.compiler.graph.errors import DataLossError, NotFoundError, layout
+from staticgraph.compiler.graph.errors import DataLossError, NotFoundError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.io.crc32c import masked_crc32c
 
@@ -67,7 +67,9 @@ class TFRecordOptions:
             return ""
         kind = cls.compression_type_map.get(kind, kind)
         if kind not in cls.compression_type_map.values():
-            raise ValueError(f"Not a valid compression_type: {kind!r}; there are '', 'ZLIB' and 'GZIP'")
+            raise misuse(
+                ValueError, f"Not a valid compression_type: {kind!r}; there are '', 'ZLIB' and 'GZIP'"
+            )
         return str(kind)
 
     def compressor(self) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.casts import cast
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.keras.serialization import find, get_custom_objects
@@ -36,7 +37,7 @@ def softmax(x: Any, axis: int = -1) -> Tensor:
     if x.shape.ndims == 2:
         return nn.softmax(x)
     if x.shape.ndims is not None and x.shape.ndims < 2:
-        raise ValueError(f"softmax needs at least two axes, {x.name} has {x.shape.ndims}")
+        raise misuse(ValueError, f"softmax needs at least two axes, {x.name} has {x.shape.ndims}")
     powers = exp(x - reduce_max(x, axis, keepdims=True))
     return powers / reduce_sum(powers, axis, keepdims=True)
 

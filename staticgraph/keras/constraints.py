@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph.array_ops import reshape
 from staticgraph.casts import cast
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.keras.serialization import deserialize_keras_object, resolve, serialize_keras_object
 from staticgraph.keras.settings import epsilon
@@ -110,7 +111,7 @@ class RadialConstraint(Constraint):
     def __call__(self, w: Any) -> Any:
         w = convert_to_tensor(w)
         if w.shape.ndims != 4 or w.shape[0] != w.shape[1]:
-            raise ValueError(f"a radial constraint needs a square kernel of four axes, not {w.shape}")
+            raise misuse(ValueError, f"a radial constraint needs a square kernel of four axes, not {w.shape}")
         size, *_ = w.shape.as_list()
         middle, odd = divmod(size, 2)
         middle = middle if odd else middle - 1

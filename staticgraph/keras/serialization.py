@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
+
 _custom: dict[str, Any] = {}
 
 
@@ -55,7 +57,7 @@ def serialize_keras_object(instance: Any) -> Any:
         return {"class_name": type(instance).__name__, "config": instance.get_config()}
     if hasattr(instance, "__name__"):
         return instance.__name__
-    raise ValueError(f"{instance!r} cannot be written: it has neither get_config() nor a name")
+    raise misuse(ValueError, f"{instance!r} cannot be written: it has neither get_config() nor a name")
 
 
 def deserialize_keras_object(
@@ -69,7 +71,7 @@ def deserialize_keras_object(
         return None
     if isinstance(identifier, Mapping):
         if set(identifier) < {"class_name", "config"} or not isinstance(identifier["class_name"], str):
-            raise ValueError(f"{identifier!r} is not the config of a {printable_module_name}")
+            raise misuse(ValueError, f"{identifier!r} is not the config of a {printable_module_name}")
         made = find(identifier["class_name"], module_objects, custom_objects, printable_module_name)
         return _from_config(made, dict(identifier["config"]), custom_objects)
     found = find(identifier, module_objects, custom_objects, printable_module_name)
@@ -86,8 +88,8 @@ def find(
     for names in (custom_objects or {}, _custom, table or {}):
         if name in names:
             return names[name]
-    raise ValueError(
-        f"unknown {kind}: {name!r}; register your own with custom_objects or custom_object_scope"
+    raise misuse(
+        ValueError, f"unknown {kind}: {name!r}; register your own with custom_objects or custom_object_scope"
     )
 
 
@@ -106,4 +108,4 @@ def resolve(identifier: Any, table: Mapping[str, Any], kind: str) -> Any:
         return identifier
     if isinstance(identifier, str | Mapping):
         return deserialize_keras_object(identifier, table, None, kind)
-    raise ValueError(f"{identifier!r} is not a {kind}")
+    raise misuse(ValueError, f"{identifier!r} is not a {kind}")

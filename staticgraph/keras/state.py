@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import bool_
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import get_default_graph, get_default_session, name_scope, reset_default_graph
@@ -100,7 +101,7 @@ def phase_placeholder(graph: Graph) -> Tensor | None:
 def set_learning_phase(value: Any) -> None:
     """Make layers that are called from now on train (1) or not (0). ValueError for another number."""
     if value not in (0, 1):
-        raise ValueError(f"the learning phase is {value!r}, it must be 0 or 1")
+        raise misuse(ValueError, f"the learning phase is {value!r}, it must be 0 or 1")
     _state().phase = int(value)
 
 
@@ -204,7 +205,9 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
     for variable, value in tuples:
         array = np.asarray(value)
         if not variable.shape.is_compatible_with(array.shape):
-            raise ValueError(f"{variable.name} has shape {variable.shape}, the value {list(array.shape)}")
+            raise misuse(
+                ValueError, f"{variable.name} has shape {variable.shape}, the value {list(array.shape)}"
+            )
         arrays.append(array.astype(variable.dtype.numpy, copy=False))
     with get_session().held() as store:
         for (variable, _), array in zip(tuples, arrays, strict=True):

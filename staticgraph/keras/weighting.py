@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph.array_ops import expand_dims, size, squeeze
 from staticgraph.casts import cast
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.math_ops import div_no_nan
@@ -42,4 +43,4 @@ def reduced(values: Tensor, reduction: str) -> Tensor:
             return reduce_sum(values)
         case "sum_over_batch_size" | "auto":
             return div_no_nan(reduce_sum(values), cast(size(values), values.dtype))
-    raise ValueError(f"reduction={reduction!r} is not none, sum, sum_over_batch_size or auto")
+    raise misuse(ValueError, f"reduction={reduction!r} is not none, sum, sum_over_batch_size or auto")

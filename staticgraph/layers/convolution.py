@@ -7,11 +7,13 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.array_ops import stack
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.initializers import Zeros
 from staticgraph.inputs import constant
 from staticgraph.layer import Layer, check_rank, known_size, variable_options
+from staticgraph.nn.activation import activation_of
 
 _FORMATS = {
     ("channels_last", 1): "NWC", ("channels_last", 2): "NHWC", ("channels_last", 3): "NDHWC",
@@ -23,7 +25,7 @@ def data_format_of(data_format: str, rank: int) -> str:
     """The order of axes in the words of `nn`: `NHWC` for channels_last over two axes."""
     key = data_format.lower()
     if (key, rank) not in _FORMATS:
-        raise ValueError(f"data_format={data_format!r} is not channels_last or channels_first")
+        raise misuse(ValueError, f"data_format={data_format!r} is not channels_last or channels_first")
     return _FORMATS[key, rank]
 
 
@@ -33,7 +35,7 @@ def sizes_of(value: Any, rank: int, name: str) -> tuple[int, ...]:
         return (value,) * rank
     sizes = tuple(int(n) for n in value)
     if len(sizes) != rank:
-        raise ValueError(f"{name}={value!r} must be one integer or {rank} integers")
+        raise misuse(ValueError, f"{name}={value!r} must be one integer or {rank} integers")
     return sizes
 
 
@@ -58,7 +60,7 @@ class _Convolution(Layer):
         self.data_format = data_format
         self.format = data_format_of(data_format, self.rank)
         self.dilation_rate = sizes_of(dilation_rate, self.rank, "dilation_rate")
-        self.activation = activation
+        self.activation = activation_of(activation)
         self.use_bias = use_bias
         self.kernel_options = variable_options(kernel_initializer, kernel_regularizer, kernel_constraint)
         self.bias_options = variable_options(bias_initializer, bias_regularizer, bias_constraint)

@@ -7,11 +7,13 @@ from typing import Any
 
 from staticgraph import linalg, nn
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.initializers import Zeros
 from staticgraph.inputs import identity
 from staticgraph.layer import Layer, known_size, variable_options
+from staticgraph.nn.activation import activation_of
 
 
 class Dense(Layer):
@@ -32,12 +34,15 @@ class Dense(Layer):
     ) -> None:  # fmt: skip
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **options)
         self.units = int(units)
-        self.activation = activation
+        self.activation = activation_of(activation)
         self.use_bias = use_bias
         self.kernel_options = variable_options(kernel_initializer, kernel_regularizer, kernel_constraint)
         self.bias_options = variable_options(bias_initializer, bias_regularizer, bias_constraint)
 
     def build(self, input_shape: TensorShape) -> None:
+        if input_shape.ndims is not None and input_shape.ndims < 2:
+            hint = "the first axis is the batch: expand_dims makes one"
+            raise misuse(ShapeError, f"{self.name}: the input {input_shape} has fewer than 2 axes", hint)
         inputs = known_size(input_shape, -1, self.name)
         self.kernel = self.add_weight("kernel", [inputs, self.units], **self.kernel_options)
         self.bias = self.add_weight("bias", [self.units], **self.bias_options) if self.use_bias else None
@@ -92,6 +97,9 @@ class Flatten(Layer):
 
     def call(self, inputs: Tensor) -> Tensor:
         sizes = inputs.type.shape
+        if sizes == ():
+            hint = "the first axis is the batch: expand_dims makes one"
+            raise misuse(ShapeError, f"{self.name}: a number has no axes to flatten", hint)
         if self.data_format == "channels_first" and sizes is not None and len(sizes) > 2:
             rank = len(sizes)
             inputs = ops.transpose(inputs, perm=(0, *range(2, rank), 1))

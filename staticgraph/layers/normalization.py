@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.initializers import Ones, Zeros
@@ -34,8 +35,9 @@ class BatchNormalization(Layer):
     ) -> None:  # fmt: skip
         super().__init__(trainable, name, **options)
         if renorm or virtual_batch_size is not None or adjustment is not None:
-            raise NotImplementedError(
-                "batch_normalization(): renorm, virtual_batch_size and adjustment are not offered"
+            raise misuse(
+                NotImplementedError,
+                "batch_normalization(): renorm, virtual_batch_size and adjustment are not offered",
             )
         self.axis = axis
         self.momentum = momentum
@@ -50,7 +52,7 @@ class BatchNormalization(Layer):
     def build(self, input_shape: TensorShape) -> None:
         rank = input_shape.ndims
         if rank is None:
-            raise ValueError(f"{self.name}: the number of axes of the input must be known")
+            raise misuse(ValueError, f"{self.name}: the number of axes of the input must be known")
         axis = self.axis[0] if isinstance(self.axis, list | tuple) else self.axis
         self.axis = axis % rank
         # The fused operation also divides the moving variance by n - 1, as TF1 does for images.

@@ -36,8 +36,7 @@ class _Entries:
     def known(self) -> dict[Any, Any]:
         """The values by key. FailedPreconditionError before they are there."""
         if self.values is None:
-            text = "Table not initialized: run tables_initializer() first"
-            raise FailedPreconditionError(text)
+            raise FailedPreconditionError("Table not initialized.", hint="run tables_initializer() first")
         return self.values
 
     def shut(self) -> None:

@@ -225,7 +225,12 @@ class ClusterDef(Message):
 
 
 class ConfigProto(Message):
-    """The options of a session."""
+    """The options of a session.
+
+    >>> config = sg.ConfigProto(intra_op_parallelism_threads=2)
+    >>> config.gpu_options.allow_growth = True  # accepted as TensorFlow has it
+    >>> sess = sg.Session(config=config)
+    """
 
     schema = """
         map<string, int32> device_count = 1

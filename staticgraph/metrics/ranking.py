@@ -10,6 +10,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float64, int64
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
 from staticgraph.inputs import convert_to_tensor
@@ -89,7 +90,7 @@ def average_precision_at_k(
     right classes or `k`, whichever is less. See `precision_at_k`.
     """
     if k < 1:
-        raise ValueError(f"average_precision_at_k: k={k} is less than 1")
+        raise misuse(ValueError, f"average_precision_at_k: k={k} is less than 1")
     with name_scope(name, _at_k("average_precision", k), [predictions, labels, weights]) as scope:
         predictions = convert_to_tensor(predictions)
         best = as_type(top_k(predictions, k).indices, int64)
@@ -176,12 +177,14 @@ def _with_label_axis(labels: Any, best: Tensor) -> Tensor:
     labels = as_type(labels, int64)
     ranks = labels.shape.ndims, best.shape.ndims
     if None in ranks:
-        raise ValueError("the ranks of labels and predictions must be known: give their placeholders a shape")
+        raise misuse(
+            ValueError, "the ranks of labels and predictions must be known: give their placeholders a shape"
+        )
     if ranks[0] == ranks[1]:
         return labels
     if ranks[0] + 1 == ranks[1]:
         return ops.expand_dims(labels, axis=-1)
-    raise ValueError(f"labels of shape {labels.shape} do not fit predictions of shape {best.shape}")
+    raise misuse(ValueError, f"labels of shape {labels.shape} do not fit predictions of shape {best.shape}")
 
 
 def _is_in(elements: Tensor, others: Tensor) -> Tensor:

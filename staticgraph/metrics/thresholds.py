@@ -12,6 +12,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, float32, int32
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.math_ops import div
@@ -155,7 +156,7 @@ def sensitivity_at_specificity(
     where the recall of the false is nearest to `specificity`.
     """
     if not 0 <= specificity <= 1:
-        raise ValueError(f"specificity={specificity} is not in the range from 0 to 1")
+        raise misuse(ValueError, f"specificity={specificity} is not in the range from 0 to 1")
 
     def compute(tp: Tensor, fn: Tensor, tn: Tensor, fp: Tensor, name: str) -> Tensor:
         distance = ops.abs(tn / (tn + fp + _BEYOND) - specificity)
@@ -176,7 +177,7 @@ def specificity_at_sensitivity(
     where the recall of the true is nearest to `sensitivity`.
     """
     if not 0 <= sensitivity <= 1:
-        raise ValueError(f"sensitivity={sensitivity} is not in the range from 0 to 1")
+        raise misuse(ValueError, f"sensitivity={sensitivity} is not in the range from 0 to 1")
 
     def compute(tp: Tensor, fn: Tensor, tn: Tensor, fp: Tensor, name: str) -> Tensor:
         distance = ops.abs(tp / (tp + fn + _BEYOND) - sensitivity)
@@ -210,10 +211,10 @@ def auc(
     0.75
     """
     if curve not in ("ROC", "PR"):
-        raise ValueError(f"curve={curve!r} is neither 'ROC' nor 'PR'")
+        raise misuse(ValueError, f"curve={curve!r} is neither 'ROC' nor 'PR'")
     if summation_method not in ("careful_interpolation", *_HEIGHTS):
         rules = ", ".join(("careful_interpolation", *_HEIGHTS))
-        raise ValueError(f"summation_method={summation_method!r} is not one of {rules}")
+        raise misuse(ValueError, f"summation_method={summation_method!r} is not one of {rules}")
 
     def compute(tp: Tensor, fn: Tensor, tn: Tensor, fp: Tensor, name: str) -> Tensor:
         if curve == "PR" and summation_method == "careful_interpolation":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from staticgraph.casts import cast
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
 from staticgraph.inputs import convert_to_tensor
@@ -39,7 +41,11 @@ tanh = ops.tanh
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """x where it is positive, alpha * x elsewhere. Integers are converted to float32."""
+    """x where it is positive, alpha * x elsewhere. Integers are converted to float32.
+
+    >>> sg.Session().run(sg.nn.leaky_relu([-1.0, 2.0]))
+    array([-0.2,  2. ], dtype=float32)
+    """
     with name_scope(name, "LeakyRelu", [features]) as scope:
         features = convert_to_tensor(features, name="features")
         if features.dtype.is_integer:
@@ -66,3 +72,35 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "LogSigmoid", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return ops.negative(ops.softplus(-x), name=scope)
+
+
+def hard_sigmoid(x: Any) -> Tensor:
+    """0.2 * x + 0.5 between 0 and 1."""
+    return ops.maximum(ops.minimum(convert_to_tensor(x) * 0.2 + 0.5, 1.0), 0.0)
+
+
+_BY_NAME: dict[str, Callable[[Any], Tensor]] = {
+    "elu": elu,
+    "exponential": ops.exp,
+    "hard_sigmoid": hard_sigmoid,
+    "linear": convert_to_tensor,
+    "relu": relu,
+    "selu": selu,
+    "sigmoid": sigmoid,
+    "softmax": ops.softmax,
+    "softplus": softplus,
+    "softsign": softsign,
+    "tanh": tanh,
+}
+
+
+def activation_of(activation: Any) -> Any:
+    """What a layer or a cell applies: a function, the one of a name, or None where there is none."""
+    if activation is None or callable(activation):
+        return activation
+    if not isinstance(activation, str):
+        raise misuse(TypeError, f"the activation is {shown(activation)}", "it is a function: sg.nn.relu")
+    if activation not in _BY_NAME:
+        names = ", ".join(_BY_NAME)
+        raise misuse(ValueError, f"Unknown activation function: {activation}", f"it is one of {names}")
+    return _BY_NAME[activation]

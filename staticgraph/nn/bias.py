@@ -6,7 +6,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import convert_to_tensor
@@ -22,7 +22,7 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
     <sg.Tensor 'BiasAdd:0' shape=(?, 3) dtype=float32>
     """
     if data_format is not None and not data_format.startswith("N"):
-        raise ValueError(f"bias_add: data_format {data_format!r} is neither 'N...C' nor 'NC...'")
+        raise misuse(ValueError, f"bias_add: data_format {data_format!r} is neither 'N...C' nor 'NC...'")
     first = data_format is not None and data_format.startswith("NC")
     with name_scope(name, "BiasAdd", [value, bias]) as scope:
         value = convert_to_tensor(value, name="input")

@@ -6,7 +6,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
@@ -36,7 +36,9 @@ def _padding_attrs(padding: Any) -> dict[str, Any]:
     if isinstance(padding, str):
         return {"padding": padding}
     if padding is None:
-        raise ValueError("padding must be given: 'SAME', 'VALID', or a list of (before, after) for each axis")
+        raise misuse(
+            ValueError, "padding must be given: 'SAME', 'VALID', or a list of (before, after) for each axis"
+        )
     return {"padding": "EXPLICIT", "explicit_paddings": tuple(int(n) for pair in padding for n in pair)}
 
 
@@ -52,8 +54,9 @@ def per_axis(value: Any, spatial: int, data_format: str | None, name: str) -> In
     if len(values) == spatial:
         return (1, 1, *values) if _channels_first(data_format) else (1, *values, 1)
     if len(values) != spatial + 2:
-        raise ValueError(
-            f"{name} {list(values)} has {len(values)} entries: 1, {spatial} or {spatial + 2} are possible"
+        raise misuse(
+            ValueError,
+            f"{name} {list(values)} has {len(values)} entries: 1, {spatial} or {spatial + 2} are possible",
         )
     return values
 
@@ -253,7 +256,7 @@ def conv_transpose(
     count = output_shape.shape[0].value if isinstance(output_shape, Tensor) else len(output_shape)
     spatial: Any = {3: conv1d_transpose, 4: conv2d_transpose, 5: conv3d_transpose}.get(count or 0)
     if spatial is None:
-        raise ValueError(f"conv_transpose: output_shape has {count} entries; 3, 4 and 5 are possible")
+        raise misuse(ValueError, f"conv_transpose: output_shape has {count} entries; 3, 4 and 5 are possible")
     formats = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
     return spatial(
         input,
@@ -285,7 +288,7 @@ def conv3d(
 def _flat_format(data_format: str | None) -> tuple[str, int]:
     """Data format and axis to add, for sequences treated as images one element high."""
     if data_format not in (None, "NWC", "NHWC", "NCW", "NCHW"):
-        raise ValueError(f"data_format {data_format!r} is neither 'NWC' nor 'NCW'")
+        raise misuse(ValueError, f"data_format {data_format!r} is neither 'NWC' nor 'NCW'")
     return ("NCHW", 2) if _channels_first(data_format) else ("NHWC", 1)
 
 
@@ -383,7 +386,9 @@ def convolution(
                 return conv2d(input, filter, strides, padding, True, data_format or "NHWC", dilation_rate)
             case 5:
                 return conv3d(input, filter, strides, padding, data_format or "NDHWC", dilation_rate)
-        raise ValueError(f"convolution: filter has rank {filter.shape.ndims}; 3, 4 and 5 are possible")
+        raise misuse(
+            ValueError, f"convolution: filter has rank {filter.shape.ndims}; 3, 4 and 5 are possible"
+        )
 
 
 def atrous_conv2d(value: Any, filters: Any, rate: int, padding: str, name: str | None = None) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
 from staticgraph.inputs import convert_to_tensor
@@ -34,10 +35,11 @@ def embedding_lookup(
     """
     tables = list(params) if isinstance(params, list | tuple) else [params]
     if not tables:
-        raise ValueError("embedding_lookup: params is an empty list")
+        raise misuse(ValueError, "embedding_lookup: params is an empty list")
     if partition_strategy not in ("mod", "div"):
-        raise ValueError(
-            f"embedding_lookup: partition_strategy {partition_strategy!r} is neither 'mod' nor 'div'"
+        raise misuse(
+            ValueError,
+            f"embedding_lookup: partition_strategy {partition_strategy!r} is neither 'mod' nor 'div'",
         )
     with name_scope(name, "embedding_lookup", [*tables, ids]) as scope:
         tables = [convert_to_tensor(t) for t in tables]
@@ -56,7 +58,7 @@ def _joined(tables: list[Tensor], strategy: str) -> Tensor:
         return ops.concat(tables, axis=0)
     sizes = [t.shape[0].value for t in tables]
     if None in sizes:
-        raise ValueError("embedding_lookup: the numbers of rows of the tables must be known")
+        raise misuse(ValueError, "embedding_lookup: the numbers of rows of the tables must be known")
     order = sorted(
         (row * len(tables) + i, sum(sizes[:i]) + row) for i, n in enumerate(sizes) for row in range(n)
     )

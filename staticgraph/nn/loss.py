@@ -38,7 +38,11 @@ def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: 
 def log_softmax(
     logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
-    """logits - log(sum(exp(logits))) along `axis`, the last one unless given."""
+    """logits - log(sum(exp(logits))) along `axis`, the last one unless given.
+
+    >>> sg.Session().run(sg.nn.log_softmax([0.0, 0.0])).round(4)
+    array([-0.6931, -0.6931], dtype=float32)
+    """
     axis = renamed("axis", axis, "dim", dim)
     return ops.log_softmax(logits, axis=-1 if axis is None else int(axis), name=name)
 
@@ -72,7 +76,12 @@ def softmax_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """`softmax_cross_entropy_with_logits_v2` without a gradient for `labels`. Arguments are given by name."""
+    """`softmax_cross_entropy_with_logits_v2` without a gradient for `labels`. Arguments are given by name.
+
+    >>> losses = sg.nn.softmax_cross_entropy_with_logits(labels=[[1.0, 0.0]], logits=[[0.0, 0.0]])
+    >>> sg.Session().run(losses).round(4)
+    array([0.6931], dtype=float32)
+    """
     named_only("softmax_cross_entropy_with_logits", _sentinel, labels=labels, logits=logits)
     axis = dim if axis is None else axis
     with name_scope(name, "softmax_cross_entropy_with_logits_sg", [logits, labels]) as scope:

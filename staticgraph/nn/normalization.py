@@ -9,6 +9,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, float16, float32, int32
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
@@ -183,9 +184,11 @@ def fused_batch_norm(
     ([None, 8, 8, 3], [3])
     """
     if is_training and (mean is not None or variance is not None):
-        raise ValueError("fused_batch_norm: mean and variance must be None in training")
+        raise misuse(ValueError, "fused_batch_norm: mean and variance must be None in training")
     if not is_training and (mean is None or variance is None):
-        raise ValueError("fused_batch_norm: mean and variance must be given where is_training is False")
+        raise misuse(
+            ValueError, "fused_batch_norm: mean and variance must be given where is_training is False"
+        )
     x = convert_to_tensor(x, name="input")
     scale = convert_to_tensor(scale, name="scale")
     offset = convert_to_tensor(offset, name="offset")
@@ -259,13 +262,13 @@ def dropout(
     """
     rate = renamed("rate", rate, "keep_prob", None if keep_prob is None else 1.0 - keep_prob)
     if rate is None:
-        raise ValueError("dropout needs a rate")
+        raise misuse(ValueError, "dropout needs a rate")
     with name_scope(name, "dropout", [x]):
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_floating:
-            raise ValueError(f"dropout: x must be floating, it is {x.dtype}")
+            raise misuse(ValueError, f"dropout: x must be floating, it is {x.dtype}")
         if isinstance(rate, int | float | np.number) and not 0 <= rate < 1:
-            raise ValueError(f"dropout: rate is {rate}, it must be in [0, 1)")
+            raise misuse(ValueError, f"dropout: rate is {rate}, it must be in [0, 1)")
         if isinstance(rate, int | float | np.number) and rate == 0:
             return x
         rate = convert_to_tensor(rate, dtype=x.dtype, name="rate")

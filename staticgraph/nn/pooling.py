@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int64
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
@@ -72,7 +73,12 @@ def avg_pool(
     value: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None,
     input: Any = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of each window, see `max_pool`; padding does not count."""
+    """The mean of each window, see `max_pool`; padding does not count.
+
+    >>> x = sg.reshape([1.0, 3.0, 5.0, 9.0], [1, 2, 2, 1])
+    >>> sg.Session().run(sg.nn.avg_pool(x, [1, 1, 2, 1], [1, 1, 2, 1], "VALID")[0, :, 0, 0])
+    array([2., 7.], dtype=float32)
+    """
     return _pool(
         ops.avg_pool, 2, renamed("input", input, "value", value), ksize, strides, padding, data_format, name
     )
@@ -153,7 +159,7 @@ def _by_rank(
         ("AVG", 3): avg_pool1d, ("AVG", 4): avg_pool2d, ("AVG", 5): avg_pool3d,
     }.get((kind, rank or 4))  # fmt: skip
     if spatial is None:
-        raise ValueError(f"pooling: the input has rank {rank}; 3, 4 and 5 are possible")
+        raise misuse(ValueError, f"pooling: the input has rank {rank}; 3, 4 and 5 are possible")
     return spatial(input, ksize, strides, padding, data_format or _FORMATS[(rank or 4) - 2], name)
 
 
@@ -190,7 +196,7 @@ def max_pool_with_argmax(
     Elements are counted within their image, or with `include_batch_in_index` within the batch.
     """
     if data_format != "NHWC":
-        raise ValueError(f"max_pool_with_argmax: data_format {data_format!r} must be 'NHWC'")
+        raise misuse(ValueError, f"max_pool_with_argmax: data_format {data_format!r} must be 'NHWC'")
     wanted = as_dtype(renamed("output_dtype", output_dtype, "Targmax", Targmax) or int64)
     largest, where = ops.max_pool_with_argmax(
         input,
@@ -227,8 +233,8 @@ def pool(
     rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
     needed("pool", window_shape=window_shape)
     if pooling_type not in ("MAX", "AVG"):
-        raise ValueError(f"pool: pooling_type {pooling_type!r} is neither 'MAX' nor 'AVG'")
+        raise misuse(ValueError, f"pool: pooling_type {pooling_type!r} is neither 'MAX' nor 'AVG'")
     if rate is not None and set(rate) != {1}:
-        raise ValueError(f"pool: windows cannot be dilated, dilation_rate is {list(rate)}")
+        raise misuse(ValueError, f"pool: windows cannot be dilated, dilation_rate is {list(rate)}")
     with name_scope(name, f"{pooling_type.lower()}_pool", [input]):
         return _by_rank(pooling_type, input, list(window_shape), strides, padding, data_format, None)

@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph import nest
 from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.inputs import constant, convert_to_tensor
@@ -45,7 +46,7 @@ def raw_rnn(
     """
     check_cell(cell, "raw_rnn(cell)")
     if not callable(loop_fn):
-        raise TypeError(f"raw_rnn(loop_fn): {loop_fn!r} is not a function")
+        raise misuse(TypeError, f"raw_rnn(loop_fn): {loop_fn!r} is not a function")
     with variable_scope(scope or "rnn") as opened:
         start = constant(0, dtype=int32, name="time")
         finished, inputs, state, example, first = loop_fn(start, None, None, None)

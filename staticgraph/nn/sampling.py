@@ -14,7 +14,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, float64, int32, int64
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
 from staticgraph.indexing import where
@@ -93,7 +93,7 @@ def fixed_unigram_candidate_sampler(
     two is given and the number of classes is `range_max`. See `log_uniform_candidate_sampler`.
     """
     if bool(vocab_file) == bool(len(unigrams)):
-        raise ValueError("fixed_unigram_candidate_sampler: give either vocab_file or unigrams")
+        raise misuse(ValueError, "fixed_unigram_candidate_sampler: give either vocab_file or unigrams")
     given = _weights_of(vocab_file) if vocab_file else list(unigrams)
     weights = np.concatenate([np.zeros(num_reserved_ids), np.asarray(given, np.float64) ** distortion])
     with checked("fixed_unigram_candidate_sampler"):

@@ -157,5 +157,6 @@ class Contents:
         if not (attempt.fewer and attempt.elements):
             self.elements.restore(attempt.elements)
             found = f"(requested {attempt.wanted}, current size {len(self.elements)})"
-            attempt.error = OutOfRangeError(f"{self.label} is closed and has insufficient elements {found}")
+            text = f"{self.label} is closed and has insufficient elements {found}"
+            attempt.error = OutOfRangeError(text, hint="no more comes: this is how an input ends")
         return True

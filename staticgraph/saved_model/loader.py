@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from staticgraph.compiler.graph.errors import InvalidFileError, layout
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.messages import text_format
@@ -36,7 +36,7 @@ def load(
     InvalidFileError for damaged files. `import_scope` is a scope for all names.
     """
     folder = os.fspath(export_dir)
-    found = _tagged(_read(folder), set(tags))
+    found = _tagged(read_saved_model(folder), set(tags))
     graph = sess.graph
     with graph.as_default():
         saver = import_meta_graph(found, import_scope=import_scope)
@@ -56,7 +56,8 @@ def _files(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in names]
 
 
-def _read(folder: str) -> SavedModel:
+def read_saved_model(folder: str) -> SavedModel:
+    """The message of a SavedModel. OSError where the folder has none, InvalidFileError for a damaged one."""
     for path in _files(folder):
         if os.path.isfile(path):
             with open(path, "rb") as file:
@@ -67,7 +68,7 @@ def _read(folder: str) -> SavedModel:
                 made: SavedModel = text_format.Merge(data, SavedModel())
                 return made
             except (DecodeError, ValueError) as error:
-                text = f"Cannot parse file {path}: {str(error).splitlines()[0]}"
+                text = f"Cannot parse file {path}: {headline(error)}"
             raise InvalidFileError(layout(text, user_frame()))
     names = "|".join((constants.SAVED_MODEL_FILENAME_PBTXT, constants.SAVED_MODEL_FILENAME_PB))
     raise OSError(layout(f"SavedModel file does not exist at: {folder}/{{{names}}}", user_frame()))
@@ -99,7 +100,7 @@ def _element(graph: Graph, name: str) -> Any:
     try:
         return graph.as_graph_element(name)
     except (KeyError, ValueError) as error:
-        why = error.args[0]
+        why = headline(error)
     raise InvalidFileError(layout(f"the SavedModel names what it does not have: {why}", user_frame()))
 
 

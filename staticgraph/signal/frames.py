@@ -11,7 +11,7 @@ from staticgraph.array_ops import pad, reshape, tile
 from staticgraph.casts import cast
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.creation import range as numbers
 from staticgraph.framework import checked, name_scope
@@ -102,7 +102,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
     with name_scope(name, "overlap_and_add", [signal, frame_step]):
         signal = _of_rank(signal, 2, "overlap_and_add")
         if isinstance(frame_step, float) or getattr(frame_step, "dtype", int32).is_floating:
-            raise ValueError(f"overlap_and_add: frame_step is {frame_step!r}, and must be an integer")
+            raise misuse(ValueError, f"overlap_and_add: frame_step is {frame_step!r}, and must be an integer")
         (step,) = _positive("overlap_and_add", frame_step=frame_step)
         *lead, frames, length = sizes_of(signal)
         parts = -(-length // step)

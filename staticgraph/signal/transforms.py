@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.array_ops import concat, pad, roll
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import complex64, float32, int32
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
@@ -139,7 +139,7 @@ def dct(
     with name_scope(name, "dct", [input]):
         x = _as(input, float32)
         if axis != -1:
-            raise NotImplementedError(f"dct: axis is {axis}, and must be -1")
+            raise misuse(NotImplementedError, f"dct: axis is {axis}, and must be -1")
         with checked("dct"):
             require(type in (1, 2, 3), f"there is no cosine transform of type {type}, only 1, 2 and 3")
             require(norm in (None, "ortho"), f"norm is {norm!r}, and must be None or 'ortho'")

@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.array_ops import one_of, stack
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
@@ -191,7 +191,7 @@ def add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
     least = one_of("threshold", threshold, "thresh", thresh)
     sparse = [isinstance(x, SparseTensor | SparseTensorValue) for x in (a, b)]
     if not any(sparse):
-        raise TypeError("sparse_add: at least one of a and b must be a SparseTensor")
+        raise misuse(TypeError, "sparse_add: at least one of a and b must be a SparseTensor")
     if not all(sparse):
         one, other = (a, b) if sparse[0] else (b, a)
         one = as_sparse(one)

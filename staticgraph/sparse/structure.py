@@ -15,7 +15,7 @@ from staticgraph.array_ops import one_of, stack
 from staticgraph.casts import cast
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, float32, int64
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
 from staticgraph.indexed_slices import IndexedSlices
@@ -234,7 +234,7 @@ def split(
     """
     at = one_of("axis", axis, "split_dim", split_dim)
     if keyword_required is not None or sp_input is None or num_split is None or at is None:
-        raise ValueError("sparse_split needs sp_input=, num_split= and axis=, by their names")
+        raise misuse(ValueError, "sparse_split needs sp_input=, num_split= and axis=, by their names")
     x = as_sparse(sp_input)
     with name_scope(name, "SparseSplit", [x]):
         rank = known_rank(x, "sparse_split")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.static_value import static_value
@@ -145,7 +145,8 @@ class SparseTensor:
         if value is None:  # only which tensors are fed is asked for
             value = (None,) * len(parts)
         if not isinstance(value, tuple | list) or len(value) != len(parts):
-            raise TypeError(f"a SparseTensor is fed a SparseTensorValue or a triple, and not {value!r}")
+            hint = "feed a SparseTensorValue, or (indices, values, dense_shape)"
+            raise misuse(TypeError, f"a SparseTensor cannot be fed {shown(value)}", hint)
         return zip(parts, value, strict=True)
 
     def with_values(self, values: Any) -> SparseTensor:
@@ -173,7 +174,7 @@ def as_sparse(x: Any) -> SparseTensor:
         return x
     if isinstance(x, SparseTensorValue):
         return SparseTensor.from_value(x)
-    raise TypeError(f"{x!r} is a {type(x).__name__}, and a SparseTensor is needed")
+    raise misuse(TypeError, f"{x!r} is a {type(x).__name__}, and a SparseTensor is needed")
 
 
 def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any:
@@ -181,7 +182,9 @@ def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str 
     if isinstance(value, SparseTensor | SparseTensorValue):
         found = as_sparse(value)
         if dtype is not None and as_dtype(dtype) is not found.dtype:
-            raise RuntimeError(f"the SparseTensor has dtype {found.dtype}, and {as_dtype(dtype)} is wanted")
+            raise misuse(
+                RuntimeError, f"the SparseTensor has dtype {found.dtype}, and {as_dtype(dtype)} is wanted"
+            )
         return found
     return convert_to_tensor(value, dtype=dtype, name=name)
 

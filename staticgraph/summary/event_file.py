@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.io.tf_record import framed, tf_record_iterator
 from staticgraph.messages.event import Event
 
@@ -31,7 +32,11 @@ class EventFileWriter:
         self, logdir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str | None = None
     ) -> None:
         self._logdir = os.fsdecode(logdir)
-        os.makedirs(self._logdir, exist_ok=True)
+        try:
+            os.makedirs(self._logdir, exist_ok=True)
+        except OSError as error:
+            text = f"events cannot be written to {self._logdir}: {os.strerror(error.errno or 0)}"
+            raise misuse(SaveError, text, "give a folder that this program may write to") from None
         self._suffix = filename_suffix or ""
         self._flush_secs = flush_secs
         self._closed = False

@@ -8,6 +8,7 @@ import time
 import warnings
 from typing import Any, ClassVar
 
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.graph_def import as_graph_def, as_meta_graph_def
 from staticgraph.messages.event import Event, SessionLog, TaggedRunMetadata
@@ -63,6 +64,9 @@ class FileWriter:
         """Add a summary: what a summary op gave, or a `Summary`. How a tag is shown is written once only."""
         if isinstance(summary, bytes):
             summary = Summary.FromString(summary)
+        if not isinstance(summary, Summary):
+            hint = "run the summary op first: add_summary(sess.run(op), step)"
+            raise misuse(TypeError, f"a summary is written, and not {shown(summary)}", hint)
         for value in summary.value:
             if value.tag in self._seen_tags:
                 value.ClearField("metadata")
@@ -76,26 +80,30 @@ class FileWriter:
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: GraphDef | None = None) -> None:
         """Add a graph, which TensorBoard draws. ValueError for two, TypeError for anything else."""
         if graph is not None and graph_def is not None:
-            raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
+            raise misuse(ValueError, "Please pass only graph, or graph_def (deprecated), but not both.")
         given = graph if graph is not None else graph_def
         if isinstance(given, Graph):
             given = as_graph_def(given, add_shapes=True)
         elif isinstance(given, GraphDef):
             _log.warning("Passing a `GraphDef` is deprecated. Pass a `Graph`, such as `sess.graph`.")
         else:
-            raise TypeError(f"The passed graph must be a Graph or a GraphDef, and is {type(given).__name__}")
+            raise misuse(
+                TypeError, f"The passed graph must be a Graph or a GraphDef, and is {type(given).__name__}"
+            )
         self._open().add_event(_event(global_step, graph_def=given.SerializeToString()))
 
     def add_meta_graph(self, meta_graph_def: MetaGraphDef, global_step: Any = None) -> None:
         """Add a graph with what belongs to it. TypeError for anything else."""
         if not isinstance(meta_graph_def, MetaGraphDef):
-            raise TypeError(f"meta_graph_def must be a MetaGraphDef, and is {type(meta_graph_def).__name__}")
+            raise misuse(
+                TypeError, f"meta_graph_def must be a MetaGraphDef, and is {type(meta_graph_def).__name__}"
+            )
         self._open().add_event(_event(global_step, meta_graph_def=meta_graph_def.SerializeToString()))
 
     def add_run_metadata(self, run_metadata: RunMetadata, tag: str, global_step: Any = None) -> None:
         """Add what one run reported of itself. ValueError where the tag was used before."""
         if tag in self._run_tags:
-            raise ValueError(f"The provided tag was already used for this event type: {tag!r}")
+            raise misuse(ValueError, f"The provided tag was already used for this event type: {tag!r}")
         self._run_tags.add(tag)
         tagged = TaggedRunMetadata(tag=tag, run_metadata=run_metadata.SerializeToString())
         self._open().add_event(_event(global_step, tagged_run_metadata=tagged))

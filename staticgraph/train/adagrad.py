@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.initializers import Constant
 from staticgraph.train.cells import Cell, RuleOptimizer
 from staticgraph.variables import Variable
@@ -15,6 +16,14 @@ class AdagradOptimizer(RuleOptimizer):
     """`accumulator += gradient ** 2; variable -= learning_rate * gradient / sqrt(accumulator)`.
 
     ValueError unless `initial_accumulator_value` is positive.
+
+    >>> w = sg.Variable([1.0, 100.0])
+    >>> step = sg.train.AdagradOptimizer(0.1).minimize(sg.reduce_sum(w * w))
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.global_variables_initializer())
+    ...     sess.run(step)
+    ...     (sess.run(w) - [1.0, 100.0]).round(3)
+    array([-0.099, -0.1  ])
     """
 
     def __init__(
@@ -22,7 +31,9 @@ class AdagradOptimizer(RuleOptimizer):
         name: str = "Adagrad",
     ) -> None:  # fmt: skip
         if initial_accumulator_value <= 0.0:
-            raise ValueError(f"initial_accumulator_value must be positive, not {initial_accumulator_value}")
+            raise misuse(
+                ValueError, f"initial_accumulator_value must be positive, not {initial_accumulator_value}"
+            )
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
         self._initial_accumulator_value = initial_accumulator_value

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.initializers import Constant
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.train.cells import Cell, RuleOptimizer
@@ -27,7 +28,9 @@ class AdagradDAOptimizer(RuleOptimizer):
     ) -> None:  # fmt: skip
         if initial_gradient_squared_accumulator_value <= 0.0:
             given = initial_gradient_squared_accumulator_value
-            raise ValueError(f"initial_gradient_squared_accumulator_value must be positive, not {given}")
+            raise misuse(
+                ValueError, f"initial_gradient_squared_accumulator_value must be positive, not {given}"
+            )
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
         self._global_step = global_step

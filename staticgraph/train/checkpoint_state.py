@@ -15,6 +15,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.messages import text_format
 from staticgraph.messages.checkpoint import CheckpointState
 from staticgraph.runtime.atomic import write_file
@@ -52,7 +53,7 @@ def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None
         _log.warning("%s is ignored: %s", path, error)
         return None
     if not state.model_checkpoint_path:
-        raise ValueError(f"Invalid checkpoint state loaded from {checkpoint_dir}")
+        raise misuse(ValueError, f"Invalid checkpoint state loaded from {checkpoint_dir}")
     state.model_checkpoint_path = os.path.join(checkpoint_dir, state.model_checkpoint_path)
     paths = state.all_model_checkpoint_paths
     paths[:] = [os.path.join(checkpoint_dir, path) for path in paths]
@@ -76,12 +77,13 @@ def update_checkpoint_state(
         listed.append(model_checkpoint_path)
     times = list(all_model_checkpoint_timestamps or ())
     if times and len(times) != len(listed):
-        raise ValueError(f"{len(times)} timestamps are given for the checkpoint paths {listed}")
+        raise misuse(ValueError, f"{len(times)} timestamps are given for the checkpoint paths {listed}")
     file = os.path.join(save_dir, latest_filename or "checkpoint")
     latest, *listed = (_seen_from(save_dir, p) for p in (model_checkpoint_path, *listed))
     if file == latest:
-        raise RuntimeError(
-            f"the save path {latest!r} conflicts with the checkpoint state: use another save path"
+        raise misuse(
+            RuntimeError,
+            f"the save path {latest!r} conflicts with the checkpoint state: use another save path",
         )
     state = CheckpointState(
         model_checkpoint_path=latest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from staticgraph.compiler.graph.errors import InvalidFileError, layout
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -59,7 +59,7 @@ def _message(key: str, items: list[Any]) -> CollectionDef:
 
 def _name(item: Any) -> str:
     if not isinstance(item, Tensor | Operation | Variable):
-        raise TypeError(f"a {type(item).__name__} has no name in a graph")
+        raise misuse(TypeError, f"a {type(item).__name__} has no name in a graph")
     return item.name
 
 
@@ -105,6 +105,6 @@ def _variable(data: bytes, scope: str) -> Variable:
         told = VariableDef.FromString(data)
         return Variable(variable_def=told, import_scope=scope.rstrip("/"))
     except (DecodeError, KeyError, ValueError) as error:
-        why = str(error.args[0] if isinstance(error, KeyError) else error).split("\n")[0]
+        why = headline(error)
     text = f"a variable of the meta graph cannot be read: {why}"
     raise InvalidFileError(layout(text, user_frame()))

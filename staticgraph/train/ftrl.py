@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import constant
 from staticgraph.train.cells import Cell, RuleOptimizer
@@ -34,9 +35,9 @@ class FtrlOptimizer(RuleOptimizer):
         }
         for what, value in not_negative.items():
             if value < 0.0:
-                raise ValueError(f"{what} must not be negative, it is {value}")
+                raise misuse(ValueError, f"{what} must not be negative, it is {value}")
         if learning_rate_power > 0.0:
-            raise ValueError(f"learning_rate_power must not be positive, it is {learning_rate_power}")
+            raise misuse(ValueError, f"learning_rate_power must not be positive, it is {learning_rate_power}")
         self._learning_rate = learning_rate
         self._learning_rate_power = learning_rate_power
         self._initial_accumulator_value = initial_accumulator_value

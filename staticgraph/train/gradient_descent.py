@@ -12,7 +12,16 @@ from staticgraph.variables import Variable
 
 
 class GradientDescentOptimizer(RuleOptimizer):
-    """`variable -= learning_rate * gradient`."""
+    """`variable -= learning_rate * gradient`.
+
+    >>> w = sg.Variable([1.0, 2.0])
+    >>> step = sg.train.GradientDescentOptimizer(0.5).minimize(sg.reduce_sum(w * w) / 2.0)
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.global_variables_initializer())
+    ...     sess.run(step)
+    ...     sess.run(w)
+    array([0.5, 1. ], dtype=float32)
+    """
 
     def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from staticgraph.compiler.graph.errors import InvalidFileError, layout
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation
@@ -160,7 +160,7 @@ def import_scoped_meta_graph(
             meta.collection_def, graph, scope, lambda name: graph.has_operation(f"{scope}{edge(name).node}")
         )
     except (GraphDefError, DecodeError, KeyError) as error:
-        text = str(error.args[0] if isinstance(error, KeyError) else error).split("\n")[0]
+        text = headline(error)
         raise GraphDefError(layout(text, user_frame())) from None
     saved = {key: graph.get_operation_by_name(f"{scope}{name}") for key, name in names.items()}
     return saved, found

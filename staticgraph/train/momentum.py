@@ -13,6 +13,13 @@ class MomentumOptimizer(RuleOptimizer):
     """`accumulation = momentum * accumulation + gradient; variable -= learning_rate * accumulation`.
 
     With `use_nesterov`, `variable -= learning_rate * (gradient + momentum * accumulation)`.
+
+    >>> w = sg.Variable(0.0)
+    >>> step = sg.train.MomentumOptimizer(0.1, momentum=0.5).minimize(-w)
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.global_variables_initializer())
+    ...     [round(float(sess.run([step, w])[1]), 3) for _ in range(3)]
+    [0.1, 0.25, 0.425]
     """
 
     def __init__(

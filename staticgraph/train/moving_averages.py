@@ -8,6 +8,7 @@ from typing import Any
 from staticgraph import creation
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, float32
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import GraphKeys, add_to_collection, init_scope, name_scope
 from staticgraph.initializers import Zeros
@@ -84,9 +85,11 @@ class ExponentialMovingAverage:
         tensors = {var for var in listed if not isinstance(var, Variable)}
         for var in listed:
             if var.dtype not in FLOATING:
-                raise TypeError(f"the average of {var.name} would need a floating type, it is {var.dtype}")
+                raise misuse(
+                    TypeError, f"the average of {var.name} would need a floating type, it is {var.dtype}"
+                )
             if var in self._averages:
-                raise ValueError(f"a moving average of {var.name} exists already")
+                raise misuse(ValueError, f"a moving average of {var.name} exists already")
             self._averages[var] = self._shadow(var, zero=var in tensors)
             if isinstance(var, Variable):
                 add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)

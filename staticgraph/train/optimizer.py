@@ -8,7 +8,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import FLOATING, DType
-from staticgraph.compiler.graph.errors import GradientError, layout
+from staticgraph.compiler.graph.errors import GradientError, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -38,7 +38,7 @@ class Optimizer:
 
     def __init__(self, use_locking: bool, name: str) -> None:
         if not name:
-            raise ValueError("an optimizer needs a name")
+            raise misuse(ValueError, "an optimizer needs a name")
         self._use_locking = use_locking
         self._name = name
         self._slots: dict[str, dict[Variable, Variable]] = {}
@@ -81,9 +81,13 @@ class Optimizer:
         (gradient, variable); the gradient may be None.
         """
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
-            raise ValueError(
-                f"gate_gradients={gate_gradients!r} is not Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH"
+            raise misuse(
+                ValueError,
+                f"gate_gradients={gate_gradients!r} is not Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH",
             )
+        if not isinstance(loss, Tensor) and not hasattr(loss, "to_tensor"):
+            hint = "it is a tensor made from variables, in the graph; not what Session.run gave"
+            raise misuse(TypeError, f"the loss is {shown(loss)}, and no tensor", hint)
         loss = convert_to_tensor(loss)
         listed = trainable_variables() if var_list is None else _listed(var_list)
         if not listed:
@@ -132,7 +136,9 @@ class Optimizer:
         with name_scope(f"update_{var.op.name}"):
             if isinstance(grad, IndexedSlices):
                 if var.constraint is not None:
-                    raise RuntimeError(f"{var.name} has a constraint, which sparse gradients cannot keep")
+                    raise misuse(
+                        RuntimeError, f"{var.name} has a constraint, which sparse gradients cannot keep"
+                    )
                 return self._apply_sparse_duplicate_indices(grad, var)
             update = self._apply_dense(grad, var)
             if var.constraint is None:

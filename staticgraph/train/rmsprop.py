@@ -16,6 +16,14 @@ class RMSPropOptimizer(RuleOptimizer):
 
     With `centered`, over their standard deviation: the
     square of the moving average of gradients is taken off.
+
+    >>> w = sg.Variable([1.0, 100.0])
+    >>> step = sg.train.RMSPropOptimizer(0.01).minimize(sg.reduce_sum(w * w))
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.global_variables_initializer())
+    ...     sess.run(step)
+    ...     (sess.run(w) - [1.0, 100.0]).round(3)
+    array([-0.018, -0.032])
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -96,7 +96,9 @@ class Saver:
         filename: str | None = None,
     ) -> None:
         if defer_build and var_list:
-            raise ValueError("If `var_list` is provided then build cannot be deferred: set defer_build=False")
+            raise misuse(
+                ValueError, "If `var_list` is provided then build cannot be deferred: set defer_build=False"
+            )
         self._var_list = var_list  # scripts print it
         self._reshape = reshape
         self._max_to_keep = max_to_keep or 0
@@ -128,7 +130,7 @@ class Saver:
                 GraphKeys.SAVEABLE_OBJECTS
             )
         if not given and not self._allow_empty:
-            raise ValueError("No variables to save: make them before the Saver, or pass var_list")
+            raise misuse(ValueError, "No variables to save", "make them before the Saver, or pass var_list")
         self._var_list, self._variables = given, _by_key(given)
         self._next_kept = time.time() + self._every
 
@@ -168,7 +170,7 @@ class Saver:
         latest_filename = latest_filename or "checkpoint"
         save_path = os.fspath(save_path)
         if os.path.split(latest_filename)[0]:
-            raise ValueError("'latest_filename' must not contain path components")
+            raise misuse(ValueError, "'latest_filename' must not contain path components")
         prefix = save_path
         if global_step is not None:
             step = (
@@ -178,8 +180,9 @@ class Saver:
             )
             prefix = f"{save_path}-{int(step):08d}" if self._pad else f"{save_path}-{int(step)}"
         elif os.path.basename(save_path) == latest_filename:
-            raise ValueError(
-                f"'latest_filename' collides with 'save_path': {latest_filename!r} and {save_path!r}"
+            raise misuse(
+                ValueError,
+                f"'latest_filename' collides with 'save_path': {latest_filename!r} and {save_path!r}",
             )
         if not variables:
             return None
@@ -283,7 +286,8 @@ class Saver:
         if not variables:
             return
         if save_path is None:
-            raise ValueError("Can't load save_path when it is None.")
+            hint = "latest_checkpoint gives None for a folder without checkpoints"
+            raise misuse(ValueError, "Can't load save_path when it is None.", hint)
         prefix = os.fspath(save_path)
         if not checkpoint_exists(prefix):
             hint = _neighbours(prefix)
@@ -319,7 +323,7 @@ class Saver:
 
     def _built(self, call: str) -> dict[str, Operation]:
         if self._variables is None:
-            raise RuntimeError(f"`build()` should be called before {call} if defer_build==True")
+            raise misuse(RuntimeError, f"`build()` should be called before {call} if defer_build==True")
         return self._variables
 
 
@@ -364,7 +368,8 @@ def _by_key(given: Any) -> dict[str, Operation]:
         handle = getattr(variable, "handle", variable)
         op = variable_of(handle) if isinstance(handle, Tensor) else None
         if op is None:
-            raise TypeError(layout(f"a Saver saves variables, not {variable!r}", user_frame()))
+            hint = "var_list is a list of variables, or a dict of names and variables"
+            raise misuse(TypeError, f"a Saver saves variables, not {shown(variable)}", hint)
         name = op.name if key is None else key
         if not isinstance(name, str):
             raise TypeError(layout(f"names in a checkpoint are strings, not {name!r}", user_frame()))

@@ -9,6 +9,7 @@ from typing import Any
 from staticgraph import random_ops
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, int32, int64
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
 from staticgraph.inputs import convert_to_tensor
@@ -20,7 +21,8 @@ def _numbers(dtype: DType, *values: Any) -> list[Tensor]:
 
 def _rate(learning_rate: Any, global_step: Any) -> Tensor:
     if global_step is None:
-        raise ValueError("a learning rate schedule needs a global_step: sg.train.get_or_create_global_step()")
+        hint = "sg.train.get_or_create_global_step()"
+        raise misuse(ValueError, "a learning rate schedule needs a global_step", hint)
     return convert_to_tensor(learning_rate, name="initial_learning_rate")
 
 
@@ -92,16 +94,17 @@ def piecewise_constant(
     >>> rate = sg.train.piecewise_constant(step, [1000, 5000], [0.1, 0.01, 0.001])
     """
     if len(boundaries) != len(values) - 1:
-        raise ValueError(
-            f"{len(boundaries)} boundaries separate {len(boundaries) + 1} values, {len(values)} were given"
+        raise misuse(
+            ValueError,
+            f"{len(boundaries)} boundaries separate {len(boundaries) + 1} values, {len(values)} were given",
         )
     with name_scope(name, "PiecewiseConstant", [x, *boundaries, *values]):
         position = convert_to_tensor(x)
         limits = [_limit(b, position) for b in boundaries]
         levels = [convert_to_tensor(v) for v in values]
         if any(v.dtype is not levels[0].dtype for v in levels):
-            raise ValueError(
-                f"the values have dtypes {', '.join(str(v.dtype) for v in levels)}: one is needed"
+            raise misuse(
+                ValueError, f"the values have dtypes {', '.join(str(v.dtype) for v in levels)}: one is needed"
             )
         chosen = levels[-1]
         for limit, level in reversed(list(zip(limits, levels, strict=False))):
@@ -114,7 +117,7 @@ def _limit(boundary: Any, x: Tensor) -> Tensor:
     if limit.dtype is int32 and x.dtype is int64:
         limit = ops.cast(limit, dtype=int64)
     if limit.dtype is not x.dtype:
-        raise ValueError(f"a boundary is {limit.dtype} and x is {x.dtype}: they must be the same")
+        raise misuse(ValueError, f"a boundary is {limit.dtype} and x is {x.dtype}: they must be the same")
     return limit
 
 

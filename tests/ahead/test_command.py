@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,13 @@ def test_the_files_are_written_and_listed(line: Path, capsys: pytest.CaptureFixt
     ]
 
 
+def test_json(line: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["compile", str(line), "--batch", "1", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert {Path(path).name for path in listed} == {"line.o", "line.h", "main.c"}
+    assert all(Path(path).stat().st_size == size for path, size in listed.items())
+
+
 def test_options(line: Path, capsys: pytest.CaptureFixture[str]):
     arguments = ["--target", "aarch64-linux-gnu", "--cpu", "neoverse-n1", "--shape", "x=7,3", "--weights"]
     command = ["compile", str(line), "-o", str(line.with_name("net")), *arguments]
@@ -48,24 +56,24 @@ def test_options(line: Path, capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, status, message",
     [
-        ([], "the shape of the input x (float32[?, 3]) is open\n  hint: say it: --shape x="),
-        (["--batch", "1", "--cpu", "486dx2"], "'486dx2' is not a recognized processor"),
-        (["--batch", "1", "--function", "train"], "line.sg has no function 'train'"),
-        (["--batch", "1", "-o", "no-such-name"], "cannot be the name of a C type"),
+        ([], 1, "the shape of the input x (float32[?, 3]) is open\n  hint: say it: --shape x="),
+        (["--batch", "1", "--cpu", "486dx2"], 1, "'486dx2' is not a recognized processor"),
+        (["--batch", "1", "--function", "train"], 2, "line.sg has no function 'train'"),
+        (["--batch", "1", "-o", "no-such-name"], 1, "cannot be the name of a C type"),
     ],
 )
 def test_mistakes_are_told_without_a_traceback(
-    arguments: list[str], message: str, line: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], status: int, message: str, line: Path, capsys: pytest.CaptureFixture[str]
 ):
-    assert main(["compile", str(line), *arguments]) == 1
+    assert main(["compile", str(line), *arguments]) == status
     assert message in capsys.readouterr().err
     assert not line.with_name("line.o").exists()
 
 
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["compile", str(tmp_path / "none.sg")]) == 1
+    assert main(["compile", str(tmp_path / "none.sg")]) == 2
     assert "none.sg" in capsys.readouterr().err
 
 

@@ -204,3 +204,17 @@ class TestBatchNormalization:
     def test_what_is_not_offered(self):
         with pytest.raises(NotImplementedError, match="renorm"):
             L.batch_normalization(images(), renorm=True)
+
+
+NAMED = "elu exponential hard_sigmoid linear relu selu sigmoid softmax softplus softsign tanh"
+
+
+@pytest.mark.parametrize("name", NAMED.split())
+def test_activations_have_names(name):
+    """Those of Keras, as in TensorFlow 1."""
+    x = sg.constant([[-3.0, -0.5, 0.0, 1.5, 4.0]])
+    same = sg.constant_initializer(np.eye(5))
+    y = L.dense(x, 5, activation=name, use_bias=False, kernel_initializer=same)
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        np.testing.assert_allclose(*sess.run([y, getattr(sg.keras.activations, name)(x)]), rtol=1e-6)

@@ -50,7 +50,7 @@ def test_every_epoch_holds_each_image_once(tmp_path):
 
 
 def test_a_missing_folder_says_what_is_needed(tmp_path):
-    with pytest.raises(tf.errors.NotFoundError, match=r"nothing is downloaded.*t10k-labels"):
+    with pytest.raises(tf.errors.NotFoundError, match=r"(?s)nothing is downloaded.*t10k-labels"):
         read_data_sets(tmp_path / "none")
 
 

@@ -14,6 +14,7 @@ assign(ref: float32[2], value=[1.0, 2.0, 3.0]): the variable and its new value: 
   test_assign_another_shape.py, in test_message
     |     w = sg.Variable([1.0, 2.0], name="w")
     |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: sizes must agree, axis by axis
 """
 
 

@@ -14,6 +14,7 @@ step assigns float32[3] to the variable w of type float32[2]
   test_assign_another_shape_in_a_run.py, in test_message
     |     w = sg.Variable([1.0, 2.0], name="w")
     |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: Variable(..., validate_shape=False) takes values of any shape
 """
 
 

@@ -11,6 +11,7 @@ the branches must return the same structure: the structures differ: one has 2 pa
   test_branches_of_other_structures.py, in <lambda>
     |     told = message(ValueError, lambda: sg.cond(p, lambda: [p, p], lambda: [p]))
     |                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: as many values, nested in the same way
 """
 
 

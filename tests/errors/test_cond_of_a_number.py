@@ -10,6 +10,7 @@ cond(pred) must be a truth value, not int32[]
   test_cond_of_a_number.py, in <lambda>
     |     told = message(DtypeError, lambda: sg.cond(n, lambda: n, lambda: -n))
     |                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: compare: x > 0
 """
 
 

@@ -11,6 +11,7 @@ DecodeCSV (DecodeCSV): field 1 of record 0: the string 'old' is not a number of 
   test_csv_field_is_no_number.py, in test_message
     |     _, age = sg.io.decode_csv("ann,old", [["nobody"], [0]])
     |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: record_defaults tells the types of the columns: [""] is one of strings
 """
 
 

@@ -14,6 +14,7 @@ the value fed to x:0 (float32[?, ?]) is not an array: its rows differ in length:
   test_feed_ragged.py, in test_message
     |     x = sg.placeholder(sg.float32, [None, None], name="x")
     |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: pad the rows to one length, or feed the flat values and the lengths
 """
 
 

@@ -16,6 +16,7 @@ the value fed to x:0 (float32[?, 784]) has shape [32, 28]
   test_feed_shape.py, in test_message
     |     x = sg.placeholder(sg.float32, [None, 784], name="x")
     |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: feed an array of shape [?, 784], ? being any size
 """
 
 

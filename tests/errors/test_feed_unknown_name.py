@@ -5,11 +5,12 @@ from staticgraph.compiler.graph.errors import FeedError
 from tests.errors.message import message
 
 EXPECTED = """\
-cannot feed 'image:0': the graph has no operation 'image'; did you mean 'images'?
+cannot feed 'image:0': the graph has no operation 'image'
 
   test_feed_unknown_name.py, in <lambda>
     |         told = message(FeedError, lambda: sess.run(images, {"image:0": 1.0}))
     |                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: did you mean 'images'?
 """
 
 

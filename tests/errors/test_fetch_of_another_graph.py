@@ -5,11 +5,13 @@ from staticgraph.compiler.graph.errors import FetchError
 from tests.errors.message import message
 
 EXPECTED = """\
-cannot fetch <sg.Tensor 'other:0' shape=() dtype=float32>: Tensor("other:0", shape=(), dtype=float32) is not an element of this graph
+cannot fetch <sg.Tensor 'other:0' shape=() dtype=float32>:
+Tensor("other:0", shape=(), dtype=float32) is not an element of this graph
 
   test_fetch_of_another_graph.py, in <lambda>
     |         told = message(FetchError, lambda: sess.run(other))
     |                                            ^^^^^^^^^^^^^^^
+  hint: make it, and the session that runs it, in one graph: see Graph.as_default
 """
 
 

@@ -5,11 +5,12 @@ from staticgraph.compiler.graph.errors import FetchError
 from tests.errors.message import message
 
 EXPECTED = """\
-cannot fetch 'los:0': the graph has no operation 'los'; did you mean 'loss'?
+cannot fetch 'los:0': the graph has no operation 'los'
 
   test_fetch_unknown_name.py, in <lambda>
     |         told = message(FetchError, lambda: sess.run("los:0"))
     |                                            ^^^^^^^^^^^^^^^^^
+  hint: did you mean 'loss'?
 """
 
 

@@ -14,6 +14,7 @@ cond must return one truth value, not bool[2]
   test_loop_condition_is_a_vector.py, in <lambda>
     |     told = message(ShapeError, lambda: sg.while_loop(lambda y: y < 3.0, lambda y: y + 1.0, [x]))
     |                                                                ^^^^^^^
+  hint: compare a number, i < 3; reduce_all and reduce_any make one of many
 """
 
 

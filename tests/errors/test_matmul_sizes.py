@@ -5,7 +5,8 @@ from staticgraph.compiler.graph.errors import ShapeError
 from tests.errors.message import message
 
 EXPECTED = """\
-matmul(a: float32[32, 784], b: float32[800, 10]): the rows of a have length 784 and the columns of b have length 800
+matmul(a: float32[32, 784], b: float32[800, 10]):
+the rows of a have length 784 and the columns of b have length 800
 
   test_matmul_sizes.py, in <lambda>
     |     told = message(ShapeError, lambda: sg.matmul(x, w))

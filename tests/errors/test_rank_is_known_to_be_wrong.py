@@ -14,6 +14,7 @@ a batch: x:0 must have rank 1, and has shape (?, 3)
   test_rank_is_known_to_be_wrong.py, in test_message
     |     x = sg.placeholder(sg.float32, [None, 3], name="x")
     |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: expand_dims, squeeze and reshape change the number of axes
 """
 
 

@@ -10,6 +10,7 @@ TensorArray.write: the rows have shape [2], this one has [1]
   test_rows_of_other_shapes.py, in <lambda>
     |     told = message(ShapeError, lambda: rows.write(1, [1.0]))
     |                                        ^^^^^^^^^^^^^^^^^^^^
+  hint: rows of other shapes are for TensorArray(infer_shape=False), which cannot be stacked
 """
 
 

@@ -4,7 +4,8 @@ import staticgraph as sg
 from tests.errors.message import message
 
 EXPECTED = """\
-scalar_summary(tags='loss', values: float32[2]): the value of a scalar summary is float32[2], it must be one number
+scalar_summary(tags='loss', values: float32[2]):
+the value of a scalar summary is float32[2], it must be one number
 
   test_scalar_summary_of_a_vector.py, in <lambda>
     |     assert message(ValueError, lambda: sg.summary.scalar("loss", losses)) == EXPECTED

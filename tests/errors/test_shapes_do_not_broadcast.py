@@ -5,7 +5,8 @@ from staticgraph.compiler.graph.errors import ShapeError
 from tests.errors.message import message
 
 EXPECTED = """\
-add(x: float32[32, 10], y: float32[32]): shapes [32, 10] and [32] do not broadcast: axis -1 has sizes 10 and 32
+add(x: float32[32, 10], y: float32[32]):
+shapes [32, 10] and [32] do not broadcast: axis -1 has sizes 10 and 32
 
   test_shapes_do_not_broadcast.py, in <lambda>
     |     told = message(ShapeError, lambda: a + b)

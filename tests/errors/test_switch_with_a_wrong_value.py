@@ -9,6 +9,7 @@ math is 'exact', it must be 'precise' or 'fast'
   test_switch_with_a_wrong_value.py, in <lambda>
     |     assert message(ValueError, lambda: sg.Session(math="exact")) == EXPECTED
     |                                        ^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: docs/switches.md tells what each one does
 """
 
 

@@ -4,7 +4,12 @@ import staticgraph as sg
 from tests.errors.message import message
 
 EXPECTED = """\
-x:0 has no truth value while the graph is built: use `is not None` to ask whether it exists, and cond or where to decide by its value
+x:0 has no truth value while the graph is built
+
+  test_truth_of_a_tensor.py, in <lambda>
+    |     told = message(TypeError, lambda: bool(x))
+    |                                       ^^^^^^^
+  hint: cond, where and logical_and decide in the graph; `is not None` asks whether it exists
 """
 
 

@@ -4,7 +4,12 @@ import staticgraph as sg
 from tests.errors.message import message
 
 EXPECTED = """\
-"the graph has no operation 'wieghts'; did you mean 'weights'?"
+the graph has no operation 'wieghts'
+
+  test_unknown_operation_name.py, in <lambda>
+    |     told = message(KeyError, lambda: sg.get_default_graph().get_operation_by_name("wieghts"))
+    |                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: did you mean 'weights'?
 """
 
 

@@ -109,7 +109,7 @@ class TestRefused:
             (nodes(const("a", 1.0), unary("b", "Exp", "a:x")), "'a:x' is not the name of an input"),
             (nodes(const("a", 1.0), unary("b", "Exp")), "it has 0 inputs, which are not those of Exp: x"),
             (nodes(const("a", 1.0), ("b", "Exp", ["a"], {})), "it has no attribute 'T'"),
-            (nodes(const("a", 1.0), ("b", "Exp", ["a"], {"T": {"i": 3}})), "'T' cannot be read: it holds i"),
+            (nodes(const("a", 1.0), ("b", "Exp", ["a"], {"T": {"i": 3}})), "'T' cannot be read:\\sit holds"),
             (nodes(const("a", 1.0), ("b", "Exp", ["a"], {"T": {"type": 2}})), "x is float32, and must be fl"),
             (nodes(const("a b", 1.0)), "'a b' is not a valid operation name"),
             (nodes(const("a", 1.0), unary("p", "Switch", "a", "a")), "node 'p' .Switch. cannot be imported"),

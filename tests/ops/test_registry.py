@@ -184,7 +184,7 @@ def test_refuses_other_dtypes(op: OpDef):
     for use in uses(op, choice):
         letters = [p.var for p, n in tensor_params(op, len(use.arrays)) for _ in range(n)]
         dtypes = [other if var == "T" else d for var, d in zip(letters, use.dtypes, strict=True)]
-        with Graph().as_default(), pytest.raises(DtypeError, match="must be one of"):
+        with Graph().as_default(), pytest.raises(DtypeError, match="must be"):
             use.call([ops.placeholder(d, a.shape) for a, d in zip(use.arrays, dtypes, strict=True)])
 
 

@@ -51,5 +51,5 @@ def test_there_are_such_ops():
 
 
 def test_arithmetic_refuses_strings():
-    with pytest.raises(TypeError, match="must be one of"):
+    with pytest.raises(TypeError, match="must be"):
         ops.multiply(sg.constant("a"), sg.constant("b"))

@@ -155,8 +155,13 @@ def saved(tmp_path):
 def test_the_command_writes_the_page_of_a_saved_graph(saved, capsys):
     out = saved.with_suffix(".html")
     assert main(["show", str(saved), "--html", str(out)]) == 0
-    assert "predict(x: float32[?, 4])" in capsys.readouterr().out
+    assert capsys.readouterr().out == f"{out}: 3 stages, 1 kernel\n"
     assert "<title>net.sg</title>" in out.read_text()
+
+
+def test_the_command_writes_the_page_beside_the_graph(saved):
+    assert main(["show", str(saved)]) == 0
+    assert "<title>net.sg</title>" in saved.with_suffix(".html").read_text()
 
 
 def test_the_command_says_what_went_wrong(saved, capsys):

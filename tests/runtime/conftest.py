@@ -5,7 +5,8 @@ import pytest
 import staticgraph as sg
 from staticgraph.runtime import binding, chain, compiling, dispatch
 
-native_only = pytest.mark.skipif(not dispatch._supported(), reason="objects are laid out in another way here")
+WHY = "objects are laid out in another way here"
+native_only = pytest.mark.skipif(dispatch.unsupported() is not None, reason=WHY)
 
 
 @pytest.fixture

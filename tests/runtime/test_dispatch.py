@@ -23,7 +23,8 @@ from staticgraph.runtime import plan as plan_module
 RUNS = 5
 Pair = namedtuple("Pair", "left right")
 
-native_only = pytest.mark.skipif(not dispatch._supported(), reason="objects are laid out in another way here")
+WHY = "objects are laid out in another way here"
+native_only = pytest.mark.skipif(dispatch.unsupported() is not None, reason=WHY)
 
 
 @pytest.fixture
@@ -78,10 +79,10 @@ def test_what_is_converted_goes_on_without_python(sess, through_python):
 
 def test_where_objects_are_laid_out_differently(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(dispatch.at, "DESCR", dispatch.at.FLAGS)
-    assert not dispatch._supported()
+    assert dispatch.unsupported()
     monkeypatch.undo()
     monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
-    assert not dispatch._supported()
+    assert dispatch.unsupported()
 
 
 def test_calls_are_counted(sess, way):
@@ -329,7 +330,7 @@ def test_a_step_that_may_fail(sess, way):
     repeated(lambda: sess.run(step, {x: np.eye(2, dtype=np.float32)}))
     before = sess.run(a).tolist()
     for _ in range(RUNS):
-        with pytest.raises(np.linalg.LinAlgError):
+        with pytest.raises(sg.errors.InvalidArgumentError):
             sess.run(step, {x: -np.eye(2, dtype=np.float32)})
     assert sess.run(a).tolist() == before
 
@@ -343,7 +344,7 @@ def test_a_failed_run_between_others(sess, way):
     initialized(sess)
     wanted = draws(noise, 3 * RUNS)
     for count in range(3 * RUNS):
-        with pytest.raises(np.linalg.LinAlgError):
+        with pytest.raises(sg.errors.InvalidArgumentError):
             sess.run([failing, turned, noise], {x: -np.eye(2)})
         made, drawn = sess.run([turned, noise])
         assert made.tolist() == ([2, 1] if count % 2 == 0 else [1, 2])

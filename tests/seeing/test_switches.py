@@ -49,8 +49,10 @@ def test_optional_passes_exist():
 
 TEXTS = {
     "cache_dir": ("/some/where", "/some/where"),
+    "check_nan": ("1", True),
     "data_workers": ("0", False),
     "dump": ("out", "out"),
+    "failures": ("failed", "failed"),
     "math": ("fast", "fast"),
     "memory_limit": ("4096", 4096),
     "no_compile": ("1", True),
@@ -70,8 +72,8 @@ def test_the_environment_chooses(name, monkeypatch):
 
 
 WRONG = {
-    "data_workers": "2", "math": "sloppy", "memory_limit": "-1", "no_compile": "maybe", "passes": "fuse",
-    "threads": "0", "trace": "everything",
+    "check_nan": "no", "data_workers": "2", "math": "sloppy", "memory_limit": "-1", "no_compile": "maybe",
+    "passes": "fuse", "threads": "0", "trace": "everything",
 }  # fmt: skip
 
 

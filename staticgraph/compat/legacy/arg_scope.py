@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from inspect import signature
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
+
 __all__ = ["add_arg_scope", "arg_scope", "arg_scoped_arguments", "current_arg_scope", "has_arg_scope"]
 
 Scope = Mapping[str, Mapping[str, Any]]
@@ -63,13 +65,13 @@ def arg_scope(list_ops_or_scope: Sequence[Callable[..., Any]] | Scope, **kwargs:
     """
     if isinstance(list_ops_or_scope, Mapping):
         if kwargs:
-            raise ValueError("arg_scope(scope): a saved scope takes no further arguments")
+            raise misuse(ValueError, "arg_scope(scope): a saved scope takes no further arguments")
         scope = list_ops_or_scope
     else:
         scope = dict(current_arg_scope())
         for function in list_ops_or_scope:
             if not has_arg_scope(function):
-                raise ValueError(f"arg_scope: {_key(function)} is not marked with add_arg_scope")
+                raise misuse(ValueError, f"arg_scope: {_key(function)} is not marked with add_arg_scope")
             scope[_key(function)] = {**scope.get(_key(function), {}), **kwargs}
     token = _scope.set(scope)
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.nn.rnn_cell.base import batch_of_zeros
 
@@ -82,7 +82,7 @@ class AttentionMechanism:
         return alignments, alignments
 
     def _scores(self, query: sg.Tensor) -> sg.Tensor:
-        raise NotImplementedError(f"{type(self).__name__} has no scores")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no scores")
 
 
 class LuongAttention(AttentionMechanism):

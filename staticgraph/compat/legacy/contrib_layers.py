@@ -13,6 +13,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compat.legacy.arg_scope import add_arg_scope
 from staticgraph.compat.legacy.model_variables import add_model_variable, collections_of
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.initializers import GlorotNormal, GlorotUniform, Initializer, Ones, VarianceScaling, Zeros
 from staticgraph.layers import BatchNormalization
 
@@ -189,7 +190,9 @@ def batch_norm(
     With `updates_collections=None` the moving averages are updated by computing the outputs.
     """
     if batch_weights is not None or zero_debias_moving_mean:
-        raise NotImplementedError("batch_norm: batch_weights and zero_debias_moving_mean are not supported")
+        raise misuse(
+            NotImplementedError, "batch_norm: batch_weights and zero_debias_moving_mean are not supported"
+        )
     inputs = sg.convert_to_tensor(inputs)
     initial = {"beta": Zeros, "gamma": Ones, "moving_mean": Zeros, "moving_variance": Ones}
     initial |= param_initializers or {}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = [
     "accuracy",
@@ -28,8 +29,8 @@ def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | Non
     with sg.name_scope(name, "accuracy", values=[predictions, labels]):
         predictions, labels = sg.convert_to_tensor(predictions), sg.convert_to_tensor(labels)
         if predictions.dtype != labels.dtype:
-            raise ValueError(
-                f"predictions are {predictions.dtype} and labels {labels.dtype}: cast one of them"
+            raise misuse(
+                ValueError, f"predictions are {predictions.dtype} and labels {labels.dtype}: cast one of them"
             )
         right = sg.cast(sg.equal(predictions, labels), sg.float32)
         if weights is None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.train.adam import AdamOptimizer
 from staticgraph.train.cells import Cell, RuleOptimizer, row_count, summed_once
 from staticgraph.train.optimizer import Optimizer
@@ -181,7 +182,9 @@ class LARSOptimizer(RuleOptimizer):
         use_nesterov: bool = False,
     ) -> None:  # fmt: skip
         if momentum < 0.0 or weight_decay < 0.0:
-            raise ValueError(f"momentum={momentum} and weight_decay={weight_decay} must not be negative")
+            raise misuse(
+                ValueError, f"momentum={momentum} and weight_decay={weight_decay} must not be negative"
+            )
         super().__init__(False, name)
         self._learning_rate = learning_rate
         self._momentum = momentum

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import staticgraph as sg
 from staticgraph import nest
 from staticgraph.compat.legacy.decoding_helpers import Helper
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.nn.rnn_rounds import again, count_rounds, with_rows
 from staticgraph.nn.rnn_step import check_cell, swapped, where_rows
@@ -28,27 +28,27 @@ class Decoder:
 
     @property
     def batch_size(self) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no batch_size")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no batch_size")
 
     @property
     def output_size(self) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no output_size")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no output_size")
 
     @property
     def output_dtype(self) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no output_dtype")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no output_dtype")
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
         """Which sequences have ended [batch], the first inputs, the first state."""
-        raise NotImplementedError(f"{type(self).__name__} has no initialize")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no initialize")
 
     def step(self, time: Any, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Any]:
         """Outputs, next state, next inputs, which sequences have ended."""
-        raise NotImplementedError(f"{type(self).__name__} has no step")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no step")
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
         """Outputs [time, batch, ...] and the last state, as they are to be returned."""
-        raise NotImplementedError(f"{type(self).__name__} has no finalize")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no finalize")
 
 
 def dynamic_decode(

@@ -7,7 +7,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph import nest
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.nn.rnn_step import swapped, where_rows
 
@@ -34,17 +34,17 @@ class Helper:
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         """Which sequences have ended [batch], and the first inputs."""
-        raise NotImplementedError(f"{type(self).__name__} has no initialize")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no initialize")
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
         """The numbers of the symbols that outputs stand for."""
-        raise NotImplementedError(f"{type(self).__name__} has no sample")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no sample")
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
         """Which sequences have ended [batch], the next inputs, the next state."""
-        raise NotImplementedError(f"{type(self).__name__} has no next_inputs")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no next_inputs")
 
 
 class CustomHelper(Helper):

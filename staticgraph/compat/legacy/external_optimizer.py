@@ -13,7 +13,7 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.compat.legacy import logging
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 
 __all__ = ["ExternalOptimizerInterface", "ScipyOptimizerInterface"]
@@ -100,7 +100,7 @@ class ExternalOptimizerInterface:
         step_callback: Callable[[np.ndarray], None], optimizer_kwargs: dict[str, Any],
     ) -> np.ndarray:  # fmt: skip
         """The best vector. The functions take a vector and give lists: `[loss, gradient]`, or one value."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _minimize()")
+        raise misuse(NotImplementedError, f"{type(self).__name__} does not define _minimize()")
 
     def _gradient(self, tensor: Any) -> Any:
         return _packed(sg.gradients(tensor, self._vars, unconnected_gradients="zero"))

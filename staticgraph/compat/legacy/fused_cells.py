@@ -7,7 +7,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.compat.legacy.recurrent_cells import LSTMBlockCell
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.nn.rnn_cell import LSTMStateTuple
 from staticgraph.nn.rnn_step import swapped
@@ -32,7 +32,7 @@ class FusedRNNCell:
         self, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None,
         scope: Any = None,
     ) -> Any:  # fmt: skip
-        raise NotImplementedError(f"{type(self).__name__} does not say what it does")
+        raise misuse(NotImplementedError, f"{type(self).__name__} does not say what it does")
 
 
 class FusedRNNCellAdaptor(FusedRNNCell):

@@ -15,7 +15,7 @@ import numpy as np
 
 from staticgraph.compat.legacy.errors import NotFoundError
 from staticgraph.compiler.graph.dtypes import as_dtype, float32
-from staticgraph.compiler.graph.errors import InvalidFileError, layout
+from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 
 __all__ = ["DataSet", "Datasets", "dense_to_one_hot", "read_data_sets"]
@@ -41,7 +41,7 @@ class DataSet:
         dtype: Any = float32, reshape: bool = True, seed: int | None = None,
     ) -> None:  # fmt: skip
         if len(images) != len(labels):
-            raise ValueError(f"DataSet: {len(images)} images and {len(labels)} labels")
+            raise misuse(ValueError, f"DataSet: {len(images)} images and {len(labels)} labels")
         if reshape:
             images = images.reshape(len(images), math.prod(images.shape[1:]))
         if as_dtype(dtype) == float32:
@@ -121,7 +121,7 @@ def read_data_sets(
     if one_hot:
         labels, test_labels = dense_to_one_hot(labels), dense_to_one_hot(test_labels)
     if not 0 <= validation_size <= len(images):
-        raise ValueError(f"validation_size is {validation_size}, it must be from 0 to {len(images)}")
+        raise misuse(ValueError, f"validation_size is {validation_size}, it must be from 0 to {len(images)}")
     options = {"dtype": dtype, "reshape": reshape, "seed": seed}
     return Datasets(
         train=DataSet(images[validation_size:], labels[validation_size:], **options),

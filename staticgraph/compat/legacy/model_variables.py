@@ -8,6 +8,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.compat.legacy.arg_scope import add_arg_scope
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = [
     "add_model_variable",
@@ -108,7 +109,7 @@ def get_unique_variable(var_op_name: str) -> Any:
     """The one variable of this full name. ValueError where there is none."""
     found = [v for v in get_variables() if v.op.name == var_op_name]
     if len(found) != 1:
-        raise ValueError(f"get_unique_variable: {len(found)} variables are called {var_op_name!r}")
+        raise misuse(ValueError, f"get_unique_variable: {len(found)} variables are called {var_op_name!r}")
     return found[0]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.train.adam import AdamOptimizer
 from staticgraph.train.cells import row_count, summed_once
 from staticgraph.train.momentum import MomentumOptimizer
@@ -165,12 +166,14 @@ class MovingAverageOptimizer(WrappedOptimizer):
         RuntimeError before `minimize`; ValueError where one of the two is not saved.
         """
         if not self._other:
-            raise RuntimeError("swapping_saver() needs the averages that minimize() makes: call that first")
+            raise misuse(
+                RuntimeError, "swapping_saver() needs the averages that minimize() makes: call that first"
+            )
         listed = sg.global_variables() if var_list is None else var_list
         by_name = dict(listed) if isinstance(listed, Mapping) else {var.op.name: var for var in listed}
         absent = [other for key in by_name if (other := self._other.get(key, key)) not in by_name]
         if absent:
-            raise ValueError(f"swapping_saver(): {', '.join(absent)} must be saved too")
+            raise misuse(ValueError, f"swapping_saver(): {', '.join(absent)} must be saved too")
         return Saver({key: by_name[self._other.get(key, key)] for key in by_name}, name=name, **kwargs)
 
 

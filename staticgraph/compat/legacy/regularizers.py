@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = [
     "apply_regularization",
@@ -21,9 +22,9 @@ Regularizer = Callable[[Any], Any]
 
 def _checked(scale: Any, name: str) -> float:
     if isinstance(scale, numbers.Integral) and not isinstance(scale, bool) and scale != 0:
-        raise ValueError(f"{name}: scale is a float, not the integer {scale}")
+        raise misuse(ValueError, f"{name}: scale is a float, not the integer {scale}")
     if not scale >= 0:
-        raise ValueError(f"{name}: scale is {scale}, it must not be negative")
+        raise misuse(ValueError, f"{name}: scale is {scale}, it must not be negative")
     return float(scale)
 
 
@@ -77,7 +78,7 @@ def apply_regularization(regularizer: Regularizer, weights_list: Sequence[Any] |
     """The sum of a regularizer over weights, by default those in the collection WEIGHTS; also a loss."""
     weights = sg.get_collection(sg.GraphKeys.WEIGHTS) if weights_list is None else weights_list
     if not weights:
-        raise ValueError("apply_regularization: there are no weights")
+        raise misuse(ValueError, "apply_regularization: there are no weights")
     with sg.name_scope("get_regularization_penalty", values=weights) as inner:
         losses = [loss for weight in weights if (loss := regularizer(weight)) is not None]
         penalty = sg.add_n(losses, name=inner) if losses else sg.constant(0.0)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
+
 __all__ = [
     "as_bytes",
     "as_str",
@@ -33,7 +35,7 @@ def as_bytes(bytes_or_text: bytes | str, encoding: str = "utf-8") -> bytes:
             return bytes(bytes_or_text)
         case str():
             return bytes_or_text.encode(encoding)
-    raise TypeError(f"as_bytes takes text or bytes, not {type(bytes_or_text).__name__}")
+    raise misuse(TypeError, f"as_bytes takes text or bytes, not {type(bytes_or_text).__name__}")
 
 
 def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
@@ -43,7 +45,7 @@ def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
             return bytes_or_text
         case bytes() | bytearray():
             return bytes_or_text.decode(encoding)
-    raise TypeError(f"as_text takes text or bytes, not {type(bytes_or_text).__name__}")
+    raise misuse(TypeError, f"as_text takes text or bytes, not {type(bytes_or_text).__name__}")
 
 
 as_str = as_text

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import DataLossError, layout
+from staticgraph.compiler.graph.errors import DataLossError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.runtime.atomic import write_file
 
@@ -85,7 +85,7 @@ class CategoricalVocabulary:
     def reverse(self, class_id: int) -> str:
         """The word of a number. ValueError without `support_reverse`, IndexError for another number."""
         if not self._support_reverse:
-            raise ValueError("this vocabulary was made with support_reverse=False")
+            raise misuse(ValueError, "this vocabulary was made with support_reverse=False")
         return self._words[class_id]
 
     def words(self) -> list[str]:

@@ -10,6 +10,7 @@ from staticgraph.array_ops import shape as shape_of
 from staticgraph.casts import cast
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int64
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.keras import activations
@@ -190,7 +191,9 @@ def bias_add(x: Any, bias: Any, data_format: str | None = None) -> Tensor:
     first = checked_format(data_format) == "channels_first"
     rank, sizes = len(x.shape), bias.shape.as_list()
     if len(sizes) not in (1, rank - 1):
-        raise ValueError(f"bias_add: a bias of {len(sizes)} axes does not fit {x.name} of {rank} axes")
+        raise misuse(
+            ValueError, f"bias_add: a bias of {len(sizes)} axes does not fit {x.name} of {rank} axes"
+        )
     if len(sizes) == 1:
         return x + reshape(bias, [1, sizes[0], *[1] * (rank - 2)]) if first else nn.bias_add(x, bias)
     order = [1, sizes[-1], *sizes[:-1]] if first else [1, *sizes]
@@ -304,7 +307,7 @@ def pooled(x: Any, pool_size: Any, strides: Any, padding: str, data_format: Any,
         2: (nn.max_pool, nn.avg_pool), 3: (nn.max_pool3d, nn.avg_pool3d),
     }[spatial]  # fmt: skip
     if mode not in ("max", "avg"):
-        raise ValueError(f"pool_mode={mode!r} is not max or avg")
+        raise misuse(ValueError, f"pool_mode={mode!r} is not max or avg")
     window, steps = _steps(pool_size, spatial, layout), _steps(strides, spatial, layout)
     largest, means = functions
     return (largest if mode == "max" else means)(x, window, steps, padding.upper(), layout)

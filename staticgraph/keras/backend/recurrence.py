@@ -9,6 +9,7 @@ from staticgraph.array_ops import reshape, reverse, stack, transpose, unstack
 from staticgraph.casts import cast
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.creation import zeros_like
 from staticgraph.functional import scan
@@ -84,8 +85,8 @@ def _unrolled(
 ) -> tuple[Tensor, list[Any]]:
     number = rows.shape.as_list()[0]
     if number is None:
-        raise ValueError(
-            "rnn(unroll=True) needs a known number of time steps: give the input a static length"
+        raise misuse(
+            ValueError, "rnn(unroll=True) needs a known number of time steps: give the input a static length"
         )
     counts = [None] * number if kept is None else unstack(kept, number)
     outputs: list[Any] = []

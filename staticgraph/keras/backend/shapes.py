@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph import array_ops, casts, creation, indexing, linalg
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.keras.engine.node import history
@@ -222,7 +223,7 @@ def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
     first, second = [axes, axes] if isinstance(axes, int) else list(axes)
     first, second = first % ranks[0], second % ranks[1]
     if min(first, second) == 0:
-        raise ValueError("batch_dot: axis 0 is the batch, and cannot be summed over")
+        raise misuse(ValueError, "batch_dot: axis 0 is the batch, and cannot be summed over")
     outer_x = [d for d in range(1, ranks[0]) if d != first]
     outer_y = [d for d in range(1, ranks[1]) if d != second]
     x_sizes, y_sizes = array_ops.shape(x), array_ops.shape(y)
@@ -277,7 +278,7 @@ def resize_images(
     for d, factor in ((axis, height_factor), (axis + 1, width_factor)):
         x = _enlarged(x, factor, d) if interpolation == "bilinear" else repeat_elements(x, factor, d)
     if interpolation not in ("nearest", "bilinear"):
-        raise ValueError(f"interpolation={interpolation!r} is not nearest or bilinear")
+        raise misuse(ValueError, f"interpolation={interpolation!r} is not nearest or bilinear")
     return x
 
 
@@ -286,7 +287,9 @@ def _enlarged(x: Any, factor: int, axis: int) -> Tensor:
     x = convert_to_tensor(x)
     size = x.shape.as_list()[axis]
     if size is None:
-        raise ValueError(f"bilinear resizing needs a known size, axis {axis} of {x.name} has shape {x.shape}")
+        raise misuse(
+            ValueError, f"bilinear resizing needs a known size, axis {axis} of {x.name} has shape {x.shape}"
+        )
     at = [min(max((i + 0.5) / factor - 0.5, 0.0), size - 1.0) for i in range(size * factor)]
     low = [int(position) for position in at]
     part = [1] * len(x.shape)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph import creation, inputs, random_ops
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import get_default_graph
 from staticgraph.gradients import gradients as _gradients
@@ -111,7 +112,7 @@ def placeholder(
 ) -> Tensor:  # fmt: skip
     """A tensor whose value is fed; `ndim` alone leaves all its sizes open."""
     if sparse or ragged:
-        raise NotImplementedError("placeholder(): sparse and ragged tensors are not offered")
+        raise misuse(NotImplementedError, "placeholder(): sparse and ragged tensors are not offered")
     sizes = [None] * ndim if shape is None and ndim else shape
     return inputs.placeholder(dtype_name(dtype), sizes, name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras.callbacks.base import Callback
 from staticgraph.keras.utils.progress import Progbar
 
@@ -17,7 +18,7 @@ class ProgbarLogger(Callback):
     def __init__(self, count_mode: str = "samples", stateful_metrics: Any = None) -> None:
         super().__init__()
         if count_mode not in ("samples", "steps"):
-            raise ValueError(f"count_mode={count_mode!r} is not samples or steps")
+            raise misuse(ValueError, f"count_mode={count_mode!r} is not samples or steps")
         self.use_steps = count_mode == "steps"
         self.progbar: Progbar | None = None
         self._testing = False

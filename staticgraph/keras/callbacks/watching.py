@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras import state
 from staticgraph.keras.callbacks.base import Callback
 
@@ -20,7 +21,7 @@ class Best:
 
     def __init__(self, monitor: str, mode: str = "auto", min_delta: float = 0.0) -> None:
         if mode not in ("auto", "min", "max"):
-            raise ValueError(f"mode={mode!r} is not auto, min or max")
+            raise misuse(ValueError, f"mode={mode!r} is not auto, min or max")
         name = monitor.removeprefix("val_")
         rises = mode == "max" or (mode == "auto" and ("acc" in name or name.startswith(("fmeasure", "auc"))))
         self.monitor, self.rises, self.min_delta = monitor, rises, abs(min_delta)
@@ -98,7 +99,7 @@ class ReduceLROnPlateau(Callback):
     ) -> None:  # fmt: skip
         super().__init__()
         if factor >= 1.0:
-            raise ValueError(f"factor={factor} must be below 1")
+            raise misuse(ValueError, f"factor={factor} must be below 1")
         self.monitor, self.factor, self.patience, self.verbose = monitor, factor, patience, verbose
         self.mode, self.cooldown, self.min_lr = mode, cooldown, min_lr
         self.min_delta = kwargs.pop("epsilon", min_delta)
@@ -147,7 +148,7 @@ class LearningRateScheduler(Callback):
         except TypeError:  # a schedule of the epoch alone
             chosen = self.schedule(epoch)
         if not isinstance(chosen, float | np.floating):
-            raise ValueError(f"the schedule gave {chosen!r} for epoch {epoch}, it must give a float")
+            raise misuse(ValueError, f"the schedule gave {chosen!r} for epoch {epoch}, it must give a float")
         self.model.optimizer.learning_rate = float(chosen)
         if self.verbose > 0:
             print(f"\nEpoch {epoch + 1:05d}: LearningRateScheduler reducing learning rate to {chosen}.")
@@ -183,9 +184,9 @@ class ModelCheckpoint(Callback):
         self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
         self.period, self.save_freq = kwargs.pop("period", 1), save_freq
         if kwargs:
-            raise TypeError(f"ModelCheckpoint() got an unknown argument {sorted(kwargs)[0]!r}")
+            raise misuse(TypeError, f"ModelCheckpoint() got an unknown argument {sorted(kwargs)[0]!r}")
         if save_freq != "epoch" and not isinstance(save_freq, int):
-            raise ValueError(f"save_freq={save_freq!r} is not 'epoch' or a number of samples")
+            raise misuse(ValueError, f"save_freq={save_freq!r} is not 'epoch' or a number of samples")
         self._best = Best(monitor, mode)
         self._epochs = self._samples = self._epoch = 0
 

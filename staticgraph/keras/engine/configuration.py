@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras.engine.layer_table import LAYERS
 from staticgraph.keras.engine.node import history
 from staticgraph.keras.engine.structure import leaves, single
@@ -51,7 +52,9 @@ def _place(tensor: Any, kept: dict[int, int]) -> list[Any]:
 def _plain(arguments: dict[str, Any]) -> dict[str, Any]:
     for name, value in arguments.items():
         if any(history(v) is not None for v in leaves(value)):
-            raise NotImplementedError(f"the argument {name} of a layer is a tensor: pass it among the inputs")
+            raise misuse(
+                NotImplementedError, f"the argument {name} of a layer is a tensor: pass it among the inputs"
+            )
     return arguments
 
 
@@ -71,7 +74,9 @@ def network_from_config(cls: Any, config: dict[str, Any], custom_objects: Any = 
                 arguments = dict(places[0][3]) if len(places[0]) > 3 else {}
                 layers[name](single([_tensor(layers, place) for place in places]), **arguments)
         if sum(map(len, calls.values())) == left:
-            raise ValueError(f"the config of model {config.get('name')} is no graph from inputs to outputs")
+            raise misuse(
+                ValueError, f"the config of model {config.get('name')} is no graph from inputs to outputs"
+            )
     ends = [[_tensor(layers, place) for place in _places(config[key])]
             for key in ("input_layers", "output_layers")]  # fmt: skip
     return cls(inputs=single(ends[0]), outputs=single(ends[1]), name=config.get("name"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras.engine.node import Node, mask_of
 from staticgraph.keras.engine.structure import mapped
 
@@ -23,7 +24,7 @@ class Connections:
     def _node(self, node_index: int) -> Node:
         if not 0 <= node_index < len(self.inbound_nodes):
             text = f"layer {self.name} has been called {len(self.inbound_nodes)} times with tensors of layers"
-            raise ValueError(f"{text}, there is no call {node_index}")
+            raise misuse(ValueError, f"{text}, there is no call {node_index}")
         return self.inbound_nodes[node_index]
 
     def _only(self) -> Node:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import FeedError, layout
+from staticgraph.compiler.graph.errors import FeedError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.keras.utils.sequence import Sequence as DataSequence
@@ -98,7 +98,7 @@ def _each(given: Any, names: Sequence[str]) -> list[Any]:
 def _class_weights(by_class: dict[int, float], target: np.ndarray) -> np.ndarray:
     numbers = target.argmax(-1) if target.ndim > 1 and target.shape[-1] > 1 else target.reshape(-1)
     if missing := set(np.unique(numbers.astype(int)).tolist()) - {int(k) for k in by_class}:
-        raise ValueError(f"class_weight has no weight for class {sorted(missing)[0]}")
+        raise misuse(ValueError, f"class_weight has no weight for class {sorted(missing)[0]}")
     table = {int(k): v for k, v in by_class.items()}
     return np.array([table[int(n)] for n in numbers], np.float32)
 
@@ -106,7 +106,7 @@ def _class_weights(by_class: dict[int, float], target: np.ndarray) -> np.ndarray
 def split(arrays: Sequence[Any], share: float) -> tuple[list[Any], list[Any]]:
     """The first and the last part of each array, the last with `share` of the samples."""
     if not 0 < share < 1:
-        raise ValueError(f"validation_split={share} must be between 0 and 1")
+        raise misuse(ValueError, f"validation_split={share} must be between 0 and 1")
     at = int(len(arrays[0]) * (1.0 - share))
     cut = [(None, None) if a is None else (a[:at], a[at:]) for a in arrays]
     return [first for first, _ in cut], [second for _, second in cut]
@@ -130,7 +130,7 @@ class ArrayBatches:
         self.samples = count_samples(self.arrays, "fit")
         self.batch_size = batch_size or (32 if steps is None else -(-self.samples // steps))
         if self.samples == 0:
-            raise ValueError("there are no samples: the arrays are empty")
+            raise misuse(ValueError, "there are no samples: the arrays are empty")
         self.steps = steps or -(-self.samples // self.batch_size)
         self.by_steps = False
 
@@ -158,7 +158,7 @@ class StreamBatches:
         if isinstance(source, DataSequence):
             steps = len(source) if steps is None else steps
         elif steps is None:
-            raise ValueError("a generator does not say how long it is: give the number of steps")
+            raise misuse(ValueError, "a generator does not say how long it is: give the number of steps")
         self.steps = self.samples = steps
         self.by_steps, self.batch_size = True, None
         self._iterator = None if isinstance(source, DataSequence) else iter(source)
@@ -169,7 +169,7 @@ class StreamBatches:
             try:
                 item = next(items)
             except StopIteration:
-                raise ValueError(f"the generator ended before it gave {self.steps} batches") from None
+                raise misuse(ValueError, f"the generator ended before it gave {self.steps} batches") from None
             arrays = self._convert(item)
             yield Batch(arrays, len(arrays[0]))
         if self._iterator is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import inputs
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.keras import state
 from staticgraph.keras.engine.layer import Layer
@@ -21,11 +22,11 @@ class InputLayer(Layer):
         **kwargs: Any,
     ) -> None:  # fmt: skip
         if sparse or ragged:
-            raise NotImplementedError("Input(): sparse and ragged tensors are not offered")
+            raise misuse(NotImplementedError, "Input(): sparse and ragged tensors are not offered")
         if "batch_input_shape" in kwargs:
             batch_size, *input_shape = kwargs.pop("batch_input_shape")
         if kwargs:
-            raise ValueError(f"InputLayer() got an unknown argument {sorted(kwargs)[0]!r}")
+            raise misuse(ValueError, f"InputLayer() got an unknown argument {sorted(kwargs)[0]!r}")
         name = name or self._numbered()
         if input_tensor is not None and dtype is None:
             dtype = input_tensor.dtype
@@ -71,7 +72,7 @@ def Input(
     if "batch_shape" in kwargs:
         batch_size, *shape = kwargs.pop("batch_shape")
     if shape is None and tensor is None:
-        raise ValueError("Input() needs a shape, without the batch: Input([784])")
+        raise misuse(ValueError, "Input() needs a shape, without the batch: Input([784])")
     layer = InputLayer(
         None if shape is None else list(shape), batch_size, dtype, tensor, sparse, name, ragged, **kwargs
     )

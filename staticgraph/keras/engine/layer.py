@@ -12,6 +12,7 @@ from staticgraph.array_ops import shape as shape_of
 from staticgraph.casts import cast
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import as_dtype
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import GraphKeys, graph_of, name_scope
@@ -59,7 +60,7 @@ class Layer(Connections):
         **kwargs: Any,
     ) -> None:  # fmt: skip
         if unknown := set(kwargs) - _OPTIONS:
-            raise TypeError(f"{type(self).__name__}() got an unknown argument {sorted(unknown)[0]!r}")
+            raise misuse(TypeError, f"{type(self).__name__}() got an unknown argument {sorted(unknown)[0]!r}")
         self._name = name or self._default_name()
         self._trainable = trainable
         self._dtype = dtype_name(dtype or kwargs.get("input_dtype")) if dtype else None
@@ -109,7 +110,9 @@ class Layer(Connections):
         """The mask of the output. TypeError where there is one and the layer does not support masking."""
         if self.supports_masking or all(m is None for m in leaves(mask)):
             return mask
-        raise TypeError(f"layer {self.name} does not support masking, and was passed an input with a mask")
+        raise misuse(
+            TypeError, f"layer {self.name} does not support masking, and was passed an input with a mask"
+        )
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """The static shape of the output for an input of this shape."""
@@ -162,7 +165,7 @@ class Layer(Connections):
     def add_metric(self, value: Any, aggregation: str | None = None, name: str | None = None) -> None:
         """Watch a tensor: `fit` and `evaluate` report its mean over all steps."""
         if aggregation not in (None, "mean"):
-            raise ValueError(f"aggregation={aggregation!r} is not mean")
+            raise misuse(ValueError, f"aggregation={aggregation!r} is not mean")
         self._metrics.append((name or value.op.name.split("/")[-1], value))
 
     # Calling
@@ -285,13 +288,13 @@ class Layer(Connections):
         """Set all weights. ValueError where their number or a shape differs."""
         values = list(weights)
         if len(values) != len(self.weights):
-            raise ValueError(f"{self.name} has {len(self.weights)} weights, {len(values)} were given")
+            raise misuse(ValueError, f"{self.name} has {len(self.weights)} weights, {len(values)} were given")
         state.batch_set_value(list(zip(self.weights, values, strict=True)))
 
     def count_params(self) -> int:
         """The number of elements of all weights. ValueError before the layer is built."""
         if not self.built:
-            raise ValueError(f"the weights of {self.name} do not exist before it is built or called")
+            raise misuse(ValueError, f"the weights of {self.name} do not exist before it is built or called")
         return sum(v.shape.num_elements() or 0 for v in self.weights)
 
     @property

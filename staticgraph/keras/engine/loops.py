@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras.callbacks.base import CallbackList, History
 from staticgraph.keras.callbacks.progress import ProgbarLogger
 from staticgraph.keras.engine.data import ArrayBatches, StreamBatches, arrays_for, is_stream, split
@@ -49,7 +50,7 @@ class Loops:
         if "nb_epoch" in kwargs:
             epochs = kwargs.pop("nb_epoch")
         if kwargs:
-            raise TypeError(f"fit() got an unknown argument {sorted(kwargs)[0]!r}")
+            raise misuse(TypeError, f"fit() got an unknown argument {sorted(kwargs)[0]!r}")
         if is_stream(x):
             batches, ranks = self._stream(x, steps_per_epoch, shuffle, class_weight)
         else:
@@ -126,7 +127,9 @@ class Loops:
             arrays, ranks = data.arrays, data.ranks
         else:
             if len(data) not in (2, 3):
-                raise ValueError(f"validation_data must be (x, y) or (x, y, weights), not {len(data)} items")
+                raise misuse(
+                    ValueError, f"validation_data must be (x, y) or (x, y, weights), not {len(data)} items"
+                )
             arrays, ranks = self._arrays(*_parts(tuple(data)))
         return _Validation(ArrayBatches(arrays, batch_size, False, steps), ranks)
 

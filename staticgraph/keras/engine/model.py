@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import group
 from staticgraph.keras import metrics, optimizers, state
@@ -82,7 +83,7 @@ class Model(loops.Loops, Network):
     def _compiled(self, key: str) -> Any:
         if key not in self._training:
             what = "built: it has not seen data yet" if self._training else "compiled: call compile() first"
-            raise RuntimeError(f"model {self.name} is not {what}")
+            raise misuse(RuntimeError, f"model {self.name} is not {what}")
         return self._training[key]
 
     @property
@@ -204,7 +205,9 @@ class Model(loops.Loops, Network):
         operations = [goal.updates]
         if kind == "train":
             if not self._compiled("weights"):
-                raise ValueError(f"model {self.name} has no trainable weights: there is nothing to train")
+                raise misuse(
+                    ValueError, f"model {self.name} has no trainable weights: there is nothing to train"
+                )
             operations += self.optimizer.get_updates(goal.total, self._compiled("weights"))
             operations += self._compiled("updates")
         else:
@@ -224,7 +227,7 @@ class Model(loops.Loops, Network):
         wanted = [o for o in outputs if o.target is not None and o.target.op.definition.name == "placeholder"]
         names = [o.name for o in wanted]
         if y is None and wanted:
-            raise ValueError(f"model {self.name} needs targets for {', '.join(names)}: give y")
+            raise misuse(ValueError, f"model {self.name} needs targets for {', '.join(names)}: give y")
         if isinstance(y, list | tuple) and len(y) == len(outputs) > len(wanted):
             y = [each for each, o in zip(y, outputs, strict=True) if o in wanted]
         targets = arrays_for(y, names, [o.target for o in wanted], "y") if wanted else []

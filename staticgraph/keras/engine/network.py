@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.keras.engine.configuration import network_config, network_from_config
 from staticgraph.keras.engine.input_layer import InputLayer
@@ -33,7 +34,9 @@ class Network(Layer):
         if "inputs" in given and "outputs" in given:
             self._connect(given["inputs"], given["outputs"])
         elif extra := set(given) - {"name"}:
-            raise TypeError(f"{type(self).__name__}() got {sorted(extra)}: give both inputs and outputs")
+            raise misuse(
+                TypeError, f"{type(self).__name__}() got {sorted(extra)}: give both inputs and outputs"
+            )
 
     def _connect(self, inputs: Any, outputs: Any) -> None:
         """Become the graph between these tensors."""
@@ -55,8 +58,9 @@ class Network(Layer):
         seen: dict[str, Layer] = {}
         for layer in self._graph_layers:
             if seen.setdefault(layer.name, layer) is not layer:
-                raise ValueError(
-                    f"model {self.name} has two layers named {layer.name}: give one of them another name"
+                raise misuse(
+                    ValueError,
+                    f"model {self.name} has two layers named {layer.name}: give one of them another name",
                 )
 
     @staticmethod
@@ -86,12 +90,14 @@ class Network(Layer):
         """A layer by its name or its place. ValueError where there is none."""
         if index is not None:
             if index >= len(self.layers):
-                raise ValueError(f"model {self.name} has {len(self.layers)} layers, there is none at {index}")
+                raise misuse(
+                    ValueError, f"model {self.name} has {len(self.layers)} layers, there is none at {index}"
+                )
             return self.layers[index]
         for layer in self.layers:
             if layer.name == name:
                 return layer
-        raise ValueError(f"model {self.name} has no layer named {name!r}")
+        raise misuse(ValueError, f"model {self.name} has no layer named {name!r}")
 
     def reset_states(self) -> None:
         """Forget what stateful layers remember of the batch before."""
@@ -132,12 +138,15 @@ class Network(Layer):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """The outputs for other inputs, by the same layers."""
         if not self.is_graph:
-            raise NotImplementedError(
-                f"{type(self).__name__} is made without inputs and outputs: define call()"
+            raise misuse(
+                NotImplementedError,
+                f"{type(self).__name__} is made without inputs and outputs: define call()",
             )
         given = _ordered(inputs, self.input_names)
         if len(given) != len(self.inputs):
-            raise ValueError(f"model {self.name} has {len(self.inputs)} inputs, {len(given)} were given")
+            raise misuse(
+                ValueError, f"model {self.name} has {len(self.inputs)} inputs, {len(given)} were given"
+            )
         values: dict[Tensor, Any] = dict(zip(self.inputs, given, strict=True))
         for node in self._nodes:
             if not all(t in values for t in node.output_tensors):
@@ -156,13 +165,17 @@ class Network(Layer):
     def summary(self, line_length: int | None = None, positions: Any = None, print_fn: Any = None) -> None:
         """Print a table of the layers: their output shapes and numbers of weights."""
         if not self.built:
-            raise ValueError(f"model {self.name} is not built yet: fit it, call it, or call build() first")
+            raise misuse(
+                ValueError, f"model {self.name} is not built yet: fit it, call it, or call build() first"
+            )
         print_summary(self, line_length, positions, print_fn)
 
     def get_config(self) -> dict[str, Any]:
         """The layers and how they are connected, as data."""
         if not self.is_graph:
-            raise NotImplementedError(f"{self.name} is a subclass of Model: only its code says what it does")
+            raise misuse(
+                NotImplementedError, f"{self.name} is a subclass of Model: only its code says what it does"
+            )
         return network_config(self)
 
     @classmethod

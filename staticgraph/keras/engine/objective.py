@@ -8,6 +8,7 @@ from typing import Any
 
 from staticgraph import inputs
 from staticgraph.casts import cast
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import name_scope
 from staticgraph.inputs import convert_to_tensor, group
@@ -46,11 +47,15 @@ def per_output(value: Any, names: Sequence[str], what: str) -> list[Any]:
     """One entry per output, from a dict by names, a list, or one entry for all."""
     if isinstance(value, dict):
         if unknown := set(value) - set(names):
-            raise ValueError(f"{what}: there is no output {sorted(unknown)[0]!r}, only {', '.join(names)}")
+            raise misuse(
+                ValueError, f"{what}: there is no output {sorted(unknown)[0]!r}, only {', '.join(names)}"
+            )
         return [value.get(name) for name in names]
     if isinstance(value, list | tuple):
         if len(value) != len(names):
-            raise ValueError(f"{what}: {len(value)} entries for {len(names)} outputs, {', '.join(names)}")
+            raise misuse(
+                ValueError, f"{what}: {len(value)} entries for {len(names)} outputs, {', '.join(names)}"
+            )
         return list(value)
     return [value] * len(names)
 
@@ -176,7 +181,9 @@ def build(model: Any, outputs: list[Output], extra: list[Any], ranks: Sequence[i
         value = penalty if penalty.shape.ndims == 0 else inputs.convert_to_tensor(penalty.sum())
         total = value if total is None else total + cast(value, total.dtype)
     if total is None:
-        raise ValueError("the model has nothing to minimise: give compile() a loss, or call add_loss()")
+        raise misuse(
+            ValueError, "the model has nothing to minimise: give compile() a loss, or call add_loss()"
+        )
     fed = [o.target for o, _ in trained if o.target is not None and _is_placeholder(o.target)]
     return Objective(total, results, group(*updates), [w for _, w in trained if w is not None], fed)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler.graph.dependencies import ancestors
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import Role
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.keras.engine.layer import Layer
@@ -29,7 +30,9 @@ class OperationLayer(Layer):
 
     def get_config(self) -> dict[str, Any]:
         text = f"{self.operation.name} ({self.operation.type}) is not a layer and cannot be written as one"
-        raise NotImplementedError(f"{text}: put it into a Layer or a Lambda, or save the weights alone")
+        raise misuse(
+            NotImplementedError, f"{text}: put it into a Layer or a Lambda, or save the weights alone"
+        )
 
 
 def again(operation: Operation, tensors: Sequence[Tensor]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras.engine.input_layer import Input, InputLayer
 from staticgraph.keras.engine.layer import Layer
 from staticgraph.keras.engine.layer_table import LAYERS
@@ -46,9 +47,13 @@ class Sequential(Model):
         if (found := history(layer)) is not None and isinstance(found.layer, InputLayer):
             layer = found.layer
         if not isinstance(layer, Layer):
-            raise TypeError(f"Sequential.add() takes layers, not {layer!r} of type {type(layer).__name__}")
+            raise misuse(
+                TypeError, f"Sequential.add() takes layers, not {layer!r} of type {type(layer).__name__}"
+            )
         if any(layer.name == other.name for other in self._stack):
-            raise ValueError(f"model {self.name} has a layer named {layer.name} already: names must differ")
+            raise misuse(
+                ValueError, f"model {self.name} has a layer named {layer.name} already: names must differ"
+            )
         self._stack.append(layer)
         if isinstance(layer, InputLayer):
             self._ends = layer.output, layer.output
@@ -68,7 +73,7 @@ class Sequential(Model):
     def pop(self) -> None:
         """Take the last layer off."""
         if not self.layers:
-            raise TypeError("there are no layers in the model")
+            raise misuse(TypeError, "there are no layers in the model")
         last = self._stack.pop()
         last.inbound_nodes.pop()
         if self.is_graph and self.layers:

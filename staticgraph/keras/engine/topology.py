@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from staticgraph.compiler.graph.errors import GraphError, layout
+from staticgraph.compiler.graph.errors import DisconnectedError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.keras.engine.node import Node, history
@@ -21,7 +21,7 @@ class Topology:
 
 
 def topology(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> Topology:
-    """What lies between `inputs` and `outputs`. GraphError where an output needs another input."""
+    """What lies between `inputs` and `outputs`. DisconnectedError where an output needs another input."""
     order: list[Node] = []  # parents before children
     layer_order: dict[int, int] = {}
     begun: set[int] = set()
@@ -78,7 +78,7 @@ def _depths(order: Sequence[Node], given: set[Tensor]) -> dict[int, int]:
     return depths
 
 
-def _disconnected(tensor: Tensor, name: str) -> GraphError:
+def _disconnected(tensor: Tensor, name: str) -> DisconnectedError:
     text = f"model {name} cannot be cut out: {tensor.name} does not come from the inputs that were given"
     hint = "each path back from an output must end at an Input that is listed among the inputs"
-    return GraphError(layout(text, user_frame(), [(tensor.name, tensor.op.where)], hint))
+    return DisconnectedError(layout(text, user_frame(), [(tensor.name, tensor.op.where)], hint))

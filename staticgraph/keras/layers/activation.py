@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.casts import cast
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras import activations
 from staticgraph.keras import backend as K
 from staticgraph.keras.engine.input_spec import InputSpec
@@ -88,9 +89,9 @@ class ReLU(_Activation):
     ) -> None:
         super().__init__(**kwargs)
         if max_value is not None and max_value < 0:
-            raise ValueError(f"ReLU: max_value={max_value} must not be negative")
+            raise misuse(ValueError, f"ReLU: max_value={max_value} must not be negative")
         if negative_slope < 0:
-            raise ValueError(f"ReLU: negative_slope={negative_slope} must not be negative")
+            raise misuse(ValueError, f"ReLU: negative_slope={negative_slope} must not be negative")
         self.max_value = None if max_value is None else float(max_value)
         self.negative_slope, self.threshold = float(negative_slope), float(threshold)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import array_ops, creation, linalg, nn
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.framework import name_scope
 from staticgraph.inputs import identity
 from staticgraph.keras import activations, initializers
@@ -23,11 +24,11 @@ class AbstractRNNCell(Layer):
 
     @property
     def state_size(self) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no state_size")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no state_size")
 
     @property
     def output_size(self) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no output_size")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no output_size")
 
     def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
         """States of zeros."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import array_ops, nn
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras import activations, regularizers
 from staticgraph.keras import backend as K
 from staticgraph.keras.backend.nn import convolve, layout_of, transposed
@@ -36,7 +37,9 @@ class _Convolution(Layer):
         self.strides = sizes_of(strides, self.rank, "strides")
         self.padding = padding.lower()
         if self.padding not in ("valid", "same", *(("causal",) if self.rank == 1 else ())):
-            raise ValueError(f"padding={padding!r} is not valid or same" + (", or causal" * (self.rank == 1)))
+            raise misuse(
+                ValueError, f"padding={padding!r} is not valid or same" + (", or causal" * (self.rank == 1))
+            )
         self.data_format = checked_format(data_format)
         self.dilation_rate = sizes_of(dilation_rate, self.rank, "dilation_rate")
         self.activation = activations.get(activation)
@@ -248,7 +251,7 @@ class SeparableConv1D(_Separable):
     def call(self, inputs: Any) -> Any:
         axis = 1 if self.data_format == "channels_last" else 2
         if self.padding == "causal":
-            raise NotImplementedError("SeparableConv1D: padding must be valid or same")
+            raise misuse(NotImplementedError, "SeparableConv1D: padding must be valid or same")
         made = K.separable_conv2d(
             array_ops.expand_dims(inputs, axis), array_ops.expand_dims(self.depthwise_kernel, 0),
             array_ops.expand_dims(self.pointwise_kernel, 0), (self.strides[0], self.strides[0]),

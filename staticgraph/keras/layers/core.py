@@ -9,6 +9,7 @@ import numpy as np
 
 from staticgraph import array_ops, linalg, nn
 from staticgraph.casts import cast
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import identity
 from staticgraph.keras import activations, constraints, initializers, regularizers
@@ -94,7 +95,11 @@ class Dense(Layer):
 
 
 class Activation(Layer):
-    """A function of each element, given by name or as a function."""
+    """A function of each element, given by name or as a function.
+
+    >>> sg.Session().run(sg.keras.layers.Activation("relu")(sg.constant([-1.0, 2.0])))
+    array([0., 2.], dtype=float32)
+    """
 
     def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -109,7 +114,13 @@ class Activation(Layer):
 
 
 class Dropout(Layer):
-    """In training, each element is zero with probability `rate`, and the others are enlarged to make up."""
+    """In training, each element is zero with probability `rate`, and the others are enlarged to make up.
+
+    >>> x = sg.ones([2, 4])
+    >>> sg.Session().run(sg.keras.layers.Dropout(0.5)(x, training=False))
+    array([[1., 1., 1., 1.],
+           [1., 1., 1., 1.]], dtype=float32)
+    """
 
     def __init__(self, rate: Any, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -176,7 +187,11 @@ class SpatialDropout3D(SpatialDropout2D):
 
 
 class Flatten(Layer):
-    """All elements of a sample in one vector."""
+    """All elements of a sample in one vector.
+
+    >>> sg.keras.layers.Flatten()(sg.zeros([2, 3, 4])).shape
+    TensorShape([Dimension(2), Dimension(12)])
+    """
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -223,7 +238,9 @@ class Permute(Layer):
         super().__init__(**kwargs)
         self.dims = tuple(dims)
         if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
-            raise ValueError(f"Permute: dims={self.dims} must hold each of 1 to {len(self.dims)} once")
+            raise misuse(
+                ValueError, f"Permute: dims={self.dims} must hold each of 1 to {len(self.dims)} once"
+            )
         self.input_spec = InputSpec(ndim=len(self.dims) + 1)
 
     def call(self, inputs: Any) -> Any:
@@ -272,9 +289,10 @@ class Lambda(Layer):
         """The function by its name, which must be registered as a custom object where it is read again."""
         name = getattr(self.function, "__name__", "<lambda>")
         if name == "<lambda>":
-            raise NotImplementedError(
+            raise misuse(
+                NotImplementedError,
                 f"{self.name}: a lambda has no name to be found by again, and code is never written; "
-                "give the layer a named function, or save the weights alone"
+                "give the layer a named function, or save the weights alone",
             )
         return super().get_config() | {"function": name, "arguments": self.arguments}
 
@@ -283,7 +301,9 @@ class Lambda(Layer):
         arguments = dict(config)
         name = arguments.pop("function")
         if not isinstance(name, str):
-            raise ValueError("a Lambda from another program holds code, which is never run from a file")
+            raise misuse(
+                ValueError, "a Lambda from another program holds code, which is never run from a file"
+            )
         return cls(find(name, get_custom_objects(), custom_objects, "function of a Lambda"), **arguments)
 
 

@@ -9,7 +9,7 @@ from staticgraph import array_ops
 from staticgraph.casts import cast
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.errors import ShapeError, layout
+from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.keras import backend as K
@@ -26,7 +26,7 @@ class _Merge(Layer):
 
     def build(self, input_shape: Any) -> None:
         if not isinstance(input_shape, list | tuple) or len(input_shape) < 2:
-            raise ValueError(f"layer {self.name} merges a list of at least two tensors")
+            raise misuse(ValueError, f"layer {self.name} merges a list of at least two tensors")
         self.built = True
 
     def merged(self, tensors: list[Any]) -> Any:
@@ -61,8 +61,9 @@ class Subtract(_Merge):
     def build(self, input_shape: Any) -> None:
         super().build(input_shape)
         if len(input_shape) != 2:
-            raise ValueError(
-                f"layer {self.name} subtracts one tensor from another, {len(input_shape)} are given"
+            raise misuse(
+                ValueError,
+                f"layer {self.name} subtracts one tensor from another, {len(input_shape)} are given",
             )
 
     def merged(self, tensors: list[Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import array_ops, nn
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import constant
 from staticgraph.keras import backend as K
@@ -43,8 +44,9 @@ class BatchNormalization(Layer):
         options = dict(locals())
         super().__init__(trainable, name, **kwargs)
         if renorm or virtual_batch_size is not None or adjustment is not None:
-            raise NotImplementedError(
-                "BatchNormalization(): renorm, virtual_batch_size and adjustment are not offered"
+            raise misuse(
+                NotImplementedError,
+                "BatchNormalization(): renorm, virtual_batch_size and adjustment are not offered",
             )
         self.axis = axis
         self.momentum, self.epsilon = momentum, epsilon

@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph import array_ops
 from staticgraph.casts import cast
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras import backend as K
 from staticgraph.keras.backend.nn import pooled
 from staticgraph.keras.engine.input_spec import InputSpec
@@ -28,7 +29,7 @@ class _Pooling(Layer):
         self.strides = self.pool_size if strides is None else sizes_of(strides, self.rank, "strides")
         self.padding = padding.lower()
         if self.padding not in ("valid", "same"):
-            raise ValueError(f"padding={padding!r} is not valid or same")
+            raise misuse(ValueError, f"padding={padding!r} is not valid or same")
         self.data_format = checked_format(data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.keras import backend as K
 from staticgraph.keras import regularizers
@@ -49,7 +50,9 @@ class RNN(Layer):
     ) -> None:  # fmt: skip
         cell = StackedRNNCells(cell) if isinstance(cell, list | tuple) else cell
         if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
-            raise ValueError(f"{cell!r} is not a cell: it must have call(inputs, states) and state_size")
+            raise misuse(
+                ValueError, f"{cell!r} is not a cell: it must have call(inputs, states) and state_size"
+            )
         if "input_shape" not in kwargs and ("input_dim" in kwargs or "input_length" in kwargs):
             kwargs["input_shape"] = (kwargs.pop("input_length", None), kwargs.pop("input_dim", None))
         kwargs.pop("zero_output_for_mask", None)
@@ -68,7 +71,9 @@ class RNN(Layer):
         build_cell(self.cell, type(shape)([batch, *sizes[2:]]))
         if self.stateful:
             if batch is None:
-                raise ValueError(f"{self.name}: a stateful layer needs a fixed batch: give batch_input_shape")
+                raise misuse(
+                    ValueError, f"{self.name}: a stateful layer needs a fixed batch: give batch_input_shape"
+                )
             self.states = [
                 self.add_weight(f"state_{i}", [batch, *_sizes(size)], initializer="zeros", trainable=False)
                 for i, size in enumerate(listed(self.cell.state_size))
@@ -136,7 +141,7 @@ class RNN(Layer):
         if not self.stateful:
             raise AttributeError(f"{self.name} is not stateful: it remembers nothing between batches")
         if not self.states:
-            raise ValueError(f"{self.name} has no states before it is built")
+            raise misuse(ValueError, f"{self.name} has no states before it is built")
         values = [np.zeros(s.shape.as_list(), s.dtype.numpy) for s in self.states]
         K.batch_set_value(list(zip(self.states, values if states is None else listed(states), strict=True)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import array_ops
-from staticgraph.compiler.graph.errors import ShapeError, layout
+from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.keras import backend as K
 from staticgraph.keras.engine.input_spec import InputSpec
@@ -43,7 +43,9 @@ def _pairs(value: Any, rank: int, name: str) -> tuple[tuple[int, int], ...]:
     if rank == 1 and len(given) == 2 and all(isinstance(n, int) for n in given):
         return ((given[0], given[1]),)
     if len(given) != rank:
-        raise ValueError(f"{name}={value!r} must be one number, or have an entry for each of {rank} axes")
+        raise misuse(
+            ValueError, f"{name}={value!r} must be one number, or have an entry for each of {rank} axes"
+        )
     return tuple((n, n) if isinstance(n, int) else (int(n[0]), int(n[1])) for n in given)
 
 
@@ -79,7 +81,7 @@ class UpSampling2D(_UpSampling):
     ) -> None:  # fmt: skip
         super().__init__(sizes_of(size, 2, "size"), data_format, **kwargs)
         if interpolation not in ("nearest", "bilinear"):
-            raise ValueError(f"interpolation={interpolation!r} is not nearest or bilinear")
+            raise misuse(ValueError, f"interpolation={interpolation!r} is not nearest or bilinear")
         self.interpolation = interpolation
 
     def call(self, inputs: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import array_ops
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.framework import name_scope
 from staticgraph.keras import backend as K
@@ -19,7 +20,7 @@ class Wrapper(Layer):
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
         if not isinstance(layer, Layer):
-            raise ValueError(f"{type(self).__name__} wraps a layer, not {layer!r}")
+            raise misuse(ValueError, f"{type(self).__name__} wraps a layer, not {layer!r}")
         super().__init__(**kwargs)
         self.layer = layer
 
@@ -48,7 +49,7 @@ class TimeDistributed(Wrapper):
 
     def build(self, input_shape: Any) -> None:
         if input_shape.ndims is None or input_shape.ndims < 3:
-            raise ValueError(f"{self.name}: the input must have the axes batch and time and more")
+            raise misuse(ValueError, f"{self.name}: the input must have the axes batch and time and more")
         self.built = True
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
@@ -77,7 +78,7 @@ class Bidirectional(Wrapper):
         **kwargs: Any,
     ) -> None:  # fmt: skip
         if merge_mode not in ("concat", "sum", "mul", "ave", None):
-            raise ValueError(f"merge_mode={merge_mode!r} is not concat, sum, mul, ave or None")
+            raise misuse(ValueError, f"merge_mode={merge_mode!r} is not concat, sum, mul, ave or None")
         super().__init__(layer, **kwargs)
         self.merge_mode = merge_mode
         self.forward_layer = self._directed(layer, "forward", layer.go_backwards)

@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.array_ops import size
 from staticgraph.casts import cast
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import control_dependencies, get_default_graph, name_scope
@@ -45,11 +46,11 @@ class Metric(Layer):
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
         """Take a batch in: an operation."""
-        raise NotImplementedError(f"{type(self).__name__} defines no update_state()")
+        raise misuse(NotImplementedError, f"{type(self).__name__} defines no update_state()")
 
     def result(self) -> Any:
         """The value up to now."""
-        raise NotImplementedError(f"{type(self).__name__} defines no result()")
+        raise misuse(NotImplementedError, f"{type(self).__name__} defines no result()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with name_scope(self.name):
@@ -195,7 +196,7 @@ def mean_class(
         further = {n: given.pop(n, value) for n, value in options}
         MeanFunction.__init__(self, function, given.pop("name", default), given.pop("dtype", None), **further)
         if given:
-            raise TypeError(f"{name}() got an unknown argument {sorted(given)[0]!r}")
+            raise misuse(TypeError, f"{name}() got an unknown argument {sorted(given)[0]!r}")
 
     before = sum(option == "k" for option, _ in options)  # `k` stands before the name, others after it
     doc = f"The mean over all batches. {(function.__doc__ or '').splitlines()[0]}"

@@ -11,6 +11,7 @@ from staticgraph.array_ops import reshape
 from staticgraph.casts import cast
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int32
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.indexing import gather, one_hot
 from staticgraph.inputs import constant, convert_to_tensor
@@ -31,7 +32,7 @@ CELLS = {
 def _thresholds(given: Any, default: float = 0.5) -> list[float]:
     values = [default] if given is None else list(np.reshape(given, -1))
     if any(not 0 <= t <= 1 for t in values):
-        raise ValueError(f"thresholds must be between 0 and 1: {values}")
+        raise misuse(ValueError, f"thresholds must be between 0 and 1: {values}")
     return [float(t) for t in values]
 
 
@@ -165,9 +166,9 @@ class _Tradeoff(_Cells):
     def __init__(self, value: float, num_thresholds: int, name: str | None, dtype: Any) -> None:
         super().__init__(name, dtype)
         if not 0 <= value <= 1:
-            raise ValueError(f"{type(self).__name__}: {value} is not between 0 and 1")
+            raise misuse(ValueError, f"{type(self).__name__}: {value} is not between 0 and 1")
         if num_thresholds <= 0:
-            raise ValueError(f"num_thresholds={num_thresholds} must be positive")
+            raise misuse(ValueError, f"num_thresholds={num_thresholds} must be positive")
         self.value, self.num_thresholds = value, num_thresholds
         self._count_at([0.5] if num_thresholds == 1 else _even(num_thresholds))
 
@@ -231,13 +232,13 @@ class AUC(_Cells):
     ) -> None:  # fmt: skip
         super().__init__(name, dtype)
         if curve not in ("ROC", "PR"):
-            raise ValueError(f"curve={curve!r} is not ROC or PR")
+            raise misuse(ValueError, f"curve={curve!r} is not ROC or PR")
         if summation_method not in ("interpolation", "minoring", "majoring"):
-            raise ValueError(
-                f"summation_method={summation_method!r} is not interpolation, minoring, majoring"
+            raise misuse(
+                ValueError, f"summation_method={summation_method!r} is not interpolation, minoring, majoring"
             )
         if thresholds is None and num_thresholds <= 1:
-            raise ValueError(f"num_thresholds={num_thresholds} must be larger than 1")
+            raise misuse(ValueError, f"num_thresholds={num_thresholds} must be larger than 1")
         self.curve, self.summation_method = curve, summation_method
         own = None if thresholds is None else sorted(_thresholds(thresholds))
         limits = _even(num_thresholds) if own is None else [-K.epsilon(), *own, 1.0 + K.epsilon()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras.optimizers import schedules
 from staticgraph.keras.optimizers.base import Optimizer
 from staticgraph.keras.optimizers.native import NativeOptimizer
@@ -56,6 +57,6 @@ def get(identifier: Any) -> Any:
         return deserialize({"class_name": identifier.lower(), "config": {}})
     if isinstance(identifier, dict):
         return deserialize(identifier)
-    raise ValueError(
-        f"{identifier!r} is not an optimizer: give its name, or one of keras.optimizers or train"
+    raise misuse(
+        ValueError, f"{identifier!r} is not an optimizer: give its name, or one of keras.optimizers or train"
     )

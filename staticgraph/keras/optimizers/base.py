@@ -14,7 +14,7 @@ import numpy as np
 from staticgraph.casts import cast
 from staticgraph.clip import clip_by_norm
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.errors import GradientError, layout
+from staticgraph.compiler.graph.errors import GradientError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import control_dependencies, get_default_graph, name_scope
@@ -48,7 +48,9 @@ class Hyper:
         if made is None:
             optimizer._hyper[self.name] = value
         elif isinstance(value, LearningRateSchedule) or isinstance(made, LearningRateSchedule):
-            raise ValueError("a learning rate cannot become a schedule, or stop being one, after compile()")
+            raise misuse(
+                ValueError, "a learning rate cannot become a schedule, or stop being one, after compile()"
+            )
         else:
             state.set_value(made, value)
 
@@ -66,10 +68,10 @@ class Optimizer:
 
     def __init__(self, name: str, learning_rate: Any, options: dict[str, Any], **hyper: Any) -> None:
         if unknown := set(options) - _OPTIONS:
-            raise TypeError(f"{type(self).__name__}() got an unknown argument {sorted(unknown)[0]!r}")
+            raise misuse(TypeError, f"{type(self).__name__}() got an unknown argument {sorted(unknown)[0]!r}")
         for limit in ("clipnorm", "clipvalue"):
             if options.get(limit) is not None and options[limit] < 0:
-                raise ValueError(f"{limit} must not be negative")
+                raise misuse(ValueError, f"{limit} must not be negative")
             if options.get(limit) is not None:
                 setattr(self, limit, options[limit])
         self._name = name
@@ -216,7 +218,7 @@ class Optimizer:
 
     def _rule(self, gradient: Tensor, variable: Cell, slot: Callable[[str], Cell]) -> None:
         """Write to `variable` and to its slots, `slot(name)`, what follows from the gradient."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _rule()")
+        raise misuse(NotImplementedError, f"{type(self).__name__} defines no _rule()")
 
     # Slots and weights
 
@@ -272,7 +274,7 @@ class Optimizer:
         """Set `weights`. ValueError where their number or a shape differs."""
         if len(weights) != len(self.weights):
             text = f"{self._name} has {len(self.weights)} weights, {len(weights)} were given"
-            raise ValueError(f"{text}: they exist once the model has been trained for a step")
+            raise misuse(ValueError, f"{text}: they exist once the model has been trained for a step")
         state.batch_set_value(list(zip(self.weights, weights, strict=True)))
 
     # As data

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.framework import GraphKeys, get_collection_ref
 from staticgraph.keras import state
@@ -42,4 +43,4 @@ class NativeOptimizer:
         return [step]
 
     def get_config(self) -> dict[str, Any]:
-        raise NotImplementedError("an optimizer of staticgraph.train cannot be written as a config")
+        raise misuse(NotImplementedError, "an optimizer of staticgraph.train cannot be written as a config")

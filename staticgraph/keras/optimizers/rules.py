@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.casts import cast
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import get_default_graph
 from staticgraph.keras import initializers
@@ -34,7 +35,7 @@ class SGD(Optimizer):
         **kwargs: Any,
     ) -> None:  # fmt: skip
         if not 0 <= momentum <= 1:
-            raise ValueError(f"momentum={momentum} must be between 0 and 1")
+            raise misuse(ValueError, f"momentum={momentum} must be between 0 and 1")
         super().__init__(name, learning_rate, kwargs, momentum=momentum)
         self.nesterov = nesterov
         self.slots = ("momentum",) if momentum else ()
@@ -228,7 +229,9 @@ class Adagrad(_WithEpsilon):
         name: str = "Adagrad", **kwargs: Any,
     ) -> None:  # fmt: skip
         if initial_accumulator_value < 0:
-            raise ValueError(f"initial_accumulator_value={initial_accumulator_value} must not be negative")
+            raise misuse(
+                ValueError, f"initial_accumulator_value={initial_accumulator_value} must not be negative"
+            )
         super().__init__(name, learning_rate, kwargs, epsilon)
         self._first = initial_accumulator_value
 

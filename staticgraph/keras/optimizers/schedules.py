@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.keras.serialization import deserialize_keras_object, serialize_keras_object
 from staticgraph.train import schedules
@@ -24,10 +25,10 @@ class LearningRateSchedule:
     """A function from the number of steps to a learning rate. A subclass defines `__call__`."""
 
     def __call__(self, step: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} defines no __call__(step)")
+        raise misuse(NotImplementedError, f"{type(self).__name__} defines no __call__(step)")
 
     def get_config(self) -> dict[str, Any]:
-        raise NotImplementedError(f"{type(self).__name__} defines no get_config()")
+        raise misuse(NotImplementedError, f"{type(self).__name__} defines no get_config()")
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> LearningRateSchedule:
@@ -94,7 +95,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
     def __init__(self, boundaries: Any, values: Any, name: str | None = None) -> None:
         if len(boundaries) != len(values) - 1:
-            raise ValueError(f"{len(boundaries)} boundaries need {len(boundaries) + 1} values")
+            raise misuse(ValueError, f"{len(boundaries)} boundaries need {len(boundaries) + 1} values")
         self.boundaries, self.values, self.name = list(boundaries), list(values), name
 
     def __call__(self, step: Any) -> Any:

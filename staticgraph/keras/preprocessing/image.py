@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras.settings import checked_format
 from staticgraph.keras.utils.sequence import Sequence
 
@@ -25,7 +26,7 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = "float32
     """An image as an array of three axes, [height, width, channels]; a grey one gets an axis of one."""
     made = np.asarray(img, dtype=dtype)
     if made.ndim not in (2, 3):
-        raise ValueError(f"an image has two or three axes, this has the shape {made.shape}")
+        raise misuse(ValueError, f"an image has two or three axes, this has the shape {made.shape}")
     made = made[..., None] if made.ndim == 2 else made
     return made if checked_format(data_format) == "channels_last" else made.transpose(2, 0, 1)
 
@@ -74,9 +75,9 @@ _FILLS: dict[str, Callable[[Any, int], Any]] = {
 def _interpolated(x: np.ndarray, at: np.ndarray, fill_mode: str, cval: float, order: int) -> np.ndarray:
     """The values of an image at places between its pixels."""
     if fill_mode not in _FILLS:
-        raise ValueError(f"fill_mode={fill_mode!r} is not one of {', '.join(_FILLS)}")
+        raise misuse(ValueError, f"fill_mode={fill_mode!r} is not one of {', '.join(_FILLS)}")
     if order not in (0, 1):
-        raise ValueError(f"order={order!r} is not 0 or 1")
+        raise misuse(ValueError, f"order={order!r} is not 0 or 1")
     fill = _FILLS[fill_mode]
 
     def pixel(row: np.ndarray, column: np.ndarray) -> np.ndarray:
@@ -120,8 +121,8 @@ class ImageDataGenerator:
         validation_split: float = 0.0, dtype: Any = None,
     ) -> None:  # fmt: skip
         if zca_whitening or brightness_range is not None:
-            raise NotImplementedError(
-                "ImageDataGenerator: zca_whitening and brightness_range are not offered"
+            raise misuse(
+                NotImplementedError, "ImageDataGenerator: zca_whitening and brightness_range are not offered"
             )
         self.featurewise_center, self.samplewise_center = featurewise_center, samplewise_center
         self.featurewise_std_normalization = featurewise_std_normalization
@@ -199,7 +200,9 @@ class ImageDataGenerator:
         x = x - x.mean() if self.samplewise_center else x
         x = x / (x.std() + 1e-6) if self.samplewise_std_normalization else x
         if (self.featurewise_center or self.featurewise_std_normalization) and self.mean is None:
-            raise ValueError("the generator needs the statistics of the images: call fit(images) first")
+            raise misuse(
+                ValueError, "the generator needs the statistics of the images: call fit(images) first"
+            )
         x = x - self.mean if self.featurewise_center else x
         return x / (self.std + 1e-6) if self.featurewise_std_normalization else x
 
@@ -210,11 +213,11 @@ class ImageDataGenerator:
     ) -> NumpyArrayIterator:  # fmt: skip
         """Batches of arrays that are in memory, without end: for `fit`, or to be iterated."""
         if save_to_dir is not None:
-            raise NotImplementedError("flow(): save_to_dir is not offered")
+            raise misuse(NotImplementedError, "flow(): save_to_dir is not offered")
         arrays = [None if a is None else np.asarray(a) for a in (x, y, sample_weight)]
         if subset is not None:
             if subset not in ("training", "validation"):
-                raise ValueError(f"subset={subset!r} is not training or validation")
+                raise misuse(ValueError, f"subset={subset!r} is not training or validation")
             at = int(len(x) * self.validation_split)
             kept = slice(None, at) if subset == "validation" else slice(at, None)
             arrays = [None if a is None else a[kept] for a in arrays]
@@ -267,7 +270,9 @@ class NumpyArrayIterator(Iterator):
         seed: int | None,
     ) -> None:  # fmt: skip
         if x.ndim != 4:
-            raise ValueError(f"images come in arrays of four axes, this has the shape {list(x.shape)}")
+            raise misuse(
+                ValueError, f"images come in arrays of four axes, this has the shape {list(x.shape)}"
+            )
         self.x, self.y, self.weights, self.generator = x, y, weights, generator
         super().__init__(len(x), batch_size, shuffle, seed)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.keras.utils.sequence import Sequence
 
 __all__ = ["TimeseriesGenerator", "make_sampling_table", "pad_sequences", "skipgrams"]
@@ -30,9 +31,9 @@ def pad_sequences(
     """
     for name, given in (("padding", padding), ("truncating", truncating)):
         if given not in ("pre", "post"):
-            raise ValueError(f"{name}={given!r} is not pre or post")
+            raise misuse(ValueError, f"{name}={given!r} is not pre or post")
     if any(not hasattr(s, "__len__") for s in sequences):
-        raise ValueError("pad_sequences() takes a list of sequences")
+        raise misuse(ValueError, "pad_sequences() takes a list of sequences")
     length = max(map(len, sequences), default=0) if maxlen is None else maxlen
     shape = next((np.asarray(s).shape[1:] for s in sequences if len(s)), ())
     made = np.full((len(sequences), length, *shape), value, dtype)
@@ -44,7 +45,7 @@ def pad_sequences(
             else kept
         )
         if len(kept) and kept.shape[1:] != shape:
-            raise ValueError(f"an element has shape {kept.shape[1:]}, others have {shape}")
+            raise misuse(ValueError, f"an element has shape {kept.shape[1:]}, others have {shape}")
         if len(kept):
             row[length - len(kept) if padding == "pre" else 0 :][: len(kept)] = kept
     return made
@@ -100,15 +101,15 @@ class TimeseriesGenerator(Sequence):
         batch_size: int = 128,
     ) -> None:  # fmt: skip
         if len(data) != len(targets):
-            raise ValueError(f"there are {len(data)} rows of data and {len(targets)} targets")
+            raise misuse(ValueError, f"there are {len(data)} rows of data and {len(targets)} targets")
         self.data, self.targets, self.length = data, targets, length
         self.sampling_rate, self.stride = sampling_rate, stride
         self.start_index = start_index + length
         self.end_index = len(data) - 1 if end_index is None else end_index
         self.shuffle, self.reverse, self.batch_size = shuffle, reverse, batch_size
         if self.start_index > self.end_index:
-            raise ValueError(
-                f"no window of {length} rows fits between rows {start_index} and {self.end_index}"
+            raise misuse(
+                ValueError, f"no window of {length} rows fits between rows {start_index} and {self.end_index}"
             )
 
     def __len__(self) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
+
 __all__ = ["Tokenizer", "hashing_trick", "one_hot", "text_to_word_sequence", "tokenizer_from_json"]
 
 _FILTERS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
@@ -71,7 +73,7 @@ class Tokenizer:
         char_level: bool = False, oov_token: str | None = None, document_count: int = 0, **kwargs: Any,
     ) -> None:  # fmt: skip
         if kwargs:
-            raise TypeError(f"Tokenizer() got an unknown argument {sorted(kwargs)[0]!r}")
+            raise misuse(TypeError, f"Tokenizer() got an unknown argument {sorted(kwargs)[0]!r}")
         self.num_words, self.filters, self.lower, self.split = num_words, filters, lower, split
         self.char_level, self.oov_token, self.document_count = char_level, oov_token, document_count
         self.word_counts: dict[str, int] = {}
@@ -143,9 +145,9 @@ class Tokenizer:
     def sequences_to_matrix(self, sequences: Any, mode: str = "binary") -> np.ndarray:
         """A row per sequence, a column per word. `mode`: "binary", "count", "freq" or "tfidf"."""
         if mode not in ("binary", "count", "freq", "tfidf"):
-            raise ValueError(f"mode={mode!r} is not binary, count, freq or tfidf")
+            raise misuse(ValueError, f"mode={mode!r} is not binary, count, freq or tfidf")
         if not self.num_words and not self.word_index:
-            raise ValueError("give num_words, or fit the tokenizer on texts first")
+            raise misuse(ValueError, "give num_words, or fit the tokenizer on texts first")
         columns = self.num_words or len(self.word_index) + 1
         matrix = np.zeros((len(sequences), columns))
         for row, sequence in zip(matrix, sequences, strict=True):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import InvalidFileError, layout
+from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.keras import losses, metrics, optimizers, state
 from staticgraph.keras.engine.layer_table import LAYERS
@@ -43,7 +43,7 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, set):
         return sorted(value)
-    raise TypeError(f"{value!r} in the config of a layer cannot be written as JSON")
+    raise misuse(TypeError, f"{value!r} in the config of a layer cannot be written as JSON")
 
 
 def from_json(text: str, custom_objects: Any = None) -> Any:
@@ -54,8 +54,9 @@ def from_json(text: str, custom_objects: Any = None) -> Any:
 def from_config(config: Any, custom_objects: Any = None) -> Any:
     """The model of {"class_name": ..., "config": ...}, with new weights."""
     if not isinstance(config, Mapping):
-        raise TypeError(
-            "model_from_config() takes a dict with class_name and config: see Sequential.from_config"
+        raise misuse(
+            TypeError,
+            "model_from_config() takes a dict with class_name and config: see Sequential.from_config",
         )
     described = {"class_name": config["class_name"], "config": config["config"]}
     return deserialize_keras_object(described, LAYERS, custom_objects, "layer")
@@ -100,7 +101,7 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True, save_format:
     """Write the weights. A name without a suffix is the prefix of a checkpoint, as with `train.Saver`."""
     path = os.fspath(filepath)
     if not model.built:
-        raise ValueError(f"model {model.name} has no weights before it is built, called or fitted")
+        raise misuse(ValueError, f"model {model.name} has no weights before it is built, called or fitted")
     if _is_hdf5(path, save_format):
         _refuse_overwriting(path, overwrite)
         hdf5.save_weights(model, path)
@@ -124,7 +125,9 @@ def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:
     """Set the weights from a file of `save_weights` or `save_model`."""
     path = _stored(os.fspath(filepath))
     if not model.built:
-        raise ValueError(f"model {model.name} must be built, called or fitted before it can load weights")
+        raise misuse(
+            ValueError, f"model {model.name} must be built, called or fitted before it can load weights"
+        )
     if _begins_as_hdf5(path):
         found = hdf5.load_weights(path)
     else:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.runtime.atomic import write_file
 
@@ -83,7 +83,9 @@ def _extract(path: Path, folder: Path) -> None:
         with tarfile.open(path) as tar:
             for member in tar.getmembers():
                 if not (member.isfile() or member.isdir()):
-                    raise ValueError(f"{path}: {member.name} is a link or a device, which is not unpacked")
+                    raise misuse(
+                        ValueError, f"{path}: {member.name} is a link or a device, which is not unpacked"
+                    )
                 _check_inside(folder, member.name, path)
             tar.extractall(folder, filter="data")
     elif zipfile.is_zipfile(path):
@@ -95,4 +97,4 @@ def _extract(path: Path, folder: Path) -> None:
 
 def _check_inside(folder: Path, name: str, archive: Path) -> None:
     if not (folder / name).resolve().is_relative_to(folder.resolve()):
-        raise ValueError(f"{archive}: {name} would be unpacked outside of {folder}")
+        raise misuse(ValueError, f"{archive}: {name} would be unpacked outside of {folder}")

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import time
 from collections.abc import Iterable
 from typing import Any
+
+
+def is_screen() -> bool:
+    """Whether standard output is a terminal on which a line can be drawn over itself."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class Progbar:
@@ -42,7 +49,7 @@ class Progbar:
         now = time.monotonic()
         if self.verbose == 2 and done:
             sys.stdout.write(f"{current}/{self.target} - {now - self._start:.0f}s{self._shown_values()}\n")
-        elif self.verbose == 1 and (done or (sys.stdout.isatty() and now - self._drawn_at >= self.interval)):
+        elif self.verbose == 1 and (done or (is_screen() and now - self._drawn_at >= self.interval)):
             self._draw(current, now - self._start, done)
             self._drawn_at = now
 
@@ -52,7 +59,9 @@ class Progbar:
             f" - {elapsed:.0f}s {_duration(each)}/{self.unit_name}" if done else self._left(current, each)
         )
         line += self._shown_values()
-        begin = "\r" if sys.stdout.isatty() else ""
+        begin = "\r" if is_screen() else ""
+        if begin and not done:  # a line that wraps cannot be drawn over
+            line = line[: max(shutil.get_terminal_size().columns - 1, 1)]
         sys.stdout.write(begin + line.ljust(self._length) + ("\n" if done else ""))
         sys.stdout.flush()
         self._length = len(line)
@@ -84,7 +93,7 @@ class Progbar:
         parts = []
         for name, (total, count) in self._values.items():
             value = total / max(count, 1)
-            parts.append(f" - {name}: {value:.4f}" if abs(value) > 1e-3 else f" - {name}: {value:.4e}")
+            parts.append(f" - {name}: {value:.4f}" if 1e-3 < abs(value) < 1e6 else f" - {name}: {value:.4e}")
         return "".join(parts)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse
+
 
 class Sequence:
     """Batches by number. A subclass defines `__getitem__(index)`, which gives (x, y) or (x, y, weights), and
@@ -24,10 +26,10 @@ class Sequence:
     """
 
     def __getitem__(self, index: int) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} defines no __getitem__(index)")
+        raise misuse(NotImplementedError, f"{type(self).__name__} defines no __getitem__(index)")
 
     def __len__(self) -> int:
-        raise NotImplementedError(f"{type(self).__name__} defines no __len__()")
+        raise misuse(NotImplementedError, f"{type(self).__name__} defines no __len__()")
 
     def on_epoch_end(self) -> None:
         """Called after each epoch, for example to put the samples in another order."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from staticgraph import nest
 from staticgraph.array_ops import concat, expand_dims, shape
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.static_value import static_value
@@ -55,12 +55,12 @@ class RNNCell(Layer):
     @property
     def state_size(self) -> Any:
         """The sizes of the state."""
-        raise NotImplementedError(f"{type(self).__name__} has no state_size")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no state_size")
 
     @property
     def output_size(self) -> Any:
         """The sizes of the output."""
-        raise NotImplementedError(f"{type(self).__name__} has no output_size")
+        raise misuse(NotImplementedError, f"{type(self).__name__} has no output_size")
 
     def build(self, _: Any) -> None:
         """Nothing: `call` makes the variables."""
@@ -100,7 +100,7 @@ class LayerRNNCell(RNNCell):
         `inputs` are [time, batch, features]; the step takes a row of what is returned, and the state. A class
         that defines `call` may define this too.
         """
-        raise NotImplementedError(f"{type(self).__name__} is not split")
+        raise misuse(NotImplementedError, f"{type(self).__name__} is not split")
 
     def split_over(self, inputs: Tensor) -> tuple[Tensor, Step] | None:
         """What `projected` gives, in the cell's scope. None for a cell that cannot be split: one of another

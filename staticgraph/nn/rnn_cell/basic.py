@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from staticgraph.array_ops import concat, split
@@ -11,18 +10,10 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.initializers import Constant, Zeros
 from staticgraph.layer import known_size
 from staticgraph.linalg import matmul, tensordot
-from staticgraph.nn import activation as activations
+from staticgraph.nn.activation import activation_of, sigmoid, tanh
 from staticgraph.nn.bias import bias_add
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, Step
 from staticgraph.variables import Variable
-
-
-def activation_of(activation: Any) -> Callable[[Tensor], Tensor]:
-    """The function for what a user says of a cell's activation: a function, its name, or nothing for tanh."""
-    if isinstance(activation, str):
-        named: Callable[[Tensor], Tensor] = getattr(activations, activation)
-        return named
-    return activation or activations.tanh
 
 
 def rows_times(inputs: Tensor, kernel: Any, bias: Any) -> Tensor:
@@ -46,7 +37,7 @@ class BasicRNNCell(LayerRNNCell):
     ) -> None:  # fmt: skip
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._num_units = num_units
-        self._activation = activation_of(activation)
+        self._activation = activation_of(activation) or tanh
 
     @property
     def state_size(self) -> int:
@@ -97,7 +88,7 @@ class GRUCell(LayerRNNCell):
     ) -> None:  # fmt: skip
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._num_units = num_units
-        self._activation = activation_of(activation)
+        self._activation = activation_of(activation) or tanh
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
 
@@ -125,7 +116,7 @@ class GRUCell(LayerRNNCell):
 
     def call(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         gates = bias_add(matmul(concat([inputs, state], 1), self._gate_kernel), self._gate_bias)
-        r, u = split(activations.sigmoid(gates), 2, 1)
+        r, u = split(sigmoid(gates), 2, 1)
         candidate = bias_add(
             matmul(concat([inputs, r * state], 1), self._candidate_kernel), self._candidate_bias
         )
@@ -142,7 +133,7 @@ class GRUCell(LayerRNNCell):
         gates_of_state, candidate_of_state = self._gate_kernel[features:], self._candidate_kernel[features:]
 
         def step(row: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-            gates = activations.sigmoid(row[:, : 2 * units] + matmul(state, gates_of_state))
+            gates = sigmoid(row[:, : 2 * units] + matmul(state, gates_of_state))
             r, u = split(gates, 2, 1)
             return self._mixed(u, state, row[:, 2 * units :] + matmul(r * state, candidate_of_state))
 

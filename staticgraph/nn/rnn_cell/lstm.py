@@ -15,10 +15,10 @@ from staticgraph.initializers import Zeros
 from staticgraph.layer import known_size
 from staticgraph.linalg import matmul
 from staticgraph.math_ops import clip_by_value
-from staticgraph.nn.activation import sigmoid
+from staticgraph.nn.activation import activation_of, sigmoid, tanh
 from staticgraph.nn.bias import bias_add
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, Step
-from staticgraph.nn.rnn_cell.basic import activation_of, rows_times
+from staticgraph.nn.rnn_cell.basic import rows_times
 
 
 class LSTMStateTuple(NamedTuple):
@@ -68,7 +68,7 @@ class LSTMCell(LayerRNNCell):
         self._proj_clip = proj_clip
         self._forget_bias = forget_bias
         self._state_is_tuple = state_is_tuple
-        self._activation = activation_of(activation)
+        self._activation = activation_of(activation) or tanh
 
     @property
     def state_size(self) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from staticgraph import nest
 from staticgraph.array_ops import concat
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
@@ -30,9 +30,9 @@ class MultiRNNCell(RNNCell):
     def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True) -> None:
         super().__init__()
         if not nest.is_nested(cells):
-            raise TypeError(f"MultiRNNCell(cells): a list of cells is needed, not {cells!r}")
+            raise misuse(TypeError, f"MultiRNNCell(cells): a list of cells is needed, not {cells!r}")
         if not cells:
-            raise ValueError("MultiRNNCell(cells): at least one cell is needed")
+            raise misuse(ValueError, "MultiRNNCell(cells): at least one cell is needed")
         self._cells = cells
         self._state_is_tuple = state_is_tuple
         if not state_is_tuple and any(nest.is_nested(cell.state_size) for cell in cells):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from staticgraph import nest
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.static_value import static_value
@@ -97,7 +97,7 @@ class DropoutWrapper(_Wrapper):
     ) -> None:  # fmt: skip
         super().__init__(cell, dtype=dtype, **kwargs)
         if dropout_state_filter_visitor is not None and not callable(dropout_state_filter_visitor):
-            raise TypeError("DropoutWrapper(dropout_state_filter_visitor): a function is needed")
+            raise misuse(TypeError, "DropoutWrapper(dropout_state_filter_visitor): a function is needed")
         self._may_drop = dropout_state_filter_visitor or _all_but_memories
         self._seed = seed
         with name_scope("DropoutWrapperInit"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.framework import get_default_graph
 from staticgraph.train.coordinator import Coordinator
 from staticgraph.train.global_step import get_global_step
@@ -94,5 +95,5 @@ def require_global_step(hook: SessionRunHook) -> Any:
     """
     step = get_global_step(get_default_graph())
     if step is None:
-        raise RuntimeError(f"Global step should be created to use {type(hook).__name__}.")
+        raise misuse(RuntimeError, f"Global step should be created to use {type(hook).__name__}.")
     return step

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from staticgraph.compiler.graph.errors import misuse
+
 __all__ = ["SecondOrStepTimer"]
 
 
@@ -24,9 +26,9 @@ class SecondOrStepTimer:
 
     def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
         if every_secs is None and every_steps is None:
-            raise ValueError("Either every_secs or every_steps should be provided.")
+            raise misuse(ValueError, "Either every_secs or every_steps should be provided.")
         if every_secs is not None and every_steps is not None:
-            raise ValueError("Can not provide both every_secs and every_steps.")
+            raise misuse(ValueError, "Can not provide both every_secs and every_steps.")
         self._secs = every_secs
         self._steps = every_steps
         self.reset()

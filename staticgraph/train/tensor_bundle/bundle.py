@@ -15,8 +15,9 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, string
-from staticgraph.compiler.graph.errors import InvalidFileError, layout
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.io.crc32c import masked_crc32c
 from staticgraph.messages import wire
 from staticgraph.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
@@ -65,7 +66,7 @@ class Bundle(Mapping[str, Stored]):
             self._entries = {key.decode(): entry for key, entry in entries.items() if not _is_part(key)}
             _check_apart(entries.values())
         except (InvalidFileError, wire.DecodeError, UnicodeDecodeError) as error:
-            raise self._damaged(str(error).split("\n")[0]) from None
+            raise self._damaged(headline(error)) from None
         self._count = header.num_shards
         if header.endianness or not 0 < self._count < _MOST_SHARDS:
             raise self._damaged("its header is of no known form")
@@ -83,6 +84,11 @@ class Bundle(Mapping[str, Stored]):
         if name not in self._known:
             self._known[name] = self._read(name)
         return self._known[name]
+
+    @property
+    def types(self) -> dict[str, TensorType]:
+        """The types of all tensors, for which no values are read."""
+        return {name: TensorType(*self._type(name, entry)) for name, entry in self._entries.items()}
 
     def _read(self, name: str) -> Stored:
         entry = self._entries[name]
@@ -104,7 +110,7 @@ class Bundle(Mapping[str, Stored]):
                 parts.append((where, array))
             return dtype, joined(shape, parts)
         except InvalidFileError as error:
-            raise self._damaged(f"{name!r}: {str(error).splitlines()[0]}") from None
+            raise self._damaged(f"{name!r}: {headline(error)}") from None
 
     def _whole(self, name: str, entry: BundleEntryProto) -> Stored:
         dtype, shape = self._type(name, entry)

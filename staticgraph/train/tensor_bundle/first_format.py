@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import InvalidFileError, layout
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.shapes import Shape
+from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.messages.saved_slices import SavedSlice, SavedSliceMeta, SavedTensorSlices
 from staticgraph.messages.tensors import make_ndarray, shape_proto
 from staticgraph.messages.types import dtype_of
@@ -54,7 +54,7 @@ class SliceFiles(Mapping[str, Stored]):
             try:
                 self._add(read_table(data))
             except (InvalidFileError, DecodeError) as error:
-                raise self._damaged(str(error).split("\n")[0]) from None
+                raise self._damaged(headline(error)) from None
 
     def _add(self, table: dict[bytes, bytes]) -> None:
         told = SavedTensorSlices.FromString(table.pop(b"", b"")).meta
@@ -81,7 +81,12 @@ class SliceFiles(Mapping[str, Stored]):
             ]
             return dtype_of(told.type), joined(shape, parts)
         except (InvalidFileError, DecodeError, TypeError) as error:
-            raise self._damaged(f"{name!r}: {str(error).splitlines()[0]}") from None
+            raise self._damaged(f"{name!r}: {headline(error)}") from None
+
+    @property
+    def types(self) -> dict[str, TensorType]:
+        """The types of all tensors."""
+        return {name: TensorType(dtype, array.shape) for name, (dtype, array) in self.items()}
 
     def _part(self, told: SavedSliceMeta, saved: SavedSlice, shape: Shape) -> tuple[Box, np.ndarray]:
         """Where a part lies, and its values: a message that leaves out the dtype and the shape."""

@@ -1,0 +1,152 @@
+"""Which kernel, pass or rule is at fault where compiled code does not do what the ops mean.
+
+Each kernel runs beside the NumPy meaning of its ops, both on the same inputs, so that nothing adds up and
+the first one that differs is wrong itself. Each pass is looked at the same way: what it made of the step must
+mean what it was given. Last, the step is compiled anew with one optional pass left out at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.compile import compile
+from staticgraph.compiler.graph.errors import OpError
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.passes.step import Step
+from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.plan import Plan
+from staticgraph.runtime.replaying.compare import Difference, Tolerance, compared
+from staticgraph.runtime.replaying.interpreted import Interpreter, InterpretingLedger
+from staticgraph.runtime.replaying.wrong_kernel import How, Kernels, WrongKernel, called
+from staticgraph.runtime.replaying.wrong_pass import WrongPass, wrong_pass
+from staticgraph.runtime.seeing.kernels import kernels_of
+from staticgraph.runtime.staged import run
+from staticgraph.runtime.switches import OPTIONAL_PASSES
+from staticgraph.runtime.variables import VariableStore
+
+_FAST = 64.0  # how much less precise math="fast" may be
+_CALLS = 3  # of one step that are looked at: rounds of a loop that Python does are calls
+
+
+@dataclass(slots=True)
+class Bisection:
+    """What was found in one compiled step.
+
+    `results`: for what the step gives by name, where the whole compiled program differs, None where it does
+    not. `without`: for each optional pass whether the program is right if it is left out; empty where it is
+    right with all of them. `stopped`: what the program raised, where it did not come to its end.
+    """
+
+    what: str
+    kernels: int = 0
+    kernel: WrongKernel | None = None
+    wrong_pass: WrongPass | None = None
+    results: dict[str, Difference | None] = field(default_factory=dict)
+    without: dict[str, bool] = field(default_factory=dict)
+    stopped: str | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing differs."""
+        return self.kernel is None and self.wrong_pass is None and not any(self.results.values())
+
+    @property
+    def fault(self) -> str | None:
+        """What is at fault, in a few words; None where nothing differs."""
+        if self.agrees:
+            return None
+        if self.wrong_pass is not None:
+            rule = self.wrong_pass.rule
+            return f"the pass {self.wrong_pass.name}" if rule is None else f"the rule {rule.name!r}"
+        if self.kernel is not None:
+            return f"the code of the kernel {self.kernel.name}"
+        if cures := [name for name, right in self.without.items() if right]:
+            return f"the pass {' or '.join(cures)}"
+        return "the order of the kernels, or their memory: each does the right thing by itself"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A step that a run does, for these values of its params."""
+
+    step: Step
+    fetches: Fetches
+    arguments: list[np.ndarray]
+
+
+def calls_of(
+    graph: Graph, fetches: Any, feeds: Mapping[Tensor, np.ndarray], store: VariableStore
+) -> list[Call]:
+    """The steps that a run does, up to the op that fails, if one does: each a few times at most. The run
+    takes place, by NumPy.
+    """
+    found: list[Call] = []
+    quiet = Interpreter(effects=False)
+
+    def execute(step: Step, fetched: Fetches, arguments: list[np.ndarray]) -> list[np.ndarray]:
+        if sum(each.step is step for each in found) < _CALLS:
+            found.append(Call(step, fetched, [np.array(a) for a in arguments]))
+        return quiet.results(step.function, arguments)
+
+    ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
+    plan = Plan(graph, Fetches(graph, fetches), ordered, InterpretingLedger(execute))
+    with store, suppress(Exception):
+        run(plan, [feeds[t] for t in ordered], store)
+    return found
+
+
+def how(math: str, without: frozenset[str], tolerance: Tolerance) -> How:
+    """As a session with these switches compiles for this machine."""
+    fast = math == "fast"
+    target = replace(cpu_jit.host(), fast_math=fast)
+    return How(target, replace(tolerance, loose=_FAST if fast else 1.0), without)
+
+
+def bisect(call: Call, how: How) -> Bisection:
+    """Look for what is at fault in a step."""
+    step, arguments = _silent(call.step), call.arguments
+    names, found = _names(step, call.fetches), Bisection(call.fetches.text)
+
+    def differences(expected: Sequence[np.ndarray], without: frozenset[str]) -> list[Difference]:
+        made = compile(step, how.target, may_interpret=False, without=without)
+        return compared(step.function, arguments, expected, called(made, arguments), how.tolerance)
+
+    try:
+        compiled = compile(step, how.target, may_interpret=False, without=how.without)
+        kernels = Kernels({tuple(each.nodes): each.name for each in reversed(kernels_of(compiled))}, how)
+        found.kernel = kernels.first_wrong(compiled.fusion, arguments)
+        found.kernels = kernels.count
+        expected = Interpreter(effects=False).results(step.function, arguments)
+        found.wrong_pass = wrong_pass(step.function, names, arguments, how.without, how.tolerance)
+        wrong = differences(expected, how.without)
+    except OpError as error:  # of an op that fails, such as the inverse of a singular matrix
+        found.stopped = str(error)
+        return found
+    found.results = dict.fromkeys(names) | {names[each.output]: each for each in wrong}
+    if not found.agrees:
+        left = [name for name in OPTIONAL_PASSES if name not in how.without]
+        found.without = {name: not differences(expected, how.without | {name}) for name in left}
+    return found
+
+
+def _silent(step: Step) -> Step:
+    """The step without its assertions and prints, as far as they are not in loops."""
+    count = step.fetches + len(step.writes) + len(step.draws)
+    return replace(step, function=step.function.with_results(step.function.results[:count]))
+
+
+def _names(step: Step, fetches: Fetches) -> list[str]:
+    """The names of the results of a step, each once."""
+    names = [t.name.removesuffix(":0") for t in (*fetches.tensors, *(t for _, t in step.captured))]
+    names = names[: step.fetches]
+    names += [f"result {i}" for i in range(len(names), step.fetches)]
+    names += [f"new value of {op.name}" for op in step.writes]
+    names += [f"random state of {op.name}" for op in step.draws]
+    return names

@@ -1,0 +1,58 @@
+"""What the machine is, as far as the system tells."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+from pathlib import Path
+
+_NVIDIA = Path("/proc/driver/nvidia/version")
+_GROUP = Path("/sys/fs/cgroup/memory.max")
+
+
+def processor() -> str | None:
+    """The name that the maker gave the processor; None where the system does not tell."""
+    told = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", _text(Path("/proc/cpuinfo")), re.MULTILINE)
+    return told[1].strip() if told else platform.processor() or None
+
+
+def cores() -> tuple[int, int]:
+    """How many there are, and how many of them this process may use."""
+    there = os.cpu_count() or 1
+    return there, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else there
+
+
+def memory() -> tuple[int, int | None] | None:
+    """Bytes that there are, or that this process may use where that is less, and those that are free."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not a POSIX system
+        return None
+    free = re.search(r"^MemAvailable:\s*(\d+) kB$", _text(Path("/proc/meminfo")), re.MULTILINE)
+    limit = _text(_GROUP).strip()
+    allowed = min(total, int(limit)) if limit.isdecimal() else total
+    return allowed, min(1024 * int(free[1]), allowed) if free else None
+
+
+def nvidia_driver() -> str | None:
+    """The version of NVIDIA's driver, "installed" where only its program is found; None without one."""
+    told = re.search(r"Kernel Module\D*([\d.]+)", _text(_NVIDIA))
+    if told:
+        return told[1]
+    return "installed" if shutil.which("nvidia-smi") else None
+
+
+def system() -> str:
+    """The operating system and the architecture."""
+    return f"{platform.system() or sys.platform} {platform.release()}, {platform.machine()}".strip()
+
+
+def _text(path: Path) -> str:
+    """A file of the system; empty where there is none."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
