@@ -95,7 +95,11 @@ class _Joining:
         if not fits or (place := self._meeting(producer, group)) is None:
             return False
         group.members |= {producer.root, *producer.members}
-        group.stored = [*producer.stored, producer.root, *group.stored]
+        stored = [*producer.stored, producer.root, *group.stored]
+        within = {n for n in stored if all(self._is_local(v, producer, group) for v in n.outputs)}
+        group.stored = [n for n in stored if n not in within]
+        for value in (v for node in within for v in node.outputs):
+            del self.home[value]
         group.contraction = group.contraction or producer.contraction
         group.summed += producer.summed
         group.depths += producer.depths

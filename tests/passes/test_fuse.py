@@ -169,6 +169,13 @@ def operand_that_a_routine_reads_again() -> str:
     return kernels(ops.top_k(ops.exp(x), k=8)[0])
 
 
+def value_of_two_joined_kernels() -> str:
+    """Nothing but the kernel that computes the product of w reads its tanh: it is not stored."""
+    x, w, y = params((16, 64), (64, 64), (16, 64))
+    t = ops.tanh(ops.matmul(x, w))
+    return kernels(ops.reduce_sum(ops.square(t - y)), (t - y) * (1.0 - t * t))
+
+
 CASES = [
     (elementwise_chain, "tanh: exp multiply add tanh"),
     (epilogue_of_a_product, "relu: matmul add relu"),
@@ -194,6 +201,10 @@ CASES = [
     ),
     (updates_that_are_sums, "reduce_sum: reduce_sum\ntensor_scatter_add: tensor_scatter_add"),
     (operand_that_a_routine_reads_again, "exp: exp\ntop_k: top_k"),
+    (
+        value_of_two_joined_kernels,
+        "multiply, subtract: matmul tanh subtract square subtract multiply\nreduce_sum: square reduce_sum",
+    ),
     (result_that_is_read_too, "add, tanh: tanh multiply add"),
 ]
 
