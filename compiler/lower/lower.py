@@ -139,8 +139,10 @@ class _Lowering:
     def _ordered(self, groups: list[Group]) -> list[Group]:
         """Groups that nothing in the program reads wait for the last use of the variable whose new value they
         are, which they may then overwrite, and no longer: what they read need not be kept until the end.
+        Those that only read what is there all the time wait until they are read.
         """
         reads = {g: self._reads(g) for g in groups}
+        groups = self._before_use(groups, reads)
         read = {v for values in reads.values() for v in values}
         inner = [g for g in groups if any(self._base(v) in read for v in g.outputs)]
         others = set(groups).difference(inner)
@@ -158,6 +160,24 @@ class _Lowering:
         for i, group in enumerate(inner):
             order += [group, *after.get(i, ())]
         return order
+
+    def _before_use(self, groups: list[Group], reads: Mapping[Group, Sequence[Value]]) -> list[Group]:
+        """`groups`, where those that only read arguments come just before the first that reads them."""
+        constants = (v for values in reads.values() for v in values if v.constant is not None)
+        given = {*self.function.params, *constants}
+
+        def may_wait(group: Group) -> bool:
+            outputs = map(self._base, group.outputs)
+            return not is_whole(group.root) and given.issuperset(reads[group]) and given.isdisjoint(outputs)
+
+        early = {g for g in groups if may_wait(g)}
+        home = {v: g for g in early for v in g.outputs}
+        order: dict[Group, None] = {}
+        for group in groups:
+            if group not in early:
+                order |= {home[v]: None for v in reads[group] if v in home}
+                order[group] = None
+        return [*order, *(g for g in groups if g not in order)]
 
     def _reads(self, group: Group) -> list[Value]:
         """The buffers that a group's kernel reads."""
