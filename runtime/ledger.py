@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.graph.errors import NoCompileError, layout
@@ -23,6 +23,9 @@ from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.switches import Settings
 from staticgraph.runtime.table import duration, table
+
+if TYPE_CHECKING:
+    from staticgraph.runtime.guard import Guard
 
 # An op that was called in Python, what gives the values of its inputs, and its results; None if it failed.
 HostObserver = Callable[[Operation, Callable[[Tensor], Any], Sequence[Any] | None], None]
@@ -110,13 +113,7 @@ class Ledger(Sequence[Compile]):
         begun: tuple[int, float],
     ) -> Executable:
         """The program of `step`, whose making began at a number from `begin` and a time."""
-        # Importing the compiler takes as long as all the rest.
-        from staticgraph.runtime.compiling import compiled, guard
-
-        watch = guard(step, fetches.graph) if self.settings.check_nan else None
-        step = step if watch is None else watch.step
-        made = Executable(compiled(step, self.settings, fetches.text), statics, watch)
-        self.programs[made] = fetches.text
+        made = self.guarded(step, statics, fetches)
         for observe in self.observers:
             observe(made, fetches.text)
         number, started = begun
@@ -127,6 +124,24 @@ class Ledger(Sequence[Compile]):
         if "compiles" in self.settings.trace:
             print(entry, file=sys.stderr)
         return made
+
+    def guarded(self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches) -> Executable:
+        """The program of `step`, with a guard against NaN if the settings ask for one."""
+        # Importing the compiler takes as long as all the rest.
+        from staticgraph.runtime.compiling import guard
+
+        watch = guard(step, fetches.graph) if self.settings.check_nan else None
+        made = self.executable(step if watch is None else watch.step, statics, fetches, watch)
+        self.programs[made] = fetches.text
+        return made
+
+    def executable(
+        self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: Guard | None
+    ) -> Executable:
+        """A step as the machine code that it is compiled to."""
+        from staticgraph.runtime.compiling import compiled
+
+        return Executable(compiled(step, self.settings, fetches.text), statics, guard)
 
     def __str__(self) -> str:
         head = ("", "time", "functions", "compiled", "memory", "disk", "what", "why")

@@ -115,9 +115,6 @@ def _all(flags: Sequence[Value], build: Builder) -> Value:
     return found
 
 
-# Decisions, at any depth of loops and branches
-
-
 def _decides(function: Function) -> bool:
     return any(
         _decided_by(node) is not None or any(map(_decides, functions(node.attrs))) for node in function.nodes

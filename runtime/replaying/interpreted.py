@@ -18,7 +18,6 @@ from staticgraph.compiler.lower.program import Program
 from staticgraph.compiler.ops.control_flow import functions, taken
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.cause import Reason
-from staticgraph.runtime.compiling import guard
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.guard import Guard
@@ -166,9 +165,11 @@ class InterpretingLedger(Ledger):
         reason: Reason,
         begun: tuple[int, float],
     ) -> Executable:
-        """A program that is interpreted."""
-        watch = guard(step, fetches.graph) if self.settings.check_nan else None
-        step = step if watch is None else watch.step
-        made = Interpreted(step, fetches, statics, self._execute, watch)
-        self.programs[made] = fetches.text
-        return made
+        """A program that is interpreted: no compile to tell of."""
+        return self.guarded(step, statics, fetches)
+
+    def executable(
+        self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: Guard | None
+    ) -> Executable:
+        """A step that is interpreted."""
+        return Interpreted(step, fetches, statics, self._execute, guard)

@@ -144,11 +144,14 @@ class _Recorder:
         self._rows: dict[Node | Operation, Row] = {}
         self._operations = _by_line(made.failure.session.graph)
         self._names: dict[Node, str] = {}
+        self._guarding: set[Node] = set()
         self._outer: dict[Node, Node] = {}  # what the params of loops and branches begin as
 
     def execute(self, step: Step, fetches: Fetches, arguments: list[np.ndarray]) -> list[np.ndarray]:
         """Interpret a step."""
         self._names |= self._named(step)
+        if step.checked:
+            self._guarding |= _guarding(step.function)
         for param, array in zip(step.function.params, arguments, strict=True):
             name = param.node.attrs["name"].removesuffix(":0")
             self._names.setdefault(param.node, name)
@@ -161,7 +164,8 @@ class _Recorder:
     def performed(self, done: Performed) -> None:
         """Write down what a node did."""
         node = done.node
-        if node.op.name in _QUIET or (functions(node.attrs) and not done.outputs):
+        quiet = node.op.name in _QUIET or node in self._guarding
+        if quiet or (functions(node.attrs) and not done.outputs):
             return
         row = self._row(node)
         row.inputs, row.outputs = done.inputs[_first(node) :], done.outputs
@@ -255,6 +259,12 @@ def _all_nodes(function: Function) -> Iterator[Node]:
         yield node
         for inner in functions(node.attrs):
             yield from _all_nodes(inner)
+
+
+def _guarding(function: Function) -> set[Node]:
+    """What the guard against NaN has added: only the last result needs it, and it has no line."""
+    others = set(function.with_results(function.results[:-1]).nodes)
+    return {node for node in function.nodes if node not in others and node.where is None}
 
 
 def _params(node: Node, inner: Function) -> dict[Node, Node]:

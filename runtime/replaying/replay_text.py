@@ -72,10 +72,13 @@ def ending(replay: Replay, path: str) -> str:
 
 def _ending(replay: Replay, path: str) -> Iterator[str]:
     failure = replay.failure
-    if replay.source is not None:
-        yield _about(replay.source, "NaN or Inf begins in")
-    if replay.failed is not None:
-        yield _about(replay.failed, "fails in")
+    if replay.source is not None and replay.source is replay.failed:
+        yield _about(replay.source, "NaN or Inf begins, and the run fails, in")
+    else:
+        if replay.source is not None:
+            yield _about(replay.source, "NaN or Inf begins in")
+        if replay.failed is not None:
+            yield _about(replay.failed, "fails in")
     if failure.run.left_out:
         names = ", ".join(failure.run.left_out)
         yield f"not in the file, because no file can hold it: {names}\nwhat it would have been given is above"

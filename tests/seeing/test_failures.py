@@ -116,6 +116,9 @@ def test_the_guard_against_nan(folder):
     error, found = fails(folder, y, {x: [1, -1, 2]}, check_nan=True)
     assert "log" in str(error) and found.failure.switches == {"check_nan": "True"}
     assert found.reproduced and found.source.name == "root"
+    told = ending(found, "failure.sg")
+    assert told.count("begins") == 1 and "NaN or Inf begins, and the run fails, in log (root)" in told
+    assert [row.op for row in found.rows] == ["given", "log", "reduce_sum"]  # and not what the guard does
 
 
 def test_nan_that_was_fed(folder):
