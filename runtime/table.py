@@ -66,6 +66,15 @@ def wrapped(line: str, width: int | None, indent: str = "") -> list[str]:
     return wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
+def printable(line: str) -> str:
+    r"""A line in which nothing of a file can steer a terminal.
+
+    >>> printable("relu"), printable("\x1b[2J")
+    ('relu', '\\x1b[2J')
+    """
+    return line if line.isprintable() else ascii(line)[1:-1]
+
+
 def shortened(text: str, length: int) -> str:
     """A text of at most so many signs, of which the middle is left out.
 

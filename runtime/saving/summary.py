@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from staticgraph.compiler.graph.errors import counted
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.runtime.saving import container, safetensors
 from staticgraph.runtime.saving.attributes import type_of
 from staticgraph.runtime.saving.graph_file import BODY, GRAPH, KERNELS, WEIGHTS
 from staticgraph.runtime.saving.safetensors import Stored
 from staticgraph.runtime.saving.strict_json import Kinds, check, fields, items, parse
-from staticgraph.runtime.table import table, wrapped
+from staticgraph.runtime.table import printable, table, wrapped
 
 _PORT: Kinds = {"tensor": (str,), "dtype": (str,), "shape": (list, type(None))}
 _CHECKPOINT = ".index"  # the suffix of checkpoints
@@ -98,21 +99,21 @@ class Summary:
             rows = [row for target, code in self.kernels.items() for row in _programs(target, code)]
             head_row = ("machine code for", "size", "signature", "inputs")
             parts.append(table(head_row, rows, (0, 2, 3), width, (1,)))
-        return "\n".join(_shown(line) for line in "\n\n".join(parts).splitlines())
+        return "\n".join(printable(line) for line in "\n\n".join(parts).splitlines())
 
     def _counts(self) -> Iterator[str]:
         if self.variables:
             size = sum(v.bytes for v in self.variables.values())
-            yield _many(len(self.variables), "variable") + (f", {_size(size)}" if size else "")
+            yield counted(len(self.variables), "variable") + (f", {_size(size)}" if size else "")
         if self.constants:
             yield f"constants, {_size(self.constants)}"
         if self.operations:
             ranked = sorted(self.operations.items(), key=lambda each: (-each[1], each[0]))
             listed = [f"{op} {count}" for op, count in ranked[:_MOST_LISTED]]
             more = ["..."] if len(ranked) > _MOST_LISTED else []
-            yield f"{_many(sum(self.operations.values()), 'operation')}: {', '.join(listed + more)}"
+            yield f"{counted(sum(self.operations.values()), 'operation')}: {', '.join(listed + more)}"
         if self.counters:
-            yield f"{_many(len(self.counters), 'random stream')}, continued where it was saved"
+            yield f"{counted(len(self.counters), 'random stream')}, continued where it was saved"
         for name, value in self.details.items():
             yield f"{name}: {value}"
 
@@ -222,10 +223,6 @@ def _value(name: str, variable: Variable) -> tuple[str, ...]:
     return name, variable.type, _size(variable.bytes), "".join(trained)
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
 def _size(count: int) -> str:
     """Bytes as people read them."""
     size = float(count)
@@ -234,8 +231,3 @@ def _size(count: int) -> str:
             return f"{count} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} GB"
-
-
-def _shown(line: str) -> str:
-    """A line in which nothing of a file can steer a terminal."""
-    return line if line.isprintable() else ascii(line)[1:-1]

@@ -9,8 +9,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from staticgraph.commands import terminal
-from staticgraph.commands.outcome import DONE, FAILED, printable
+from staticgraph.commands.outcome import DONE, FAILED
 from staticgraph.commands.parsing import examples
+from staticgraph.runtime.table import printable
 
 if TYPE_CHECKING:
     from staticgraph.commands.checks import Finding

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from staticgraph.compiler.graph.errors import GraphError, NotFoundError, OpError
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.runtime.table import printable
 
 DONE, FAILED, USAGE, UNLIKE, INTERRUPTED, UNREAD = 0, 1, 2, 3, 130, 141
 
@@ -53,12 +54,3 @@ def _told(error: Exception, status: int) -> int:
         text = text.replace(f"\n\n{start}", "")
     print("\n".join(map(printable, text.splitlines())), file=sys.stderr)
     return status
-
-
-def printable(line: str) -> str:
-    r"""A line in which nothing of a file can steer a terminal.
-
-    >>> printable("relu"), printable("\x1b[2J")
-    ('relu', '\\x1b[2J')
-    """
-    return line if line.isprintable() else ascii(line)[1:-1]

@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
 from staticgraph.commands import terminal
-from staticgraph.commands.outcome import DONE, UNLIKE, UsageError, printable
+from staticgraph.commands.outcome import DONE, UNLIKE, UsageError
 from staticgraph.commands.parsing import examples
 
 if TYPE_CHECKING:
@@ -60,15 +60,11 @@ def replay(options: argparse.Namespace) -> int:
     elif options.step:
         _go_through(made, rows)
     else:
-        _show(rows_text(made, rows, terminal.width()))
+        terminal.out(rows_text(made, rows, terminal.width()))
         if options.values:
-            _show("\n" + "\n\n".join(values_text(row) for row in rows))
-        _show("\n" + ending(made, options.file))
+            terminal.out("\n" + "\n\n".join(values_text(row) for row in rows))
+        terminal.out("\n" + ending(made, options.file))
     return DONE if made.stopped or made.reproduced else UNLIKE
-
-
-def _show(text: str) -> None:
-    terminal.out("\n".join(map(printable, text.splitlines())))
 
 
 def _is_meant(row: Row, pattern: str) -> bool:
@@ -80,10 +76,10 @@ def _go_through(made: Replay, rows: Sequence[Row]) -> None:
     """Show one row after the other, as the user asks."""
     from staticgraph.runtime.replaying.replay_text import rows_text
 
-    _show(_HELP)
+    terminal.out(_HELP)
     at = 0
     while rows:
-        _show(f"\n{at + 1} of {len(rows)}\n{rows_text(made, rows[at : at + 1], terminal.width())}")
+        terminal.out(f"\n{at + 1} of {len(rows)}\n{rows_text(made, rows[at : at + 1], terminal.width())}")
         try:
             asked, _, name = input("> ").strip().partition(" ")
         except EOFError:
@@ -96,11 +92,11 @@ def _go_through(made: Replay, rows: Sequence[Row]) -> None:
             case "f" if made.failed in rows:
                 at = rows.index(made.failed)
             case "p":
-                _show(_values(made.rows, name.strip() or rows[at].label))
+                terminal.out(_values(made.rows, name.strip() or rows[at].label))
             case "n" | "":
                 at = min(at + 1, len(rows) - 1)
             case _:
-                _show(_HELP)
+                terminal.out(_HELP)
 
 
 def _values(rows: Sequence[Row], name: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from staticgraph.commands import terminal
 from staticgraph.commands.parsing import examples
+from staticgraph.compiler.graph.errors import counted
 
 if TYPE_CHECKING:
     from staticgraph.commands.parsing import Commands
@@ -37,5 +38,5 @@ def show(options: argparse.Namespace) -> int:
     out = options.html or Path(options.file).with_suffix(".html")
     page = page_of_file(options.file, str(out))
     kernels = len(page.data["kernels"])
-    terminal.out(f"{out}: {len(page.data['stages'])} stages, {kernels} kernel{'' if kernels == 1 else 's'}")
+    terminal.out(f"{out}: {len(page.data['stages'])} stages, {counted(kernels, 'kernel')}")
     return 0

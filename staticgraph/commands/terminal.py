@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from staticgraph.commands.outcome import printable
+from staticgraph.runtime.table import printable
 
 
 def width() -> int | None:

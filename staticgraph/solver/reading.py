@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from staticgraph.compiler.graph.errors import NotFoundError
+from staticgraph.compiler.graph.errors import NotFoundError, shown
 from staticgraph.solver.description import SOURCES, TABLES, Chosen, Description, keys_of
 from staticgraph.solver.errors import DescriptionError, meant, told
 from staticgraph.solver.kinds import LAYERS, MERGING, OPTIMIZERS, SCHEDULES, Maker, parameters
@@ -324,5 +324,4 @@ def _fits(kind: Kind, value: Any) -> bool:
 
 def _shown(value: Any) -> str:
     """A value as it stands in a file, shortened."""
-    text = {True: "true", False: "false"}.get(value, repr(value)) if isinstance(value, bool) else repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return str(value).lower() if isinstance(value, bool) else shown(value)
