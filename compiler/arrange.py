@@ -203,7 +203,7 @@ def _control(program: Program, instruction: Loop | Branch, made: Sequence[Writte
     patience = 1 << max(0, math.ceil(math.log2(_LOOK / (written.cost + _ROUND_COST))))
     return abi.Loop(
         inner, _ref(instruction.pred), _ref(body.pred), carried, tuple(rows), copies, _ref(instruction.spare),
-        instruction.row, patience,
+        instruction.row, None if instruction.node.attrs["brief"] else patience,
     )  # fmt: skip
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 from staticgraph.compiler.arrange import Times, Written, walk, write
 from staticgraph.compiler.codegen import abi, contraction, llvm
+from staticgraph.compiler.codegen.listing import LaunchCode
 from staticgraph.compiler.codegen.llvm_clock import Clock
 from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
@@ -24,22 +25,44 @@ from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.once import by_meaning, runs_once
-from staticgraph.compiler.lower.program import Launch, Loops, Program
+from staticgraph.compiler.lower.program import Branch, Instruction, Launch, Loop, Loops, Program
 from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.compiler.passes.group import Fusion
 from staticgraph.compiler.passes.pipeline import Observer, pipeline
 from staticgraph.compiler.passes.step import Step
 from staticgraph.compiler.rewrite.engine import Trace
 
+Walked = tuple[Instruction, LaunchCode | None, Loop | Branch | None]
+
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    """A program with its code: `kernels[i]` is the code of the i-th launch, `segments` say what runs when."""
+class CompiledStep:
+    """What is known of a compiled step, whatever device it is for."""
 
     step: Step
     fusion: Fusion
     program: Program
+
+    def walk(self) -> Iterator[Walked]:
+        """Every instruction, those of loops and branches after these; the code of launches; and the loop or
+        branch that it is in.
+        """
+        raise NotImplementedError
+
+    @property
+    def memory(self) -> MemoryUse:
+        """What the step needs, by kind; print it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled(CompiledStep):
+    """A program with its code: `kernels[i]` is the code of the i-th launch, `segments` say what runs when."""
+
     written: Written
+
+    def walk(self) -> Iterator[Walked]:
+        return walk(self.program, self.written)
 
     @property
     def kernels(self) -> tuple[abi.KernelCode, ...]:
@@ -175,7 +198,7 @@ EMITTED_LIMIT = 4096
 
 def emit(work: Loops | Kernel, target: CpuTarget, kept: Kept | None = None) -> abi.KernelCode:
     """The code of one kernel: a product where it is one, loops otherwise."""
-    key = (target, *_structure(work))
+    key = (target, *structure_of(work))
     found = _emitted.get(key)
     if found is None:
         found = _emitted[key] = _from(kept, work, target) if kept is not None else _generate(work, target)
@@ -185,7 +208,7 @@ def emit(work: Loops | Kernel, target: CpuTarget, kept: Kept | None = None) -> a
 
 
 def _from(kept: Kept, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
-    name = digest(repr(target), _structure(work))
+    name = digest(repr(target), structure_of(work))
     found = kept.read(name)
     if found is None:
         found = _generate(work, target)
@@ -193,7 +216,8 @@ def _from(kept: Kept, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode
     return found
 
 
-def _structure(work: Loops | Kernel) -> tuple[object, ...]:
+def structure_of(work: Loops | Kernel) -> tuple[object, ...]:
+    """What a kernel says, as a hashable value, equal for kernels that say the same."""
     if isinstance(work, Loops):
         nests = [(nest.domain, *map(structure, nest.stores)) for nest in (*work.nests, *work.sums)]
         return (work.rows, len(work.sums), work.buffers, *nests)

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.errors import FeedError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
-from staticgraph.runtime.chain import Chain
+from staticgraph.runtime.chain import short_way
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.failing import kept
 from staticgraph.runtime.feeds import Converter
@@ -29,7 +29,7 @@ class Caller:
         self._store = store
         self._converters = [Converter(t) for t in feeds]
         self._order = [plan.feeds.index(t) for t in feeds]  # the plan's feed that each argument is
-        self._chain = Chain(plan, self._order, store)
+        self._chain = short_way(plan, self._order, store)
         self._staged = plan.staged is not None or needs_stages(plan)
 
     def function(self) -> Callable[..., Any]:

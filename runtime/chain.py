@@ -7,7 +7,7 @@ takes part where something must be converted, compiled, allocated or waited for.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.codegen.dispatch_layout import Binding as Word
@@ -17,6 +17,26 @@ from staticgraph.runtime.dispatch import native, words
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.plan import Plan
 from staticgraph.runtime.variables import VariableStore
+
+
+class ShortWay(Protocol):
+    """What runs the programs of a plan with as little Python as there can be."""
+
+    def function(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that takes the short way, now or later, and else does as `otherwise`."""
+
+    def __call__(self, *values: Any) -> Any:
+        """The fetched structure for these values, NotImplemented where there is no short way."""
+
+    def add(self, program: Executable) -> None:
+        """Find one for a program that has run, if it is worth it and possible."""
+
+
+def short_way(plan: Plan, order: Sequence[int], store: VariableStore) -> ShortWay:
+    """The short way of a plan whose feeds come as arguments in `order`, on the device that it is for."""
+    own: ShortWay | None = plan.ledger.short_way(plan, order, store)
+    return Chain(plan, order, store) if own is None else own
+
 
 WARM = 2  # runs of a program through Python before machine code that calls it is worth its preparation
 

@@ -5,40 +5,62 @@ so when they have something to compile: a graph from a file may bring its code a
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from staticgraph.compiler.compile import Compiled, compile
+from staticgraph.compiler.codegen.llvm_text import module
+from staticgraph.compiler.compile import Compiled, CompiledStep, compile
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.passes.guard import checked
+from staticgraph.compiler.passes.pipeline import Observer
 from staticgraph.compiler.passes.specialise import specialise
 from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.rewrite.rule import Rule
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.generated import KEPT
 from staticgraph.runtime.switches import Settings
 
 if TYPE_CHECKING:
+    from staticgraph.runtime.dump import Dump
     from staticgraph.runtime.guard import Guard
 
-__all__ = ["compiled", "guard", "specialise"]
+__all__ = ["Watching", "compiled", "guard", "specialise"]
+
+
+class Watching:
+    """What the settings want to be shown of the compile of `what`."""
+
+    def __init__(self, settings: Settings, what: str) -> None:
+        self.trace: Trace | None = _report if "rules" in settings.trace else None
+        self._dump: Dump | None = None
+        if settings.dump is not None:
+            from staticgraph.runtime.dump import Dump  # what few programs ask for
+
+            self._dump = Dump(settings.dump, what)
+
+    @property
+    def observers(self) -> tuple[Observer, ...]:
+        """What is to be told of each pass."""
+        return () if self._dump is None else (self._dump.after_pass,)
+
+    def finish(self, made: CompiledStep, language: str, code: Callable[[], str]) -> None:
+        """Show what came after the passes; `code` is in the language of files that end so."""
+        if self._dump is not None:
+            self._dump.finish(made, language, code())
 
 
 def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     """The step for this processor. `what` names it where it is dumped."""
     target = replace(cpu_jit.host(), fast_math=settings.math == "fast")
-    dump = None
-    if settings.dump is not None:
-        from staticgraph.runtime.dump import Dump  # what few programs ask for
-
-        dump = Dump(settings.dump, what)
+    watching = Watching(settings, what)
     made = compile(
-        step, target, () if dump is None else (dump.after_pass,), cpu_jit.begin, settings.memory_limit, KEPT,
-        without=settings.passes, trace=_report if "rules" in settings.trace else None,
+        step, target, watching.observers, cpu_jit.begin, settings.memory_limit, KEPT,
+        without=settings.passes, trace=watching.trace,
     )  # fmt: skip
-    if dump is not None:
-        dump.finish(made)
+    watching.finish(made, "ll", lambda: module(made.codes, cpu_jit.host()))
     return made
 
 
@@ -46,7 +68,7 @@ def guard(step: Step, graph: Graph) -> Guard:
     """What watches over a step of `graph`, of which its own step is to be compiled."""
     from staticgraph.runtime.guard import Guard  # what few programs ask for
 
-    return Guard(graph, checked(step))
+    return Guard(graph, checked(step), step.may_overwrite)
 
 
 def _report(rule: Rule, before: Value, after: Value) -> None:

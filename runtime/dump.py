@@ -1,10 +1,10 @@
-"""What a compile made, as files to read: the graph after each pass, the kernels, LLVM's text.
+"""What a compile made, as files to read: the graph after each pass, the kernels, their code.
 
 dump/001-loss/00-graph.txt
               01-loops.txt        "(unchanged)" where a pass did nothing
               02-expand.txt  ...
               kernels.txt         each kernel as loops, or as the product that it is
-              code.ll             LLVM's text of all functions
+              code.ll             LLVM's text of all functions; of those for a GPU code.cu, in CUDA C
 """
 
 from __future__ import annotations
@@ -13,18 +13,15 @@ import itertools
 import re
 from pathlib import Path
 
-from staticgraph.compiler.arrange import walk
-from staticgraph.compiler.codegen.llvm_text import module
-from staticgraph.compiler.compile import Compiled
+from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.graph.errors import SaveError, layout
-from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.printer import function_text
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.kernel.place_rows import place_rows
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.stmt import Kernel
-from staticgraph.compiler.lower.program import Launch, Loops
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.compiler.lower.program import Launch, Loops, lines_of
 
 _LONGEST = 40  # letters of a folder's name
 _numbers = itertools.count(1)
@@ -52,20 +49,24 @@ class Dump:
         text = "(unchanged)\n" if same else function_text(after)
         self._write(f"{self._passes:02}-{name}.txt", text)
 
-    def finish(self, made: Compiled) -> None:
-        """Write what came after the passes."""
-        launches = [each for each, _, _ in walk(made.program, made.written) if isinstance(each, Launch)]
-        self._write("kernels.txt", "\n".join(_kernel(n, launch) for n, launch in enumerate(launches, 1)))
-        self._write("code.ll", module(made.codes, cpu_jit.host()))
+    def finish(self, made: CompiledStep, language: str, code: str) -> None:
+        """Write what came after the passes; `code` is in the language of files that end so."""
+        found = ((i, outer) for i, _, outer in made.walk() if isinstance(i, Launch))
+        texts = (
+            _kernel(number, launch, None if outer is None else outer.node)
+            for number, (launch, outer) in enumerate(found, 1)
+        )
+        self._write("kernels.txt", "\n".join(texts))
+        self._write(f"code.{language}", code)
 
     def _write(self, name: str, text: str) -> None:
         (self._folder / name).write_text(text, encoding="utf-8")
 
 
-def _kernel(number: int, launch: Launch) -> str:
+def _kernel(number: int, launch: Launch, outer: Node | None) -> str:
     """A kernel as text, under a line that says what it computes."""
     ops = " ".join(node.op.name for node in launch.nodes if node.op.name != "constant")
-    lines = ", ".join(dict.fromkeys(node.where.short for node in launch.nodes if node.where is not None))
+    lines = ", ".join(where.short for where in lines_of(launch.nodes, outer))
     return f"# {number}: {ops}   {lines}\n{kernel_text(as_kernel(launch.work))}"
 
 

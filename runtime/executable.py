@@ -18,7 +18,8 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, PRIVATE, SHARED, Ref
 from staticgraph.compiler.passes.step import Step
-from staticgraph.runtime.devices.cpu_jit import host, load
+from staticgraph.runtime.changes import Changes
+from staticgraph.runtime.devices.cpu_jit import host, load, origins
 from staticgraph.runtime.devices.pool import POOL
 from staticgraph.runtime.devices.watch import Watch, plain
 from staticgraph.runtime.memory import (
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from staticgraph.runtime.binding import Binding
     from staticgraph.runtime.guard import Guard
     from staticgraph.runtime.prepared import Prepared
+    from staticgraph.runtime.recycle import Recycler
+    from staticgraph.runtime.variables import VariableStore
 
 _HOST = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
 
@@ -47,6 +50,8 @@ class Executable:
     `entry` is the address of the native function, which takes the address of `table`. To call it directly is
     as good as calling the executable, where the program has no host calls.
     """
+
+    version = -1  # of the variables, when they were found to be as the step needs them
 
     def __init__(
         self,
@@ -122,6 +127,38 @@ class Executable:
             text = "the time that the run was given is over; all variables are as they were before it"
             raise DeadlineExceededError(layout(text, user_frame()))
 
+    def step(
+        self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler] = ()
+    ) -> tuple[list[np.ndarray], Changes]:
+        """Run the step for variables in `store`: what is fetched, as compiled code holds it, and what is to
+        change in the store. Results are in memory of `recyclers`, as far as there are any.
+        """
+        step, layout = self.compiled.step, self.compiled.program
+        read = zip(step.reads, layout.arguments[len(feeds) :], strict=False)
+        arguments = [
+            *feeds,
+            # The program does not read a variable without a value.
+            *(store.stored(op) if op in store else empty(type) for op, type in read),
+            *(store.random_state(op) for op in step.counters),
+        ]
+        results = [r.array(t) for r, t in zip(recyclers, layout.results, strict=False)]
+        results += [empty(t) for t in layout.results[len(results) : step.fetches]]
+        for i, op in enumerate(step.writes, step.fetches):
+            old = step.updates.get(i, -1)
+            overwritten = old in layout.in_place
+            results.append(arguments[old] if overwritten else store.next_buffer(op, layout.results[i]))
+        results += [empty(t) for t in layout.results[len(results) :]]
+        if self.guard is not None:
+            results[-1] = self.guard.sound
+        self(arguments, results)
+        if self.guard is not None and not results[-1]:
+            self.guard.fail(arguments)
+        return results[: step.fetches], changes(step, results[step.fetches :])
+
+    def origins(self, begun: int) -> tuple[int, int, int]:
+        """How many of its functions were compiled, found in memory and found on disk since `begun`."""
+        return origins(self.compiled.codes, begun)
+
     @property
     def calls(self) -> int:
         """How many times the native function was called."""
@@ -142,6 +179,15 @@ class Executable:
             if isinstance(error, Exception):
                 self._failure = failure(error, call.node.op.name, call.node.where)
         return int(self._failure is not None)
+
+
+def changes(step: Step, new: Sequence[np.ndarray]) -> Changes:
+    """What a step changes whose results, after what is fetched, are these."""
+    return Changes(
+        dict(zip(step.writes, new, strict=False)),
+        dict(zip(step.counters, step.advances, strict=True)),
+        dict(zip(step.draws, new[len(step.writes) :], strict=False)),
+    )
 
 
 def _view(table: int, ref: Ref, type: TensorType) -> np.ndarray:

@@ -43,6 +43,7 @@ class Guard:
 
     graph: Graph
     step: Step
+    last: bool = True  # nothing that may fail comes after the step
     sound: np.ndarray = field(default_factory=lambda: empty(TensorType(bool_, ())))  # the step's last result
 
     def fail(self, arguments: Sequence[np.ndarray]) -> NoReturn:

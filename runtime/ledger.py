@@ -75,6 +75,7 @@ class Ledger(Sequence[Compile]):
         self.no_compile = self.settings.no_compile
         self.programs: WeakKeyDictionary[Executable, str] = WeakKeyDictionary()  # and what they fetch
         self.observers: list[Callable[[Executable, str], None]] = []  # called with each new program
+        self.profiled = False  # whether a profile is being taken
         self.host_observers: list[HostObserver] = []  # called with each op that is called in Python
         self._entries: deque[Compile] = deque(maxlen=LIMIT)
 
@@ -95,6 +96,14 @@ class Ledger(Sequence[Compile]):
     def seconds(self) -> float:
         """The time that all of them took."""
         return sum(each.seconds for each in self)
+
+    def on_host(self, op: Operation) -> bool:
+        """Whether an operation is to be computed by NumPy: where the user has pinned it to another device."""
+        return False
+
+    def short_way(self, plan: Any, order: Sequence[int], store: Any) -> Any:
+        """What a device has in place of a `Chain`; see `runtime.chain.ShortWay`."""
+        return None
 
     def begin(self, fetches: Fetches, reason: Reason) -> int:
         """Be about to compile. NoCompileError where that is forbidden; else a number for `program`."""
@@ -117,7 +126,7 @@ class Ledger(Sequence[Compile]):
         for observe in self.observers:
             observe(made, fetches.text)
         number, started = begun
-        origins = cpu_jit.origins(made.compiled.codes, number)
+        origins = made.origins(number)
         seconds = time.perf_counter() - started
         entry = Compile(fetches.text, reason.cause, reason.text, seconds, *origins, user_frame())
         self._entries.append(entry)

@@ -22,12 +22,12 @@ from staticgraph.runtime.changes import Changes
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.ledger import Ledger
-from staticgraph.runtime.memory import empty, from_storage, to_storage
+from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.recycle import Recycler
 from staticgraph.runtime.variables import VariableStore
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.chain import Chain
+    from staticgraph.runtime.chain import ShortWay
     from staticgraph.runtime.staged import Staged
 
 PROGRAM_LIMIT = 128  # per set of fetches: batches of ever new sizes must not fill the memory
@@ -50,7 +50,7 @@ class Plan:
     variables: tuple[Operation, ...] = ()
     programs: dict[Signature, Executable] = field(default_factory=dict)
     staged: Staged | None = None  # what runs this, where it takes more than one step
-    chain: Chain | None = None  # what runs this as the last of several stages
+    chain: ShortWay | None = None  # what runs this as the last of several stages
     recyclers: list[Recycler] = field(init=False)  # one per fetched tensor
 
     def __post_init__(self) -> None:
@@ -59,12 +59,15 @@ class Plan:
     def ready(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
         """The program for arrays of these shapes, whose variables have the values that it needs."""
         program = self.program(arrays, store)
+        if program.version == store.version:
+            return program
         missing = [op for op in program.needed if op not in store]
         if missing:
             raise uninitialized(missing)
         if reshaped := self._reshaped(program, store):
             self.variables = (*self.variables, *reshaped)
             program = self.program(arrays, store)
+        program.version = store.version
         return program
 
     def program(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
@@ -100,8 +103,8 @@ class Plan:
         """The variables whose value has another shape than the program reads."""
         reads = program.compiled.step.reads
         types = program.compiled.program.arguments[len(self.feeds) : len(self.feeds) + len(reads)]
-        pairs = zip(reads, types, strict=True)
-        return [op for op, type in pairs if op in store and store.stored(op).shape != type.shape]
+        pairs = ((op, store.type_of(op), type) for op, type in zip(reads, types, strict=True))
+        return [op for op, found, type in pairs if found is not None and found.shape != type.shape]
 
     def know(self, tensors: Sequence[Tensor]) -> None:
         """Compile for the values of these feeds from now on."""
@@ -114,8 +117,8 @@ class Plan:
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}
         tensors, targets = self.fetches.tensors, self.fetches.targets
-        losses = self.ledger.settings.check_nan
-        return specialise(self.graph, tensors, targets, feeds, types, static, self.calls, losses)
+        losses, on_host = self.ledger.settings.check_nan, self.ledger.on_host
+        return specialise(self.graph, tensors, targets, feeds, types, static, self.calls, losses, on_host)
 
     def run(self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
         """The fetched structure for these values of the feeds. Changes the variables in `store`."""
@@ -127,31 +130,7 @@ class Plan:
         self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore
     ) -> tuple[list[np.ndarray], Changes]:
         """Run the program: the fetches, and what is to change in `store`."""
-        step, layout = program.compiled.step, program.compiled.program
-        arguments = [to_storage(a, t.dtype) for a, t in zip(arrays, self.feeds, strict=True)]
-        types = layout.arguments[len(arrays) :]
-        arguments += [
-            store.stored(op) if op in store else empty(type)  # the program does not read the latter
-            for op, type in zip(step.reads, types, strict=False)
-        ]
-        arguments += [store.random_state(op) for op in step.counters]
-        fetched = [*self.fetches.tensors, *(t for _, t in step.captured)]
-        results = [r.array(t) for r, t in zip(self.recyclers, layout.results, strict=False)]
-        results += [empty(t) for t in layout.results[len(results) : step.fetches]]
-        for i, op in enumerate(step.writes, step.fetches):
-            old = step.updates.get(i, -1)
-            overwritten = old in layout.in_place
-            results.append(arguments[old] if overwritten else store.next_buffer(op, layout.results[i]))
-        results += [empty(t) for t in layout.results[len(results) :]]
-        if program.guard is not None:
-            results[-1] = program.guard.sound
-        program(arguments, results)
-        if program.guard is not None and not results[-1]:
-            program.guard.fail(arguments)
-        new = results[step.fetches :]
-        changes = Changes(
-            dict(zip(step.writes, new, strict=False)),
-            dict(zip(step.counters, step.advances, strict=True)),
-            dict(zip(step.draws, new[len(step.writes) :], strict=False)),
-        )
-        return [from_storage(r, t.dtype) for r, t in zip(results, fetched, strict=False)], changes
+        stored = [to_storage(a, t.dtype) for a, t in zip(arrays, self.feeds, strict=True)]
+        results, changes = program.step(stored, store, self.recyclers)
+        fetched = (*self.fetches.tensors, *(t for _, t in program.compiled.step.captured))
+        return [from_storage(r, t.dtype) for r, t in zip(results, fetched, strict=True)], changes

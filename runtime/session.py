@@ -13,10 +13,10 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.feeds import feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key
+from staticgraph.runtime.placement import ledger_for, meter_of, opened, store_on
 from staticgraph.runtime.resources import time_limit
 from staticgraph.runtime.seeing.growth import Growth
 from staticgraph.runtime.switches import settings
-from staticgraph.runtime.variables import VariableStore
 
 if TYPE_CHECKING:
     from staticgraph.runtime.caller import Caller
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.plan import Plan
     from staticgraph.runtime.seeing.profile import Profile
     from staticgraph.runtime.seeing.step_plan import StepPlan
+    from staticgraph.runtime.variables import VariableStore
 
 T = TypeVar("T")
 _NOTHING: dict[Any, Any] = {}
@@ -38,6 +39,8 @@ class Session:
     `session.plan(fetches, feed_dict).memory` tells what a run needs.
     `check_nan`: a run that makes NaN or an infinite number changes nothing, and is an InvalidArgumentError
     that names the first op that did, its line and what it was given.
+    `device`: "cpu", "gpu" or "gpu:1"; by default a GPU if there is one. A FailedPreconditionError
+    says what is missing to use it.
     The other keywords are switches too: see `staticgraph.options` and docs/switches.md.
 
     >>> import staticgraph as sg
@@ -55,9 +58,11 @@ class Session:
         *,
         memory_limit: int | None = None,
         math: str | None = None,
+        matmul_precision: str | None = None,
         passes: str | None = None,
         no_compile: bool | None = None,
         check_nan: bool | None = None,
+        device: str | None = None,
         dump: str | None = None,
         failures: str | None = None,
         trace: str | None = None,
@@ -67,13 +72,16 @@ class Session:
             raise misuse(TypeError, f"target is {shown(target)}, and must be a string", hint)
         self.graph = graph if graph is not None else get_default_graph()
         self.settings = settings(
-            memory_limit=memory_limit, math=math, passes=passes, no_compile=no_compile, check_nan=check_nan,
-            dump=dump, failures=failures, trace=trace,
+            memory_limit=memory_limit, math=math, matmul_precision=matmul_precision, passes=passes,
+            no_compile=no_compile, check_nan=check_nan, device=device, dump=dump, failures=failures,
+            trace=trace,
         )  # fmt: skip
         self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
         self._growth = Growth(self.graph)
         self._compiles: Ledger | None = None
-        self.variables = VariableStore()
+        self.device = opened(self.settings, config)
+        self._tells_places = bool(getattr(config, "log_device_placement", False))
+        self.variables = store_on(self.device)
         self._plans: dict[Any, Plan] = {}
         self._callers: dict[Any, Caller] = {}
         self._calls: dict[Any, Callable[..., Any]] = {}  # by fetches and keys of feeds, as given to `run`
@@ -195,15 +203,17 @@ class Session:
         """
         from staticgraph.runtime.seeing.profile import Profile
 
-        return Profile(self.compiles, self.variables)
+        return Profile(self.compiles, self.variables, meter_of(self.device))
 
     @property
     def compiles(self) -> Ledger:
         """What was compiled so far, why, and how long that took. Print it."""
         if self._compiles is None:
-            from staticgraph.runtime.ledger import Ledger
+            self._compiles = ledger_for(self.device, self.settings)
+            if self._tells_places:
+                from staticgraph.runtime.seeing.placement_log import PlacementLog
 
-            self._compiles = Ledger(self.settings)
+                self._compiles.observers.append(PlacementLog(self.graph, self._compiles, self.device))
         return self._compiles
 
     @property
@@ -338,13 +348,14 @@ class InteractiveSession(Session):
     ) -> None:
         super().__init__(target, graph, config, **switches)
         session_stack().append(self)
+        self._records = graph is not None
         if graph is not None:
             recorders().append(graph)
 
     def close(self) -> None:
         if self in session_stack():
             session_stack().remove(self)
-        if self.graph in recorders():
+        if self._records and self.graph in recorders():
             recorders().remove(self.graph)
         super().close()
 

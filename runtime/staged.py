@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
 from staticgraph.compiler.passes.regions import outermost, regions_of
 from staticgraph.compiler.passes.stages import Calls, is_host, reaches, stages
-from staticgraph.runtime.chain import Chain
+from staticgraph.runtime.chain import short_way
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.plan import Plan
@@ -131,7 +131,7 @@ class Staged:
             return self._compute(main, turn)
         plan, given = self._prepared(main, turn)
         if plan.chain is None:
-            plan.chain = Chain(plan, range(len(plan.feeds)), turn.store)
+            plan.chain = short_way(plan, range(len(plan.feeds)), turn.store)
         made = plan.chain(*given)
         if made is NotImplemented:
             made = plan.run(plan.ready(given, turn.store), given, turn.store)

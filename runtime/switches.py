@@ -84,10 +84,27 @@ def _folder(value: Any) -> str | None:
     return None if value is None else os.fspath(value)
 
 
+def _device(value: Any) -> str:
+    """A device by its short name: `/device:GPU:1` is gpu:1."""
+    name = "auto" if value in (None, "") else value.strip().lower().removeprefix("/").removeprefix("device:")
+    kind, _, number = name.partition(":")
+    if kind == "gpu" and (number or "0").isdecimal():
+        return f"gpu:{int(number or 0)}"
+    if name.removesuffix(":0") not in ("auto", "cpu", "standin"):
+        raise ValueError
+    return str(kind)
+
+
 def _math(value: Any) -> str:
     if value not in (None, "", "fast", "precise"):
         raise ValueError
     return value or "precise"
+
+
+def _precision(value: Any) -> str:
+    if value not in (None, "", "float32", "tf32", "bfloat16"):
+        raise ValueError
+    return value or "float32"
 
 
 def _left_out(value: Any) -> frozenset[str]:
@@ -124,8 +141,13 @@ SWITCHES = {
             _truth, True, of_session=False,
         ),
         Switch(
+            "device", "'auto', 'cpu', 'gpu' or a name such as 'gpu:1'", "a GPU if there is one",
+            "where steps run: on the processor or [on a GPU](gpu.md)",
+            _device, "auto",
+        ),
+        Switch(
             "dump", "a folder", "nowhere",
-            "what each compile made is written there: the graph after each pass, the kernels, LLVM's text",
+            "what each compile made is written there: the graph after each pass, the kernels, their code",
             _folder,
         ),
         Switch(
@@ -138,6 +160,12 @@ SWITCHES = {
             "fast: shorter `tanh`, `erf` and what is made of them in float32, [less precise]"
             "(accuracy.md#faster-less-precise)",
             _math, "precise",
+        ),
+        Switch(
+            "matmul_precision", "'float32', 'tf32' or 'bfloat16'", "float32",
+            "what products of float32 may round their operands to on a GPU, which [makes them faster]"
+            "(gpu.md#precision)",
+            _precision, "float32",
         ),
         Switch(
             "memory_limit", "a number of bytes above zero", "none",
@@ -179,9 +207,11 @@ class Settings:
     """The switches of a session, as they were when it was made."""
 
     check_nan: bool = False
+    device: str = "auto"
     dump: str | None = None
     failures: str | None = None
     math: str = "precise"
+    matmul_precision: str = "float32"
     memory_limit: Any = None
     no_compile: bool = False
     passes: frozenset[str] = frozenset()

@@ -154,12 +154,13 @@ class VariableStore:
 
     def commit(self, variable: Operation, buffer: np.ndarray) -> None:
         """Make `buffer` the value."""
-        before = self.type_of(variable)
-        if before is None:
+        places = self._places.get(variable)
+        before = None if places is None else places.front.shape
+        if places is None:
             self._places[variable] = _Places(buffer)
         else:
-            self._places[variable].put(buffer)
-        if before is None or before.shape != buffer.shape:
+            places.put(buffer)
+        if before != buffer.shape:
             self.state[State.VERSION] += 1
 
     def random_state(self, op: Operation) -> np.ndarray:

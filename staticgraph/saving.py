@@ -58,8 +58,8 @@ def save(
     process, so that training goes on bit for bit as it would have without the file.
 
     `kernels`: processors that machine code is saved for, "native" for this one, or as in
-    "x86_64-linux-gnu:haswell" and "aarch64-linux-gnu"; see `load`. `shapes`: by input, those that the graph
-    does not tell, for which that code is; or a list of several.
+    "x86_64-linux-gnu:haswell" and "aarch64-linux-gnu", and GPUs by architecture, as in "sm_90"; see `load`.
+    `shapes`: by input, those that the graph does not tell, for which that code is; or a list of several.
 
     The file is replaced as a whole or not at all. `SaveError` where the path cannot be written, an output is
     not a tensor, a needed placeholder is not among `inputs`, or an operation holds what a file cannot (a

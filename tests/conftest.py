@@ -1,5 +1,9 @@
-"""What all tests share: an empty default graph, reproducible random inputs, and golden files."""
+"""What all tests share: an empty default graph, reproducible random inputs, and golden files.
 
+They run on the processor, also where there is a GPU, but for those that ask for one.
+"""
+
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +17,7 @@ from tests import bounds
 # The same examples every time and no deadline: a test fails because of the code, not of the machine.
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("reproducible")
+os.environ.setdefault("SG_DEVICE", "cpu")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -33,6 +33,7 @@ LAYERS = {
     "compiler.codegen":  "compiler.graph.dtypes compiler.kernel",
     "compiler.arrange":  "compiler.kernel compiler.lower compiler.codegen",
     "compiler.compile":  "compiler",
+    "compiler.compile_gpu": "compiler",
     "runtime":           "compiler",
     "staticgraph":       "runtime compiler",
 }  # fmt: skip
@@ -51,6 +52,7 @@ OPTIONAL = {
     "pygraphviz": "staticgraph",
     "scipy":      "staticgraph",
     "sklearn":    "staticgraph",
+    "cuda":       "runtime",                             # cuda.pathfinder, which CuPy brings
     "cupy":       "runtime",
     "onnx":       "staticgraph",
     "ml_dtypes":  "staticgraph",

@@ -288,6 +288,7 @@ class _Backward:
         attrs = {
             "body": function, "carried": len(self.params), "family": self.build.serial,
             "bound": self.forward.bound, "exact": self.forward.exact,
+            "brief": self.forward.node.attrs["brief"],
         }  # fmt: skip
         return self.build.node(OPS["loop"], (self.kept.count > 0, *self.init, *captured), attrs)
 

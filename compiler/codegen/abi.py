@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.codegen.llvm_text import Code
 
 SCRATCH_PARAMETERS = ("ptr %shared", "ptr %private", "i64 %chunk")  # those of a kernel after its buffers
@@ -43,6 +44,11 @@ class KernelCode:
     shared_bytes: int = 0
     private_bytes: int = 0
     cost: float = 0.0
+
+    @property
+    def listings(self) -> tuple[Listing, ...]:
+        """Its functions, to be looked at."""
+        return tuple(Listing(phase.code.name, phase.code.text) for phase in self.phases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +177,7 @@ class Loop:
     """Rounds of `body` while a truth value holds, `pred` at first and then what the body leaves in `again`.
 
     `copies` are done before the first round. `spare` has `spare_bytes` of memory, zeros at first. After every
-    `patience` rounds the loop asks the watch whether to stop.
+    `patience` rounds the loop asks the watch whether to stop; never, where that is None.
     """
 
     body: Inner
@@ -182,7 +188,7 @@ class Loop:
     copies: tuple[Copy, ...]
     spare: BufferRef
     spare_bytes: int
-    patience: int
+    patience: int | None
     times: int | None = None
 
 

@@ -95,7 +95,8 @@ def loop(writer: Emitter, segment: Loop, address: Address, watch: BufferRef) -> 
         final if c.init is None else address(c.init) for c, final in zip(segment.carried, finals, strict=True)
     ]
     others = [None if c.other is None else address(c.other) for c in segment.carried]
-    again, watcher = address(segment.again), address(watch)
+    again = address(segment.again)
+    watcher = "" if segment.patience is None else address(watch)
     _fill(writer, body, address)
     pred = writer.value(f"load i8, ptr {address(segment.pred)}, align 1")
     turns = [n for n, other in enumerate(others) if other is not None]
@@ -131,15 +132,15 @@ def loop(writer: Emitter, segment: Loop, address: Address, watch: BufferRef) -> 
     status = writer.value(f"call i32 @{body.code.name}(ptr {table})")
     writer.need(f"declare i32 @{body.code.name}(ptr)")
     _stop_if(writer, status, stopped)
-    _ask(writer, watcher, rounds, following, segment.patience, stopped)
+    if segment.patience is not None:
+        _ask(writer, watcher, rounds, following, segment.patience, stopped)
     last = writer.value(f"load i8, ptr {again}, align 1")
     holds = writer.value(f"icmp ne i8 {last}, 0")
     latch = writer.block
     writer.branch(head)
-    phis = [
-        f"  {runs} = phi i1 [ {first}, %{before} ], [ {holds}, %{latch} ]",
-        f"  {rounds} = phi i64 [ 0, %{before} ], [ {following}, %{latch} ]",
-    ]
+    phis = [f"  {runs} = phi i1 [ {first}, %{before} ], [ {holds}, %{latch} ]"]
+    if segment.patience is not None:
+        phis.append(f"  {rounds} = phi i64 [ 0, %{before} ], [ {following}, %{latch} ]")
     for n, (current, target, spare) in zip(turns, names, strict=True):
         phis += [
             f"  {current} = phi ptr [ {inits[n]}, %{before} ], [ {target}, %{latch} ]",

@@ -60,7 +60,7 @@ class Builder:
         """The interned node; a constant's node where the value can be computed now."""
         if op.commutes and len(inputs) == 2:
             inputs = tuple(sorted(inputs, key=_canonical_order))
-        key = (op.name, inputs, tuple(attrs.items()))
+        key = (op, inputs, tuple(attrs.items()))
         found = self.table.get(key)
         if found is None:
             found = self.table[key] = self._make(op, inputs, attrs)
@@ -121,7 +121,7 @@ class Builder:
     def fresh_parameter(self, name: str, type: TensorType) -> Value:
         """A new parameter, different from all others whatever they are called."""
         unique = f"{name} {self.serial}"
-        while ("parameter", (), (("name", unique), ("type", type))) in self.table:
+        while (OPS["parameter"], (), (("name", unique), ("type", type))) in self.table:
             unique += "'"
         return self.node(OPS["parameter"], (), {"name": unique, "type": type}).outputs[0]
 

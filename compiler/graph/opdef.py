@@ -10,8 +10,9 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cache
 from typing import Any, Protocol
 
 from staticgraph.compiler.graph.dtypes import DType
@@ -185,6 +186,12 @@ def register(op: OpDef) -> OpDef:
     if op.primitive is not None:
         PRIMITIVE_OPS[op.primitive] = op
     return op
+
+
+@cache
+def by_meaning(op: OpDef) -> OpDef:
+    """The same op without a native form: it is always computed by NumPy."""
+    return replace(op, element=None, pieces=None, statements=None, primitive=None)
 
 
 class _Namespace:

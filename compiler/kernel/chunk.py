@@ -158,7 +158,7 @@ class _Splitter:
         """
         if loop.kind is LoopKind.PARALLEL:
             return True
-        return conflict(loop, self.buffers, _begun_with_stores(loop) & self.kernel.locals.keys()) is None
+        return conflict(loop, self.buffers, begun_with_stores(loop) & self.kernel.locals.keys()) is None
 
     def share_out(self, loop: Loop, wanted: int) -> tuple[Index, Loop] | None:
         """The number of a chunk, of about as many as `wanted`, and the loop that does its share.
@@ -263,7 +263,7 @@ def _share(loop: Loop, part: Expr, count: int) -> Share | None:
     return Share(part, count, _unit(loop)) if count > 1 else None
 
 
-def _begun_with_stores(loop: Loop) -> set[str]:
+def begun_with_stores(loop: Loop) -> set[str]:
     """The buffers that every iteration stores to before it loads from them."""
     stored: set[str] = set()
     early: set[str] = set()  # those that are loaded where no store is sure to have come before

@@ -12,7 +12,7 @@ by `step * (i - j)`, which is less than that, and a difference smaller than `ste
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from itertools import combinations_with_replacement
 
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
@@ -92,9 +92,12 @@ def conflict(loop: Loop, buffers: dict[str, Buffer], private: Set[str] = frozens
     written = {a.buffer for a in touched if isinstance(a, Store)}
     changing = _changing(loop, [a for a in touched if isinstance(a, Load) and a.buffer in written])
     for name in sorted(written - private):
-        positions = {a.at for a in touched if a.buffer == name}
-        pairs = combinations_with_replacement([offset(buffers[name], at) for at in positions], 2)
-        if not all(_apart(loop.index, a, b, changing) for a, b in pairs):
+        offsets = [offset(buffers[name], at) for at in {a.at for a in touched if a.buffer == name}]
+        pairs = combinations_with_replacement(offsets, 2)
+        # What holds for all of them holds for each two, and is told sooner.
+        if not _apart(loop.index, offsets, changing) and not all(
+            _apart(loop.index, pair, changing) for pair in pairs
+        ):
             return f"iterations may meet at one element of {name}"
     return None
 
@@ -127,20 +130,23 @@ def _changing(loop: Loop, elements: Iterable[Load]) -> frozenset[Expr]:
     return frozenset(found)
 
 
-def _apart(index: Index, a: Affine, b: Affine, changing: Set[Expr]) -> bool:
-    """Whether `a` in one iteration and `b` in another are always different."""
+def _apart(index: Index, forms: Sequence[Affine], changing: Set[Expr]) -> bool:
+    """Whether one of `forms` in one iteration and any of them in another are always different."""
     if index.extent < 2:
         return True
-    step = a.terms.get(index, 0)
-    if step == 0 or b.terms.get(index) != step:
+    first, *others = forms
+    step = first.terms.get(index, 0)
+    if step == 0 or any(form.terms.get(index) != step for form in others):
         return False
-    dependent = any(t is not index and index in walk(t) for form in (a, b) for t in form.terms)
-    fixed = {t for t, f in a.terms.items() if f == b.terms.get(t) and changing.isdisjoint(walk(t))}
+    if any(t is not index and index in walk(t) for form in forms for t in form.terms):
+        return False
+    common = set(first.terms.items()).intersection(*(form.terms.items() for form in others))
+    fixed = {index} | {t for t, _ in common if changing.isdisjoint(walk(t))}
     period = abs(step) * index.extent
 
     def near(form: Affine) -> Range:
-        terms = {t: f for t, f in form.terms.items() if t not in fixed and t is not index and f % period}
+        terms = {t: f for t, f in form.terms.items() if t not in fixed and f % period}
         return Affine(terms, form.constant % period).range
 
-    (low_a, high_a), (low_b, high_b) = near(a), near(b)
-    return not dependent and max(high_a - low_b, high_b - low_a) < abs(step)
+    ranges = list(map(near, forms))
+    return max(high for _, high in ranges) - min(low for low, _ in ranges) < abs(step)

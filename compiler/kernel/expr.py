@@ -8,7 +8,7 @@ arithmetic is made of the same expressions, with dtype int64.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -212,6 +212,15 @@ def identity(combine: str, dtype: DType) -> Const:
 
 def walk(*roots: Expr) -> list[Expr]:
     """Every expression below `roots`, each once, arguments before users."""
+    if len(roots) != 1:
+        return _walk(roots)
+    (root,) = roots
+    if "below" not in root.known:  # most are walked again and again
+        root.known["below"] = tuple(_walk(root.children))
+    return [*root.known["below"], root]
+
+
+def _walk(roots: Sequence[Expr]) -> list[Expr]:
     done: dict[Expr, None] = {}
     stack = list(reversed(roots))
     while stack:
@@ -253,6 +262,8 @@ def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
 
 def substitute(expr: Expr, table: dict[Expr, Expr]) -> Expr:
     """`expr` with every expression in `table` replaced. Replacements are not searched again."""
+    if not table:
+        return expr
     done = dict(table)
     for node in walk(expr):
         if node not in done:

@@ -1,14 +1,15 @@
 """Loops and branches of a program: programs inside it, each with a table of addresses of its own.
 
 A round of a loop reads what is carried and writes what the next round carries: in place where a kernel may
-overwrite what it reads, else by turns in two places.
+overwrite what it reads, else by turns in two places. Loops that share a body share all that is planned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.constants import Constants
@@ -33,7 +34,6 @@ _ADDRESS = 8  # bytes
 class Plan:
     """The programs of a loop or branch, and how much memory they need while it runs."""
 
-    node: Node
     programs: tuple[Program, ...]
     size: int
     loop: ByRow | None = None
@@ -42,14 +42,22 @@ class Plan:
     row: int = 0  # bytes of the longest row
 
 
-def plan(node: Node, lower: Lower) -> Plan:
-    """The programs of the Functions of `node`."""
-    return _loop_plan(node, lower) if node.op.name == "loop" else _branch_plan(node, lower)
+def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, Plan]:
+    """The programs of the Functions of each node."""
+    known: dict[Hashable, Plan] = {}
+    found = {}
+    for node in nodes:
+        is_loop = node.op.name == "loop"
+        key = (node.attrs["body"], node.attrs["carried"]) if is_loop else node.attrs["branches"]
+        if key not in known:
+            known[key] = _loop_plan(node, lower) if is_loop else _branch_plan(node, lower)
+        found[node] = known[key]
+    return found
 
 
 def _branch_plan(node: Node, lower: Lower) -> Plan:
     programs = tuple(lower(each, len(each.results), {}) for each in node.attrs["branches"])
-    return Plan(node, programs, max(map(_memory, programs)))  # only one of them runs
+    return Plan(programs, max(map(_memory, programs)))  # only one of them runs
 
 
 def _loop_plan(node: Node, lower: Lower) -> Plan:
@@ -57,13 +65,12 @@ def _loop_plan(node: Node, lower: Lower) -> Plan:
     # The condition comes first, then what is carried, by turns argument and result.
     program = lower(loop.body, 1, {1 + i: i for i in range(len(loop.carried))})
     size, others = _memory(program), []
-    for i, number in enumerate(loop.carried):
+    for i, n in enumerate(loop.carried):
         others.append(-1 if i in program.in_place else size)
-        size += 0 if i in program.in_place else padded(bytes_of(node.outputs[number].type))
+        size += 0 if i in program.in_place else padded(bytes_of(node.outputs[n].type))
     rows = [padded(_row_bytes(tensor)) for tensor in _tensors(node, loop)]
-    return Plan(
-        node, (program,), size + max(rows, default=0), loop, tuple(others), size, max(rows, default=0)
-    )
+    row = max(rows, default=0)
+    return Plan((program,), size + row, loop, tuple(others), size, row)
 
 
 def _memory(program: Program) -> int:
@@ -81,22 +88,24 @@ def _row_bytes(tensor: Value) -> int:
     return tensor.size // max(tensor.shape[0], 1) * tensor.dtype.size
 
 
-def instruction(plan: Plan, scratch: Ref, place: Callable[[Value], Ref], keep: Keep) -> Loop | Branch:
+def instruction(
+    node: Node, plan: Plan, scratch: Ref, place: Callable[[Value], Ref], keep: Keep
+) -> Loop | Branch:
     """The instruction that runs a plan. `place` tells where values are, `keep` puts constants somewhere."""
-    node = plan.node
     inners = [_inner(program, scratch, keep) for program in plan.programs]
     inputs = [None if v.node.op.name == "unset" else place(v) for v in node.inputs]
     outputs = [place(v) for v in node.outputs]
     if plan.loop is None:
         given = tuple(ref for ref in inputs if ref is not None)
         return Branch(given[0], given[1:], tuple(outputs), tuple(inners), node)
-    return _loop(plan, plan.loop, scratch, inners[0], inputs, outputs)
+    return _loop(node, plan, plan.loop, scratch, inners[0], inputs, outputs)
 
 
 def _loop(
-    plan: Plan, loop: ByRow, scratch: Ref, body: Inner, inputs: Sequence[Ref | None], outputs: Sequence[Ref]
-) -> Loop:
-    node, pred = plan.node, inputs[0]
+    node: Node, plan: Plan, loop: ByRow, scratch: Ref, body: Inner, inputs: Sequence[Ref | None],
+    outputs: Sequence[Ref],
+) -> Loop:  # fmt: skip
+    pred = inputs[0]
     assert pred is not None, node
     end = 1 + node.attrs["carried"]
     captures = inputs[end:]
@@ -105,9 +114,12 @@ def _loop(
         return Ref(scratch.slot, scratch.offset + offset)
 
     carried = tuple(
-        Carried(inputs[1 + n], outputs[n], at(other) if other >= 0 else None, bytes_of(node.outputs[n].type))
+        Carried(
+            inputs[1 + n], outputs[n], at(other) if other >= 0 else None, bytes_of(node.outputs[n].type),
+            _counts(node, n),
+        )
         for n, other in zip(loop.carried, plan.others, strict=True)
-    )
+    )  # fmt: skip
     whole = tuple(
         Carried(inputs[1 + row.tensor], outputs[row.tensor], None, bytes_of(node.outputs[row.tensor].type))
         for row in loop.writes
@@ -122,6 +134,18 @@ def _loop(
         pred, carried, given, whole, rows[: len(loop.reads)], rows[len(loop.reads) :], at(plan.spare),
         plan.row, body, node,
     )  # fmt: skip
+
+
+def _counts(node: Node, n: int) -> tuple[int, int] | None:
+    """How the carried value `n` of a loop counts, if it is an integer that does."""
+    param, made, first = node.attrs["body"].params[n], node.attrs["body"].results[1 + n], node.inputs[1 + n]
+    start = number(first) if first.dtype.is_integer and first.rank == 0 else None
+    if start is None or made.node.op.name not in ("add", "subtract"):
+        return None
+    left, right = made.node.inputs
+    sign = 1 if made.node.op.name == "add" else -1
+    step = number(right) if left is param else number(left) if right is param and sign == 1 else None
+    return None if step is None else (int(start), sign * int(step))
 
 
 def _row(node: Node, loop: ByRow, row: Row, base: Ref | None, tensor: Value) -> RowAt:
@@ -140,4 +164,4 @@ def _row(node: Node, loop: ByRow, row: Row, base: Ref | None, tensor: Value) -> 
 def _inner(program: Program, table: Ref, keep: Keep) -> Inner:
     arena = Ref(table.slot, table.offset + padded(program.slots * _ADDRESS))
     pred = Ref(arena.slot, arena.offset + padded(program.arena))
-    return Inner(program, table, arena, keep(program.constants), pred)
+    return Inner(program.again(), table, arena, keep(program.constants), pred)

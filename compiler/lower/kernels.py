@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.place import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
@@ -79,9 +79,11 @@ class _Puller:
     def assembly(self, root: Node, assembled: Node) -> Kernel:
         """The pieces of `assembled`, each with what `root` makes of it."""
         out = self.output(root.outputs[0])
-        body, placer = [], Placer()  # one for all pieces: no local has the name of another
-        for count, (piece, formula) in enumerate(pieces(assembled)):
-            at = tuple(Index(f"p{count}_{d}", n) for d, n in enumerate(piece.shape))
+        stores: list[tuple[tuple[Index, ...], Store]] = []
+        numbers: dict[tuple[int, ...], int] = {}  # by shape
+        for piece, formula in pieces(assembled):
+            number = numbers.setdefault(piece.shape, len(numbers))
+            at = tuple(Index(f"p{number}_{d}", n) for d, n in enumerate(piece.shape))
             step = piece.step or (1,) * len(at)
             target = tuple(simplify_index(o + s * i) for o, s, i in zip(piece.offset, step, at, strict=True))
             value = instantiate(
@@ -91,8 +93,10 @@ class _Puller:
                 self.done = {(assembled.outputs[0], self.group.position): value}
                 whole = self.computed(root, self.group.position)
                 value = substitute(whole, dict(zip(self.group.domain, target, strict=True)))
-            body.append(placer.nest(Nest(at, (Store(out, target, value),))))
-        return Kernel("assembly", dict(self.buffers), tuple(stmt for part in body for stmt in part))
+            stores.append((at, Store(out, target, value)))
+        placer = Placer()  # one for all: no local has the name of another
+        nests = map(placer.nest, _together(stores))
+        return Kernel("assembly", dict(self.buffers), tuple(stmt for nest in nests for stmt in nest))
 
     def routine(self, root: Node) -> Kernel:
         assert root.op.statements is not None, root
@@ -157,6 +161,21 @@ class _Puller:
         self.values.append(value)
         self.buffers[name] = Buffer(value.dtype, value.shape, written)
         return name
+
+
+def _together(stores: Iterable[tuple[tuple[Index, ...], Store]]) -> list[Nest]:
+    """Stores, given with the domain of each; as one where that is the same, and they read the same."""
+    found: list[tuple[tuple[Index, ...], list[Store], set[str]]] = []
+    for at, store in stores:
+        reads = {e.buffer for e in walk(store.value) if isinstance(e, Load)}
+        for domain, others, read in found:
+            if domain == at and not reads.isdisjoint(read):
+                others.append(store)
+                read |= reads
+                break
+        else:
+            found.append((at, [store], reads))
+    return [Nest(domain, tuple(others)) for domain, others, _ in found]
 
 
 def counted(value: Value, at: Position) -> Expr | None:

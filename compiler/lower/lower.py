@@ -4,14 +4,16 @@ for every value, and what each kernel reads and writes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.kernel.expr import Reduce
 from staticgraph.compiler.lower.alike import Kernels
 from staticgraph.compiler.lower.constants import Constants, Pool
-from staticgraph.compiler.lower.control_flow import instruction, plan
+from staticgraph.compiler.lower.control_flow import instruction, plans
 from staticgraph.compiler.lower.in_place import may_overwrite
 from staticgraph.compiler.lower.memory import fullest, plan_arena
 from staticgraph.compiler.lower.program import (
@@ -24,10 +26,15 @@ from staticgraph.compiler.lower.program import (
     Launch,
     Program,
     Ref,
+    may_stop,
 )
-from staticgraph.compiler.lower.recompute import Item, lifetimes, recompute
+from staticgraph.compiler.lower.recompute import Item, lifetimes, recompute, spared
 from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_control, is_host, is_whole
+from staticgraph.compiler.passes.pull import template
+
+LARGE_ARENA = 1 << 26  # bytes, of all values: with fewer it matters little how long they are kept
+_BYTES_PER_FLOP = 1 / 256  # that may be moved more: about a hundredth of the time, on processors of today
 
 
 def lower(
@@ -49,6 +56,8 @@ def lower(
     lowering = _Lowering(fusion, fetches, updates, may_stop, fuse, kernels or Kernels())
     if arena_limit is not None:
         lowering.limit_arena(arena_limit)
+    else:
+        lowering.spare_arena()
     return lowering.program()
 
 
@@ -79,12 +88,19 @@ class _Lowering:
         inside = (v for g in self.groups for v in g.outputs if v not in outside)
         self.sizes: dict[Value | Group, int] = {v: v.size * v.dtype.size for v in inside}  # in the arena
         inner = partial(_inner, fuse, kernels)
-        self.inner = {g: plan(g.root, inner) for g in self.groups if is_control(g.root)}
-        self.sizes |= {g: each.size for g, each in self.inner.items()}
+        control = {g.root: g for g in self.groups if is_control(g.root)}
+        self.inner = {control[node]: plan for node, plan in plans(control, inner).items()}
+        self.sizes |= {g: plan.size for g, plan in self.inner.items()}
 
     def limit_arena(self, limit: int) -> None:
         """Compute values again rather than keep them, until the arena has at most `limit` bytes."""
         self.groups = [item.group for item in recompute(self._items(), self.sizes, limit)]
+
+    def spare_arena(self) -> None:
+        """Where much would be kept beside much arithmetic, compute values again that take hardly any time."""
+        if sum(self.sizes.values()) > LARGE_ARENA:
+            traffic = _flops(self.function) * _BYTES_PER_FLOP
+            self.groups = [item.group for item in spared(self._items(), self.sizes, traffic)]
 
     def _items(self) -> list[Item]:
         changed = {*self.overwritten, *self.overwritten.values()}
@@ -220,7 +236,7 @@ class _Lowering:
         """The results that overwrite the variable whose new value they are."""
         found: set[int] = set()
         # After what may fail or be stopped, nothing may have been overwritten.
-        stops = [i for i, g in enumerate(self.groups) if self.may_stop and is_whole(g.root)]
+        stops = [i for i, g in enumerate(self.groups) if self.may_stop and self._stops(g)]
         home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
         last_read = self._last_reads()
         claimed: set[Value] = set()
@@ -233,6 +249,12 @@ class _Lowering:
                 claimed.add(value)
                 found.add(result)
         return frozenset(found)
+
+    def _stops(self, group: Group) -> bool:
+        """Whether a run can end in `group`."""
+        if group in self.inner:
+            return may_stop(group.root, self.inner[group].programs)
+        return is_host(group.root)
 
     def _place_in_arena(self) -> int:
         lives = lifetimes(self._items(), self.sizes)
@@ -272,7 +294,7 @@ class _Lowering:
     def _instruction(self, group: Group, number: int) -> Instruction:
         root = group.root
         if group in self.inner:
-            return instruction(self.inner[group], self.versions[group, number], self._place, self._keep)
+            return instruction(root, self.inner[group], self.versions[group, number], self._place, self._keep)
         if is_host(root):
             assert root.op.reference is not None, root
             return HostCall(
@@ -289,6 +311,18 @@ class _Lowering:
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
         return Launch(made.work, args, tuple(group.nodes), reads, writes)
+
+
+def _flops(function: Function) -> int:
+    """Those of products, in all rounds of loops of which the number is known."""
+    total = 0
+    for node in function.nodes:
+        if node.op.kind is Kind.CONTRACTION:
+            summed = (e.axes for e in template(node).order if isinstance(e, Reduce))
+            total += 2 * node.outputs[0].size * math.prod(axis.extent for axes in summed for axis in axes)
+        elif node.op.name == "loop" and node.attrs["exact"]:
+            total += node.attrs["bound"] * _flops(node.attrs["body"])
+    return total
 
 
 def _inner(

@@ -30,9 +30,9 @@ def plan_arena(lifetimes: Mapping[Key, Lifetime]) -> tuple[dict[Key, int], int]:
     """
     offsets, size = _by_birth(lifetimes)
     if len(lifetimes) <= CAREFUL and size > fullest(lifetimes)[1]:
-        weighty, other = _by_weight(lifetimes)
-        if other < size:
-            return weighty, other
+        better, less = _by_size(lifetimes)
+        if less < size:
+            return better, less
     return offsets, size
 
 
@@ -73,15 +73,15 @@ def _by_birth(lifetimes: Mapping[Key, Lifetime]) -> tuple[dict[Key, int], int]:
     return offsets, free.end
 
 
-def _by_weight(lifetimes: Mapping[Key, Lifetime]) -> tuple[dict[Key, int], int]:
-    """Those that take most room for the longest time first, each in the lowest gap among the buffers that
-    live at the same time.
+def _by_size(lifetimes: Mapping[Key, Lifetime]) -> tuple[dict[Key, int], int]:
+    """Large buffers first, of equal ones those that live longest, each in the lowest gap among the buffers
+    that live at the same time.
     """
     offsets: dict[Key, int] = {}
     placed = np.zeros((len(lifetimes), 4), np.int64)  # start, stop, born, last
     most = 0
-    weighty = sorted(lifetimes.items(), key=lambda item: -_room(item[1][0]) * (item[1][2] - item[1][1] + 1))
-    for count, (key, (size, born, last)) in enumerate(weighty):
+    largest_first = sorted(lifetimes.items(), key=lambda item: (-item[1][0], item[1][1] - item[1][2]))
+    for count, (key, (size, born, last)) in enumerate(largest_first):
         others = placed[:count]
         others = others[(others[:, 2] <= last) & (others[:, 3] >= born)]
         start = 0

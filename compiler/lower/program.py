@@ -8,11 +8,12 @@ its function for host calls, the thread pool, and the watch that tells loops to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from staticgraph.compiler.graph.function import Node, Value
+from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.place import Nest
@@ -88,13 +89,15 @@ class Inner:
 class Carried:
     """What a loop carries: where it is at first, if it has a value, and where it has to be in the end.
 
-    Rounds overwrite it in `final`, or write it to `final` and `other` by turns.
+    Rounds overwrite it in `final`, or write it to `final` and `other` by turns. `counts`: the first value and
+    what each round adds to it, of a number of which that is known.
     """
 
     init: Ref | None
     final: Ref
     other: Ref | None
     size: int
+    counts: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +204,36 @@ class Program:
     @property
     def may_stop(self) -> bool:
         """Whether a run can end before it is done: a host call may fail, and a loop may be stopped."""
-        return any(isinstance(i, HostCall | Loop | Branch) for i in self.instructions)
+        return any(map(_stops, self.instructions))
+
+    def again(self) -> Program:
+        """The same with instructions of its own: who tells of them can tell them apart."""
+        return replace(self, instructions=tuple(map(_again, self.instructions)))
+
+
+def _stops(instruction: Instruction) -> bool:
+    match instruction:
+        case HostCall():
+            return True
+        case Loop() | Branch():
+            return may_stop(instruction.node, (inner.program for inner in inner_programs(instruction)))
+    return False
+
+
+def _again(instruction: Instruction) -> Instruction:
+    match instruction:
+        case Loop(body=body):
+            return replace(instruction, body=replace(body, program=body.program.again()))
+        case Branch(branches=branches):
+            own = tuple(replace(each, program=each.program.again()) for each in branches)
+            return replace(instruction, branches=own)
+    return replace(instruction)
+
+
+def may_stop(node: Node, programs: Iterable[Program]) -> bool:
+    """Whether a run can end in a loop or branch of these programs: in one of them, or between rounds."""
+    between = node.op.name == "loop" and not node.attrs["brief"]
+    return between or any(program.may_stop for program in programs)
 
 
 def inner_programs(instruction: Instruction) -> tuple[Inner, ...]:
@@ -212,3 +244,27 @@ def inner_programs(instruction: Instruction) -> tuple[Inner, ...]:
         case Branch(branches=branches):
             return branches
     return ()
+
+
+def walk(
+    program: Program, outer: Loop | Branch | None = None
+) -> Iterator[tuple[Instruction, Loop | Branch | None]]:
+    """Every instruction of a program, those of loops and branches after these; and the loop or branch that it
+    is in.
+    """
+    for instruction in program.instructions:
+        yield instruction, outer
+        if isinstance(instruction, Loop | Branch):
+            for each in inner_programs(instruction):
+                yield from walk(each.program, instruction)
+
+
+def lines_of(nodes: Iterable[Node], outer: Node | None) -> tuple[Provenance, ...]:
+    """Where the user wrote what the nodes do, each line once.
+
+    Those in a loop that the compiler made have no lines of their own, but that of `outer`, the loop.
+    """
+    found = {node.where.short: node.where for node in nodes if node.where is not None}
+    if not found and outer is not None:
+        return lines_of([outer], None)
+    return tuple(sorted(found.values(), key=lambda where: (where.file, where.line)))

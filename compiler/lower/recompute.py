@@ -10,6 +10,9 @@ minimum cut.
     g = f(h, a)
 
 The kernels that run again are the very same ones, so results do not change by a bit.
+
+Where little is to be gained in time by keeping them, and much memory is lost, values are computed again
+without anyone asking for it: those that take one kernel, made of what waits for other reasons.
 """
 
 from __future__ import annotations
@@ -20,12 +23,16 @@ from typing import TYPE_CHECKING
 
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.lower.memory import Lifetime, fullest
+from staticgraph.compiler.passes.cost import cost, reduces
 from staticgraph.compiler.passes.group import Group
+from staticgraph.compiler.passes.pull import template
 
 if TYPE_CHECKING:
     import networkx as nx
 
 ROUNDS = 64  # moments that are relieved one after the other
+_FEW, _LITTLE = 256, 16  # as many times a value is smaller than all, or than another one
+_LIGHT = 12  # instructions per element
 _BEFORE, _AFTER = "before", "after"  # work done once, and uses after the fullest moment
 
 
@@ -72,6 +79,37 @@ def recompute(items: Sequence[Item], sizes: Mapping[Stored, int], limit: int) ->
             break
         items = relieved
     return best
+
+
+def spared(items: Sequence[Item], sizes: Mapping[Stored, int], traffic: float) -> Sequence[Item]:
+    """`items` in an order in which values that wait at the fullest moment, beside all that they are made of,
+    are computed again, as far as that reads and writes at most `traffic` bytes.
+    """
+    at, most = fullest(lifetimes(items, sizes))
+    written = {value: i for i, item in enumerate(items[:at]) for value in item.writes if value in sizes}
+    waiting = _waiting(items, at, written)
+    again: set[Stored] = set()
+    needed: set[Stored] = set()
+    for value in waiting:
+        item = items[written[value]]
+        sources = {v for v in item.reads if v in written}
+        if value in needed or not again.isdisjoint(sources):
+            continue
+        if sizes[value] * _FEW < most or not item.again or not _is_light(item.group):
+            continue
+        longer = sum(sizes[v] for v in sources if v not in waiting)  # would have to be kept
+        moved = sum(sizes[v] for v in (*sources, *item.writes))
+        if longer * _LITTLE <= sizes[value] and moved <= traffic:
+            again.add(value)
+            needed |= sources
+            traffic -= moved
+    return _with_repeats(items, at, written, again) if again else items
+
+
+def _is_light(group: Group) -> bool:
+    """Whether a kernel takes about as long as to read and write what it reads and writes."""
+    formulas = [template(node) for node in group.nodes if node.op.element is not None]
+    return sum(map(cost, formulas)) <= _LIGHT and not any(map(reduces, formulas))
 
 
 def _relieved(items: Sequence[Item], at: int, sizes: Mapping[Stored, int]) -> list[Item] | None:

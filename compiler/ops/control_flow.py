@@ -105,6 +105,7 @@ def _loop_type(
     family: int,
     bound: int | None,
     exact: bool,
+    brief: bool,
 ) -> Any:
     require(pred == TensorType(bool_, ()), f"the condition of a loop is {pred}, it must be one truth value")
     taken = tuple(p.type for p in body.params)
@@ -126,12 +127,16 @@ def _loop_meaning(
 
 
 @structural(type=_loop_type, numpy=_loop_meaning, **_CONTROL)
-def loop(*inputs: Any, body: Function, carried: int, family: int, bound: int | None, exact: bool) -> Any:
+def loop(
+    *inputs: Any, body: Function, carried: int, family: int, bound: int | None, exact: bool, brief: bool
+) -> Any:
     """The values after the last round. The inputs are the condition, the values before the first round,
     `carried` in number, and the captures of `body`.
 
-    There are never more than `bound` rounds, if that is known, and always so many if `exact`. Loops of the
-    same `family` begin with the same values and do the same with them: they differ in what else they carry.
+    There are never more than `bound` rounds, if that is known, and always so many if `exact`. A run need not
+    be stopped between the rounds of a loop that is `brief`, such as one that stands for a single op. Loops of
+    the same `family` begin with the same values and do the same with them: they differ in what else they
+    carry.
     """
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, free_indices
-from staticgraph.compiler.passes.pull import Position, Template, template
+from staticgraph.compiler.passes.pull import TEMPLATE_LIMIT, Position, Template, template
 
 _FUNCTIONS = frozenset(
     ["exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh"]
@@ -28,6 +29,7 @@ LONG_ENOUGH = 32  # elements: whole arrays with shorter rows had better be gone 
 WIDE = 128  # columns: the sums of fewer stay in registers while their rows go by
 
 
+@lru_cache(TEMPLATE_LIMIT)
 def cost(formula: Template) -> int:
     """The cost of one element, its inputs being there."""
     return sum(
@@ -37,6 +39,7 @@ def cost(formula: Template) -> int:
     )
 
 
+@lru_cache(TEMPLATE_LIMIT)
 def reduces(formula: Template) -> bool:
     """Whether an element is a sum, or the like, of many."""
     return any(isinstance(e, Reduce) for e in formula.order)

@@ -25,7 +25,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType, float32, float64
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import ops, recording
-from staticgraph.compiler.passes.map_rows import map_rows, sum_rows
+from staticgraph.compiler.passes.map_rows import RowLoops
 
 Matrix = Sequence[Sequence[float]]
 _A = ((1, 1, 1, 0), (0, 1, -1, -1))
@@ -83,7 +83,10 @@ class _Convolution:
 
 def fewer_products(function: Function) -> Function:
     """`function` with convolutions replaced where it pays."""
-    return transform(function, _rebuild) if any(map(_replaceable, function.nodes)) else function
+    if not any(map(_replaceable, function.nodes)):
+        return function
+    loops = RowLoops()
+    return transform(function, lambda node, inputs: _rebuild(node, inputs, loops))
 
 
 def _replaceable(node: Node) -> _Convolution | None:
@@ -103,47 +106,54 @@ def _replaceable(node: Node) -> _Convolution | None:
     return made if min(before) >= 0 and made.pays else None
 
 
-def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Any:
+def _rebuild(node: Node, inputs: tuple[Value, ...], loops: RowLoops) -> Any:
     build, c = node.outputs[0].recorder, _replaceable(node)
     with build.at(node.where), recording(build):
-        return build.apply(node.op, inputs, node.attrs) if c is None else _REPLACED[node.op.name](c, *inputs)
+        if c is None:
+            return build.apply(node.op, inputs, node.attrs)
+        return _REPLACED[node.op.name](loops, c, *inputs)
 
 
-def _windows(c: _Convolution, x: Value, w: Value) -> Value:
+def _windows(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
     """`conv_windows` by groups of images."""
-    return _forward(c, x, _transformed_filter(w, flipped=False))
+    return _forward(loops, c, x, _transformed_filter(w, flipped=False))
 
 
-def _spread(c: _Convolution, x: Value, w: Value) -> Value:
+def _spread(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
     """`conv_spread`: windows over the cotangent, and the filter the other way round."""
-    return _forward(c, x, _transformed_filter(w, flipped=True))
+    return _forward(loops, c, x, _transformed_filter(w, flipped=True))
 
 
-def _forward(c: _Convolution, x: Value, w: Value) -> Value:
-    def some(x: Value) -> Value:
-        products = ops.batch_matmul(_transformed_input(c, x), w)
-        products = ops.reshape(products, shape=(4, 4, x.shape[0], *c.tiles, c.outputs))
-        parts = _transformed(_A, [[products[a, b] for b in range(4)] for a in range(4)])
-        return ops.interleave(parts, strides=(1, 2, 2, 1))[:, : c.counts[0], : c.counts[1]]
-
+def _forward(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
     if c.group == c.images:
-        return some(x)
-    return ops.reshape(map_rows(some, _grouped(c, x)), shape=(c.images, *c.counts, c.outputs))
+        return _forward_of_group(c, x, w)
+    made = loops.map(_forward_of_group, c, [_grouped(c, x)], [w])
+    return ops.reshape(made, shape=(c.images, *c.counts, c.outputs))
 
 
-def _filter(c: _Convolution, x: Value, dy: Value) -> Value:
+def _forward_of_group(c: _Convolution, x: Value, w: Value) -> Value:
+    products = ops.batch_matmul(_transformed_input(c, x), w)
+    products = ops.reshape(products, shape=(4, 4, x.shape[0], *c.tiles, c.outputs))
+    parts = _transformed(_A, [[products[a, b] for b in range(4)] for a in range(4)])
+    return ops.interleave(parts, strides=(1, 2, 2, 1))[:, : c.counts[0], : c.counts[1]]
+
+
+def _filter(loops: RowLoops, c: _Convolution, x: Value, dy: Value) -> Value:
     """`conv_filter`: the sum over groups of images."""
-
-    def some(x: Value, dy: Value) -> Value:
-        around = [(0, count % 2) for count in c.counts]
-        dy = ops.pad(dy, paddings=((0, 0), *around, (0, 0)))
-        spread = _transformed(_columns(_A), [[dy[:, a::2, b::2] for b in range(2)] for a in range(2)])
-        return ops.batch_matmul(_transformed_input(c, x), _matrices(spread), adj_x=True)
-
-    total = some(x, dy) if c.group == c.images else sum_rows(some, _grouped(c, x), _grouped(c, dy))
+    if c.group == c.images:
+        total = _filter_of_group(c, x, dy)
+    else:
+        total = loops.sum(_filter_of_group, c, [_grouped(c, x), _grouped(c, dy)])
     total = ops.reshape(total, shape=(4, 4, c.channels, c.outputs))
     made = _transformed(_columns(_G), [[total[a, b] for b in range(4)] for a in range(4)])
     return ops.reshape(ops.stack(made, axis=0), shape=(3, 3, c.channels, c.outputs))
+
+
+def _filter_of_group(c: _Convolution, x: Value, dy: Value) -> Value:
+    around = [(0, count % 2) for count in c.counts]
+    dy = ops.pad(dy, paddings=((0, 0), *around, (0, 0)))
+    spread = _transformed(_columns(_A), [[dy[:, a::2, b::2] for b in range(2)] for a in range(2)])
+    return ops.batch_matmul(_transformed_input(c, x), _matrices(spread), adj_x=True)
 
 
 _REPLACED = {"conv_windows": _windows, "conv_spread": _spread, "conv_filter": _filter}

@@ -2,42 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 
-from staticgraph.compiler.graph.closure import close, depends_on
+from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_, int32
-from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.shapes import TensorType
 
-Compute = Callable[..., Value]  # is called once, with values that stand for any rows
+Compute = Callable[..., Value]
+# What a round makes of its number, the count of rounds, and its value: what is carried before and after it.
+_Carry = Callable[[Value, int, Value], tuple[Value, Value]]
 
 
-def map_rows(compute: Compute, *tensors: Value) -> Value:
-    """`compute(*rows)` for the rows of `tensors` at each position, one above the other."""
-    build, count = tensors[0].recorder, tensors[0].shape[0]
-    i = build.fresh_parameter("number", TensorType(int32, ()))
-    row = compute(*(ops.gather(tensor, i) for tensor in tensors))
-    memory = ops.unset(dtype=row.dtype, shape=(count, *row.shape))
-    rows = build.fresh_parameter("rows", memory.type)
-    return _loop(count, i, rows, memory, ops.row_update(rows, i, row))
+class RowLoops:
+    """Makes loops over the rows of tensors. Equal ones have one body, which is made and compiled once.
+
+    `compute` is called for the first of them, as `compute(what, *rows, *whole)` with values that stand for
+    the rows of `tensors` at any position, and for what is the same for all.
+    """
+
+    def __init__(self) -> None:
+        self._bodies: dict[Hashable, Function] = {}
+
+    def map(
+        self, compute: Compute, what: Hashable, tensors: Sequence[Value], whole: Sequence[Value] = ()
+    ) -> Value:
+        """What is computed at each position, one above the other."""
+        body = self._body(_put, compute, what, tensors, whole)
+        rows = body.params[1]
+        return _loop(body, ops.unset(dtype=rows.dtype, shape=rows.shape), tensors, whole)
+
+    def sum(
+        self, compute: Compute, what: Hashable, tensors: Sequence[Value], whole: Sequence[Value] = ()
+    ) -> Value:
+        """The sum of what is computed at each position."""
+        body = self._body(_add, compute, what, tensors, whole)
+        total = body.params[1]
+        zero = total.recorder.constant(0, total.dtype)
+        return _loop(body, ops.fill(zero, dims=total.shape), tensors, whole)
+
+    def _body(
+        self,
+        carry: _Carry,
+        compute: Compute,
+        what: Hashable,
+        tensors: Sequence[Value],
+        whole: Sequence[Value],
+    ) -> Function:
+        types = tuple(v.type for v in (*tensors, *whole))
+        key = carry, compute, what, types
+        if key not in self._bodies:
+            build: Builder = tensors[0].recorder
+            with build.at(None):  # the loops are from lines of the user's
+                i = build.fresh_parameter("number", TensorType(int32, ()))
+                taken = [build.fresh_parameter("captured", type) for type in types]
+                rows = [ops.gather(tensor, i) for tensor in taken[: len(tensors)]]
+                count = tensors[0].shape[0]
+                before, after = carry(i, count, compute(what, *rows, *taken[len(tensors) :]))
+                self._bodies[key] = Function((i, before, *taken), (i + 1 < count, i + 1, after))
+        return self._bodies[key]
 
 
-def sum_rows(compute: Compute, *tensors: Value) -> Value:
-    """The sum of `compute(*rows)` over the positions of the rows of `tensors`."""
-    build, count = tensors[0].recorder, tensors[0].shape[0]
-    i = build.fresh_parameter("number", TensorType(int32, ()))
-    row = compute(*(ops.gather(tensor, i) for tensor in tensors))
-    total = build.fresh_parameter("total", row.type)
-    zeros = ops.fill(build.constant(0, row.dtype), dims=row.shape)
-    return _loop(count, i, total, zeros, total + row)
+def _put(i: Value, count: int, row: Value) -> tuple[Value, Value]:
+    rows = row.recorder.fresh_parameter("rows", TensorType(row.dtype, (count, *row.shape)))
+    return rows, ops.row_update(rows, i, row)
 
 
-def _loop(count: int, i: Value, carried: Value, first: Value, result: Value) -> Value:
-    """What `carried` is after `count` rounds, in which it begins as `first` and becomes `result`."""
-    build = i.recorder
-    results = i + 1 < count, i + 1, result
-    (body,), captured = close(build, (i, carried), [results], depends_on((i, carried), results).__contains__)
-    attrs = {"body": body, "carried": 2, "family": build.serial, "bound": count, "exact": True}
-    inputs = build.constant(True, bool_), build.constant(0, int32), first, *captured
+def _add(i: Value, count: int, row: Value) -> tuple[Value, Value]:
+    total = row.recorder.fresh_parameter("total", row.type)
+    return total, total + row
+
+
+def _loop(body: Function, first: Value, tensors: Sequence[Value], whole: Sequence[Value]) -> Value:
+    """What is carried in the end, where it begins as `first`."""
+    build: Builder = first.recorder
+    attrs = {
+        "body": body, "carried": 2, "family": build.serial, "bound": tensors[0].shape[0], "exact": True,
+        "brief": True,
+    }  # fmt: skip
+    inputs = build.constant(True, bool_), build.constant(0, int32), first, *tensors, *whole
     return build.node(OPS["loop"], inputs, attrs).outputs[1]

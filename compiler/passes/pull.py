@@ -32,7 +32,7 @@ Position = tuple[Expr, ...]
 TEMPLATE_LIMIT = 1 << 14  # formulas kept: a program that meets ever new shapes must not grow for ever
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Template:
     """The formula of one output element, over stand-ins:
     `at` for the position, loads of `?n` for the inputs.

@@ -249,6 +249,7 @@ def _loop(
     attrs = {
         "body": body, "carried": len(carried.init), "family": at.build.serial,
         "bound": at.rounds_known(op) if bound is None else bound, "exact": exact,
+        "brief": False,
     }  # fmt: skip
     at.loops[at.build.serial] = op
     return list(at.build.node(OPS["loop"], (pred, *carried.init, *captured), attrs).outputs)

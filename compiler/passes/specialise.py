@@ -15,7 +15,7 @@ dependencies always point backwards in that order, so it honours them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.function import Function, Value, as_outputs, substitute, toposort
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.interpret import perform
-from staticgraph.compiler.graph.opdef import Effect, Kind, recording
+from staticgraph.compiler.graph.opdef import Effect, Kind, by_meaning, recording
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.random import philox_advance
@@ -64,10 +64,12 @@ def specialise(
     static: Mapping[Tensor, np.ndarray] | None = None,
     calls: Calls = NO_CALLS,
     losses: bool = False,
+    on_host: Callable[[Operation], bool] = lambda op: False,
 ) -> Step:
     """The step that computes `fetches` and runs `targets`, `calls` being the host ops around it.
 
-    With `losses` it also gives what derivatives are taken of.
+    With `losses` it also gives what derivatives are taken of. Operations that shall be `on_host` are computed
+    by NumPy, as far as that can be.
 
     `feeds`: the fed tensors with their static types. Raises FeedError for a placeholder that is not fed, and
     StaticFeedNeeded or VariableTypeNeeded where the answer depends on more: then call again with `static`,
@@ -78,7 +80,7 @@ def specialise(
     with collector_paused():
         while True:
             try:
-                at = Specialiser(graph, feeds, variables or {}, static or {}, calls, rows)
+                at = Specialiser(graph, feeds, variables or {}, static or {}, calls, rows, on_host)
                 return at.step(fetches, targets, losses)
             except RowsFound as found:
                 rows[found.number] = found.shape
@@ -104,8 +106,10 @@ class Specialiser:
         static: Mapping[Tensor, np.ndarray],
         calls: Calls,
         rows: Mapping[int, Shape],
+        on_host: Callable[[Operation], bool],
     ) -> None:
         self.graph = graph
+        self._on_host = on_host
         self.rows = rows  # the shapes of rows, by the number of an array that was made without it
         self._unshaped: set[int] = set()
         self.calls = calls
@@ -306,6 +310,8 @@ class Specialiser:
             assert definition.expand is not None
             self.build.types(definition, inputs, attrs)  # there is no node that would be checked
             return definition.expand(*inputs, **attrs)
+        if definition.reference is not None and definition.effect is Effect.PURE and self._on_host(op):
+            definition = by_meaning(definition)
         return self.build.apply(definition, inputs, attrs)
 
     def _chosen(self, op: Operation, inputs: Sequence[Value]) -> Value | None:

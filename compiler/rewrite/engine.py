@@ -19,14 +19,15 @@ def rewrite(function: Function, rules: RuleSet, trace: Trace | None = None) -> F
     """`function` with `rules` applied until none fires.
     `trace(rule, before, after)` is called for each that does.
     """
+    settled: set[Value] = set()  # at which no rule will ever fire
     for _ in range(ROUNDS):
-        before, function = function, _walk(function, rules, trace)
+        before, function = function, _walk(function, rules, trace, settled)
         if function.results == before.results:
             break
     return function
 
 
-def _walk(function: Function, rules: RuleSet, trace: Trace | None) -> Function:
+def _walk(function: Function, rules: RuleSet, trace: Trace | None, settled: set[Value]) -> Function:
     """One walk over all nodes, inputs before users."""
     counts = Counter(v for node in function.nodes for v in node.inputs)
     counts.update(function.results)
@@ -40,7 +41,7 @@ def _walk(function: Function, rules: RuleSet, trace: Trace | None) -> Function:
             with graph.at(node.where), recording(graph):
                 made = graph.node(node.op, inputs, node.attrs).outputs
         if len(made) == 1:
-            made = (_settle(made[0], rules, lambda v: uses.get(v, 1), trace),)
+            made = (_settle(made[0], rules, lambda v: uses.get(v, 1), trace, settled),)
         for old, new in zip(node.outputs, made, strict=True):
             uses.setdefault(new, counts[old])
         return made
@@ -48,10 +49,19 @@ def _walk(function: Function, rules: RuleSet, trace: Trace | None) -> Function:
     return transform(function, rebuild)
 
 
-def _settle(value: Value, rules: RuleSet, uses: Callable[[Value], int], trace: Trace | None) -> Value:
+def _settle(
+    value: Value,
+    rules: RuleSet,
+    uses: Callable[[Value], int],
+    trace: Trace | None,
+    settled: set[Value],
+) -> Value:
     """`value` after all rules that fire at its root."""
     for _ in range(STEPS):
-        for each in rules.by_op.get(value.node.op.name, ()):
+        if value in settled:
+            break
+        candidates = rules.by_op.get(value.node.op.name, ())
+        for each in candidates:
             better = each.apply(value, uses)
             if better is not None:
                 if trace is not None:
@@ -59,5 +69,7 @@ def _settle(value: Value, rules: RuleSet, uses: Callable[[Value], int], trace: T
                 value = better
                 break
         else:
+            if not any(each.single_use for each in candidates):  # values do not change, but their uses do
+                settled.add(value)
             break
     return value

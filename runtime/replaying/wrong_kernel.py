@@ -5,7 +5,7 @@ inputs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +16,7 @@ from staticgraph.compiler.compile import Compiled, emit
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.lower.lower import lower
+from staticgraph.compiler.lower.program import lines_of
 from staticgraph.compiler.ops.control_flow import functions, taken
 from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_control, is_host
@@ -40,7 +41,9 @@ class How:
 
 @dataclass(frozen=True, slots=True)
 class WrongKernel:
-    """A kernel that differs. `rounds`: of the loops around it. `expected` and `found` are all its results."""
+    """A kernel that differs. `rounds`: of the loops around it, of which `outer` is the innermost. `expected`
+    and `found` are all its results.
+    """
 
     name: str
     nodes: tuple[Node, ...]
@@ -50,6 +53,7 @@ class WrongKernel:
     inputs: tuple[np.ndarray, ...]
     expected: tuple[np.ndarray, ...]
     found: tuple[np.ndarray, ...]
+    outer: Node | None = None
 
     @property
     def ops(self) -> tuple[str, ...]:
@@ -59,8 +63,7 @@ class WrongKernel:
     @property
     def lines(self) -> tuple[Provenance, ...]:
         """The user's lines in it."""
-        found = {n.where.short: n.where for n in self.nodes if n.where is not None}
-        return tuple(sorted(found.values(), key=lambda where: (where.file, where.line)))
+        return lines_of(self.nodes, self.outer)
 
 
 def called(compiled: Compiled, arguments: Arrays) -> list[np.ndarray]:
@@ -161,7 +164,7 @@ class Kernels:
             fusion = fuse(function, self._how.without)
             found = self.first_wrong(fusion, arguments, (*rounds, number) if number else rounds)
             if found is not None:
-                return found
+                return found if found.outer is not None else replace(found, outer=node)
         return None
 
     def _entered(self, node: Node, given: Arrays) -> Iterator[tuple[int, Function, Arrays]]:

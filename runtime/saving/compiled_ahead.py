@@ -11,17 +11,19 @@ from staticgraph.compiler.codegen.llvm_control_flow import guarded
 from staticgraph.compiler.codegen.llvm_dispatch import dispatch
 from staticgraph.compiler.codegen.llvm_pool import pool_code
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.compile import Compiled, compile
+from staticgraph.compiler.compile import compile
 from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
+from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.target import target_of
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.plan import Plan
-from staticgraph.runtime.saving import kernels
+from staticgraph.runtime.saving import gpu_kernels, kernels
+from staticgraph.runtime.saving.graph_file import CARDS
 from staticgraph.runtime.saving.signature import Bound, InputShapes
 from staticgraph.runtime.staged import needs_stages
 
@@ -34,29 +36,34 @@ def compile_for(
 ) -> dict[str, list[Any]]:
     """The pieces of machine code by target; see `kernels`. SaveError where the size of an input is not known.
 
-    `targets`: "native", or a triple and perhaps a processor, as in "x86_64-linux-gnu:haswell". `shapes`: by
-    input, those that the graph does not tell; one program is made for each. What needs Python, or is other
-    code for different values, is left out: it is compiled when it is run.
+    `targets`: "native", or a triple and perhaps a processor, as in "x86_64-linux-gnu:haswell", or an
+    architecture of cards, as in "sm_90". `shapes`: by input, those that the graph does not tell; one program
+    is made for each. What needs Python, or is other code for different values, is left out: it is compiled
+    when it is run.
     """
     if len(targets) > MOST_TARGETS:
         raise SaveError(layout(f"a file holds machine code for at most {MOST_TARGETS} targets", user_frame()))
-    chosen = [_target(text) for text in targets]
-    plans = [
-        (name, bound, sizes) for name, bound in signatures.items() for sizes in _sizes(name, bound, shapes)
+    processors = [_target(text) for text in targets if not gpu_kernels.is_card(text)]
+    steps = [
+        (name, [names[t] for t in step.feeds], step)
+        for name, bound in signatures.items()
+        for names in [{tensor: label for label, tensor in bound.inputs.items()}]
+        for sizes in _sizes(name, bound, shapes)
+        if (step := _step(bound, sizes)) is not None
     ]
-    found: dict[str, list[Any]] = {}
-    for target in chosen:
-        programs, codes = [], [dispatch(), guarded(), *pool_code(target).codes]
-        for name, bound, sizes in plans:
-            compiled = _compiled(bound, sizes, target)
-            if compiled is not None:
-                names = {tensor: label for label, tensor in bound.inputs.items()}
-                told = kernels.record(name, [names[t] for t in compiled.step.feeds], compiled)
-                programs.append((told, bytes(compiled.program.constants)))
-                codes += compiled.codes
-        objects = cpu_jit.objects(codes, target)
-        found[f"{target.triple}-{target.cpu}"] = kernels.write(target, programs, objects)
-    return found
+    found = {f"{target.triple}-{target.cpu}": _for_processor(target, steps) for target in processors}
+    cards = [text for text in targets if gpu_kernels.is_card(text)]
+    return found | {f"{CARDS}{card}": gpu_kernels.write(card, steps) for card in cards}
+
+
+def _for_processor(target: CpuTarget, steps: Sequence[tuple[str, list[str], Step]]) -> list[Any]:
+    programs, codes = [], [dispatch(), guarded(), *pool_code(target).codes]
+    for name, feeds, step in steps:
+        compiled = compile(step, target)
+        if not compiled.program.host_calls:
+            programs.append((kernels.record(name, feeds, compiled), bytes(compiled.program.constants)))
+            codes += compiled.codes
+    return kernels.write(target, programs, cpu_jit.objects(codes, target))
 
 
 def _target(text: str) -> CpuTarget:
@@ -88,16 +95,14 @@ def _size(name: str, label: str, tensor: Tensor, given: Sequence[int] | None) ->
     return tuple(int(n) for n in given)
 
 
-def _compiled(bound: Bound, sizes: Mapping[str, tuple[int, ...]], target: CpuTarget) -> Compiled | None:
-    """The code of a signature, None where a part of it can only be known or done when it is run."""
+def _step(bound: Bound, sizes: Mapping[str, tuple[int, ...]]) -> Step | None:
+    """The step of a signature, None where a part of it can only be known or done when it is run."""
     feeds = tuple(sorted((bound.inputs[n] for n in sizes), key=lambda t: (t.op.id, t.value_index)))
     plan = Plan(bound.graph, Fetches(bound.graph, bound.fetches), feeds)
     if needs_stages(plan):
         return None
     by_tensor = {bound.inputs[n]: np.zeros(size, bound.inputs[n].dtype.numpy) for n, size in sizes.items()}
     try:
-        step = plan.step([by_tensor[t] for t in feeds], {})
+        return plan.step([by_tensor[t] for t in feeds], {})
     except _UNKNOWN:
         return None
-    made = compile(step, target)
-    return None if made.program.host_calls else made

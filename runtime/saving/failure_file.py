@@ -16,7 +16,6 @@ import os
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -132,6 +131,8 @@ def _text(array: np.ndarray) -> Any:
 
 
 def _versions() -> dict[str, str]:
+    from importlib import metadata  # takes milliseconds, and only writers need it
+
     found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
     for name in ("numpy", "llvmlite"):
         try:

@@ -40,6 +40,7 @@ from staticgraph.runtime.session import Session
 from staticgraph.runtime.variables import VariableStore
 
 GRAPH, WEIGHTS, KERNELS = "graph.json", "weights.safetensors", "kernels/"
+CARDS = "cuda-"  # targets that are architectures of cards
 BODY: Kinds = {"signatures": (dict,), "counters": (dict,)}
 
 

@@ -108,18 +108,19 @@ def described(member: memoryview) -> tuple[str, list[dict[str, Any]]]:
     """What a member tells of itself: the features of its target, and signature and feeds of each program."""
     head, _ = _parts(member)
     told = [fields(program, "a program", _PROGRAM) for program in head["programs"]]
-    return _target(head).features, [{"signature": p["signature"], "feeds": _feeds(p)} for p in told]
+    return _target(head).features, [{"signature": p["signature"], "feeds": feeds(p)} for p in told]
 
 
-def _feeds(told: dict[str, Any]) -> dict[str, str]:
+def feeds(told: dict[str, Any]) -> dict[str, str]:
+    """The inputs of a program, as its record tells them, with their types."""
     names = items(told["feeds"], "the feeds of a program", str)
     return {n: str(type_of(t, f"the type of {n!r}")) for n, t in zip(names, told["arguments"], strict=False)}
 
 
-def adopt(members: Mapping[str, bytes], signatures: Mapping[str, Bound], session: Session) -> None:
+def adopt(members: Iterable[bytes], signatures: Mapping[str, Bound], session: Session) -> None:
     """Let `session` run the programs of those members that suit this process best, without compiling them."""
     fitting = []
-    for data in members.values():
+    for data in members:
         head, entries = _parts(memoryview(data))
         target = _target(head)
         if head["layout"] == layout_version() and fits(target, cpu_jit.host()):

@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.saving import graph_file
-from staticgraph.runtime.saving.graph_file import SavedGraph
+from staticgraph.runtime.saving.graph_file import CARDS, SavedGraph
 from staticgraph.runtime.saving.nearest import nearest
 from staticgraph.runtime.saving.signature import TRAIN, Bound, InputShapes
 from staticgraph.runtime.session import Session
@@ -237,9 +237,16 @@ def load(path: str | os.PathLike[str], mapped: bool = False, trusted: bool = Fal
 
 
 def _adopt(members: Mapping[str, bytes], signatures: Mapping[str, Bound], session: Session) -> None:
-    from staticgraph.runtime.saving import kernels  # what runs programs is imported when it is needed
+    # What runs programs is imported when it is needed.
+    if session.device is not None:
+        from staticgraph.runtime.saving.gpu_kernels import provide
 
-    kernels.adopt(members, signatures, session)
+        provide([data for target, data in members.items() if target.startswith(CARDS)], session.device)
+    else:
+        from staticgraph.runtime.saving.kernels import adopt
+
+        others = [data for target, data in members.items() if not target.startswith(CARDS)]
+        adopt(others, signatures, session)
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str | None:

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.errors import counted
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.runtime.saving import container, safetensors
 from staticgraph.runtime.saving.attributes import type_of
-from staticgraph.runtime.saving.graph_file import BODY, GRAPH, KERNELS, WEIGHTS
+from staticgraph.runtime.saving.graph_file import BODY, CARDS, GRAPH, KERNELS, WEIGHTS
 from staticgraph.runtime.saving.safetensors import Stored
 from staticgraph.runtime.saving.strict_json import Kinds, check, fields, items, parse
 from staticgraph.runtime.table import printable, table, wrapped
@@ -149,10 +149,10 @@ def _graph(path: str, size: int, manifest: dict[str, Any], members: dict[str, me
     constants = sum(array.nbytes for name, (_, array) in weights.items() if name not in variables)
     signatures = {name: _function(name, told) for name, told in manifest["signatures"].items()}
     counters = {n: check(v, f"the counter of {n!r}", int) for n, v in manifest["counters"].items()}
-    code = {n.removeprefix(KERNELS): _kernels(data) for n, data in members.items() if n.startswith(KERNELS)}
+    code = {n.removeprefix(KERNELS): data for n, data in members.items() if n.startswith(KERNELS)}
     return Summary(
         path, *_head(manifest), size, signatures, variables, constants, dict(sorted(counted.items())),
-        counters, code,
+        counters, {target: _kernels(target, data) for target, data in code.items()},
     )  # fmt: skip
 
 
@@ -187,12 +187,13 @@ def _variables(
         yield name, Variable(str(type), size, has_value, record.get("trainable") is True)
 
 
-def _kernels(member: memoryview) -> Kernels:
+def _kernels(target: str, member: memoryview) -> Kernels:
     # Machine code is looked at by what runs it, which takes long to import.
-    from staticgraph.runtime.saving.kernels import described
-
-    features, programs = described(member)
-    return Kernels(len(member), features, programs)
+    if target.startswith(CARDS):
+        from staticgraph.runtime.saving.gpu_kernels import described
+    else:
+        from staticgraph.runtime.saving.kernels import described
+    return Kernels(len(member), *described(member))
 
 
 def _type(stored: Stored) -> TensorType:

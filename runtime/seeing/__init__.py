@@ -4,9 +4,10 @@
 * `growth`: lines that add to the graph between runs
 * `shapes`: feeds of which only the shape is given
 * `step_plan`: `Session.plan`
+* `placement_log`: the device of each operation
 * `stamps`: programs that take the time
 * `profile`: `Session.profile`, and the times of one run
-* `limits`: what the machine can do at most
+* `limits`: what a core of the machine can do at most
 * `trace`: a profile as a Chrome trace, or as a TF1 message
 * `roofline`: a profile as a drawing
 """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from staticgraph.compiler.arrange import walk
-from staticgraph.compiler.compile import Compiled
+from staticgraph.compiler.codegen.listing import Listing
+from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.lower.effort import Effort, effort
-from staticgraph.compiler.lower.program import HostCall, Launch, Loop
+from staticgraph.compiler.lower.program import HostCall, Launch, Loop, lines_of
 
 _NAMED = 3  # ops in a name
 _QUIET = ("constant", "parameter", "unset")
@@ -24,8 +24,8 @@ class KernelView:
     """One kernel of a program, or a call into NumPy.
 
     `name` is unique in the program. `effort`: floating operations and bytes of one launch, `nanoseconds`: the
-    compiler's guess of its time on one core; both None for a call into NumPy. `symbols`: of its machine
-    functions. `inside` says where it is: "", "loop", or "branch".
+    compiler's guess of its time on one core; both None for a call into NumPy, and no guess for a GPU.
+    `listings`: its functions. `inside` says where it is: "", "loop", or "branch".
     """
 
     name: str
@@ -33,10 +33,15 @@ class KernelView:
     lines: tuple[Provenance, ...]
     effort: Effort | None
     nanoseconds: float | None
-    symbols: tuple[str, ...]
+    listings: tuple[Listing, ...]
     inside: str
     instruction: Launch | HostCall
     nodes: tuple[Node, ...]
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The names of its functions."""
+        return tuple(each.name for each in self.listings)
 
     @property
     def places(self) -> str:
@@ -49,10 +54,10 @@ class KernelView:
         return "; ".join(shown[:_LINES]) + (" ..." if sum(map(len, found.values())) > _LINES else "")
 
 
-def kernels_of(compiled: Compiled) -> list[KernelView]:
+def kernels_of(compiled: CompiledStep) -> list[KernelView]:
     """The kernels of a program in the order in which they run, those of a loop where it stands."""
     found: list[KernelView] = []
-    for instruction, code, outer in walk(compiled.program, compiled.written):
+    for instruction, code, outer in compiled.walk():
         if not isinstance(instruction, Launch | HostCall):
             continue
         nodes = instruction.nodes if isinstance(instruction, Launch) else (instruction.node,)
@@ -62,10 +67,10 @@ def kernels_of(compiled: Compiled) -> list[KernelView]:
             KernelView(
                 f"{len(found) + 1}_{_name(nodes)}",
                 tuple(n.op.name for n in nodes if n.op.name not in _QUIET),
-                _lines(nodes),
+                lines_of(nodes, None if outer is None else outer.node),
                 amount,
                 None if code is None else code.cost,
-                () if code is None else tuple(phase.code.name for phase in code.phases),
+                () if code is None else code.listings,
                 inside,
                 instruction,
                 nodes,
@@ -80,9 +85,3 @@ def _name(nodes: Iterable[Node]) -> str:
     heavy = [n.op.name for n in shown if n.op.kind in _HEAVY]
     names = dict.fromkeys([*heavy[: _NAMED - 1], shown[-1].op.name] if shown else ["copy"])
     return "_".join(names)
-
-
-def _lines(nodes: Iterable[Node]) -> tuple[Provenance, ...]:
-    """Where the user wrote what the nodes do, each line once."""
-    found = {node.where.short: node.where for node in nodes if node.where is not None}
-    return tuple(sorted(found.values(), key=lambda where: (where.file, where.line)))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from staticgraph.compiler.codegen.llvm_text import NAME, function, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import float64
@@ -40,25 +40,29 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one core: multiply-adds of float32 as two operations each, per second; and bytes per second by where
-    they are, as `LEVELS` names it.
+    """Of one core, or of another `whole`: multiply-adds of float32 as two operations each, per second; bytes
+    per second by where they are, and how many bytes each place has room for. `wide`: operations of float64.
     """
 
     flops: float
     bandwidth: dict[str, float]
+    whole: str = "core"
+    wide: float | None = None  # half as many, if it is not told
+    levels: Mapping[str, int] = field(default_factory=lambda: LEVELS)
 
     def bound(self, kernel: KernelView) -> Bound:
         """The least time of a kernel, whose data is in the smallest cache that holds it."""
         assert kernel.effort is not None, kernel
         wide = any(v.dtype is float64 for node in kernel.nodes for v in node.outputs)
-        arithmetic = 1e9 * kernel.effort.flops / (self.flops / 2 if wide else self.flops)
-        level = next((name for name, size in LEVELS.items() if kernel.effort.bytes <= size), "memory")
+        rate = (self.wide or self.flops / 2) if wide else self.flops
+        arithmetic = 1e9 * kernel.effort.flops / rate
+        level = next((name for name, size in self.levels.items() if kernel.effort.bytes <= size), "memory")
         moved = 1e9 * kernel.effort.bytes / self.bandwidth[level]
         return Bound(arithmetic, "arithmetic") if arithmetic >= moved else Bound(moved, level)
 
     def __str__(self) -> str:
         moved = ", ".join(f"{counted(rate, 'B/s')} from {name}" for name, rate in self.bandwidth.items())
-        return f"a core does {counted(self.flops, 'FLOP/s')} at most; {moved}"
+        return f"a {self.whole} does {counted(self.flops, 'FLOP/s')} at most; {moved}"
 
 
 @functools.cache

@@ -8,25 +8,22 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.arrange import walk
-from staticgraph.compiler.compile import Compiled
+from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.graph.errors import FailedPreconditionError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.lower.program import Branch, Copy, Instruction, Loop
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.ledger import Ledger
 from staticgraph.runtime.seeing.kernels import KernelView, kernels_of
-from staticgraph.runtime.seeing.limits import Limits, limits
-from staticgraph.runtime.seeing.stamps import Stamp, Stamps, stamps_of
-from staticgraph.runtime.seeing.ticks import Moment, Scale
+from staticgraph.runtime.seeing.limits import Limits
+from staticgraph.runtime.seeing.stamps import Meter, Stamp, Timed, Times
 from staticgraph.runtime.table import counted, duration, table, wrapped
-from staticgraph.runtime.threads import get_num_threads
 
 if TYPE_CHECKING:
     from staticgraph.runtime.variables import VariableStore
 
 _SPARE = (8, 3, 6, 5, 4, 7)  # columns that a narrow table does without, the first one first
-OTHER = "waiting, and between kernels"
+OTHER, COPIES = "waiting, and between kernels", "copies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +40,14 @@ class KernelTime:
 
     @property
     def flops_per_second(self) -> float:
-        """Floating operations per second of a core; 0 where nobody knows."""
+        """Floating operations per second of a core, or of a GPU; 0 where nobody knows."""
         return self._per_second(
             0 if self.kernel is None or self.kernel.effort is None else self.kernel.effort.flops
         )
 
     @property
     def bytes_per_second(self) -> float:
-        """Bytes read and written per second of a core; 0 where nobody knows."""
+        """Bytes read and written per second of a core, or of a GPU; 0 where nobody knows."""
         return self._per_second(
             0 if self.kernel is None or self.kernel.effort is None else self.kernel.effort.bytes
         )
@@ -77,7 +74,8 @@ class StepTimes:
     """The runs of one program. `nanoseconds`: of its native function, all runs together, by the wall clock.
 
     The times of `kernels`, one for each kernel and one for what else there is, add up to `threads` times
-    that: threads work, or they wait. `events` are of the last run.
+    that: threads work, or they wait. `events` are of the last run. `device`: what ran it, as in "CPU:0".
+    `note`: what one has to know of these runs.
     """
 
     what: str
@@ -86,6 +84,8 @@ class StepTimes:
     threads: int
     kernels: tuple[KernelTime, ...]
     events: tuple[Event, ...]
+    device: str = "CPU:0"
+    note: str = ""
 
     def seconds(self, kernels: Iterable[KernelTime]) -> dict[str, float]:
         """The time of these in a run, by name."""
@@ -109,7 +109,8 @@ class StepTimes:
         cells = (self._row(time, measured) for time in rows)
         each = "run" if self.runs == 1 else f"each of {counted(self.runs)} runs"
         together = f" on {self.threads} threads" if self.threads > 1 else ""
-        title = f"{self.what}: {duration(self.nanoseconds / self.runs)} for {each}{together}"
+        note = f" ({self.note})" if self.note else ""
+        title = f"{self.what}: {duration(self.nanoseconds / self.runs)} for {each}{together}{note}"
         title = "\n".join(wrapped(title, width))
         return f"{title}\n{table(head, cells, (0, 6, 8), width, _SPARE)}"
 
@@ -126,23 +127,23 @@ class StepTimes:
 class Profile:
     """Where the time of a session's runs goes: a context, and after it the result. Printed, it is a table.
 
-    `steps` has one entry for each program that ran. Rates are those of one core, and so are the limits that
-    they are compared with: `limits`, measured when they are first asked for.
+    `steps` has one entry for each program that ran. Rates are those of one core, or of the GPU, and so are
+    the limits that they are compared with: `limits`, measured when they are first asked for.
     """
 
-    def __init__(self, ledger: Ledger, store: VariableStore) -> None:
+    def __init__(self, ledger: Ledger, store: VariableStore, meter: Meter) -> None:
         self.steps: tuple[StepTimes, ...] = ()
         self._ledger = ledger
         self._store = store
-        self._timed: dict[Executable, tuple[str, Stamps, int]] = {}
-        self._start = Moment(0, 0)
+        self._meter = meter
+        self._timed: dict[Executable, tuple[str, Timed]] = {}
 
     def __enter__(self) -> Profile:
         with self._store:
-            if self._ledger.observers:
+            if self._ledger.profiled:
                 text = "a profile of this session is being taken already"
                 raise FailedPreconditionError(layout(text, user_frame(), hint="end it first"))
-            self._start = Moment.now()
+            self._ledger.profiled = True
             for program, name in list(self._ledger.programs.items()):
                 self._add(program, name)
             self._ledger.observers.append(self._add)
@@ -151,27 +152,29 @@ class Profile:
     def __exit__(self, *_: object) -> None:
         with self._store:
             self._ledger.observers.remove(self._add)
-            for program, timed in self._timed.items():
-                timed[1].stop(program)
-            scale = Scale.since(self._start)
-            found = [
-                _times(program, what, list(stamps.read()), program.calls - before, scale)
-                for program, (what, stamps, before) in self._timed.items()
-                if program.calls > before
-            ]
-            self.steps = tuple(each for each in found if each is not None)
+            self._ledger.profiled = False
+            for program, entry in self._timed.items():
+                entry[1].stop(program)
+            self.steps = tuple(self._read())
             self._timed.clear()
 
+    def _read(self) -> Iterator[StepTimes]:
+        for program, (what, timed) in self._timed.items():
+            times = timed.read(program)
+            whole = next((s for s in times.stamps if s.what is None), None) if times is not None else None
+            if times is not None and whole is not None:  # a run that was stopped has no end
+                yield _step(program, what, times, whole, self._meter.device)
+
     def _add(self, program: Executable, what: str) -> None:
-        stamps = stamps_of(program)
-        if stamps is not None:
-            self._timed[program] = what, stamps, program.calls
-            stamps.run(program)
+        timed = self._meter.timed(program)
+        if timed is not None:
+            self._timed[program] = what, timed
+            timed.run(program)
 
     @property
     def limits(self) -> Limits:
-        """What a core of this machine can do at most."""
-        return limits()
+        """What a core of this machine, or the GPU, can do at most."""
+        return self._meter.limits()
 
     @property
     def longest(self) -> StepTimes | None:
@@ -204,53 +207,53 @@ class Profile:
         return "\n\n".join([*(step.table(measured) for step in longest_first), str(measured)])
 
 
-def _times(
-    program: Executable, what: str, stamps: Sequence[Stamp], runs: int, scale: Scale
-) -> StepTimes | None:
+def _step(program: Executable, what: str, times: Times, whole: Stamp, device: str) -> StepTimes:
     compiled = program.compiled
-    whole = next((s for s in stamps if s.instruction is None), None)
-    if whole is None or not isinstance(compiled, Compiled):
-        return None
-    parts = [s for s in stamps if s.instruction is not None]
+    assert isinstance(compiled, CompiledStep), compiled
+    parts = [s for s in times.stamps if s.what is not None]
     views = {id(view.instruction): view for view in kernels_of(compiled)}
     threads = {whole.thread: 0}
     for part in parts:
         threads.setdefault(part.thread, len(threads))
-    kernels = [*_kernel_times(compiled, parts, views, scale)]
+    kernels = [*_kernel_times(compiled, parts, views)]
     # Of earlier runs nobody knows which threads took part: all that were allowed to.
-    count = max(len(threads), get_num_threads()) if compiled.parallel else len(threads)
-    left = scale.duration(whole.total) * count - sum(k.nanoseconds for k in kernels)
+    count = max(len(threads), times.threads)
+    left = whole.total * count - sum(k.nanoseconds for k in kernels)
     kernels.append(KernelTime(OTHER, max(left, 0.0), 0))
-    events = [Event(what, scale.time(whole.start), scale.duration(whole.end - whole.start), 0)]
-    events += _events(parts, views, threads, scale)
-    return StepTimes(what, runs, scale.duration(whole.total), count, tuple(kernels), tuple(events))
+    events = (Event(what, whole.start, whole.end - whole.start, 0), *_events(parts, views, threads))
+    return StepTimes(what, times.runs, whole.total, count, tuple(kernels), events, device, times.note)
 
 
 def _kernel_times(
-    compiled: Compiled, parts: Iterable[Stamp], views: dict[int, KernelView], scale: Scale
+    compiled: CompiledStep, parts: Iterable[Stamp], views: dict[int, KernelView]
 ) -> Iterator[KernelTime]:
     """The time of each instruction, that of loops and branches without what is in them."""
-    total: dict[int, int] = {}
+    total: dict[int, float] = {}
     calls: dict[int, int] = {}
+    others: dict[str, float] = {}
     for part in parts:
-        total[id(part.instruction)] = total.get(id(part.instruction), 0) + part.total
-        calls[id(part.instruction)] = max(calls.get(id(part.instruction), 0), part.calls)
+        if isinstance(part.what, str):
+            others[part.what] = others.get(part.what, 0.0) + part.total
+            continue
+        total[id(part.what)] = total.get(id(part.what), 0.0) + part.total
+        calls[id(part.what)] = max(calls.get(id(part.what), 0), part.calls)
+    order = [(i, outer) for i, _, outer in compiled.walk()]
+    for instruction, outer in reversed(order):
+        if outer is not None and id(outer) not in calls:  # what is in it was timed, and it was not
+            total[id(outer)] = total.get(id(outer), 0.0) + total.get(id(instruction), 0.0)
     own = dict(total)
-    order = [(i, outer) for i, _, outer in walk(compiled.program, compiled.written)]
     for instruction, outer in order:
         if outer is not None:
-            own[id(outer)] = own.get(id(outer), 0) - total.get(id(instruction), 0)
-    copied = 0
+            own[id(outer)] = own.get(id(outer), 0.0) - total.get(id(instruction), 0.0)
     for instruction, _ in order:
         key = id(instruction)
         if isinstance(instruction, Copy):
-            copied += own.get(key, 0)
-        elif key in total:
+            others[COPIES] = others.get(COPIES, 0.0) + own.get(key, 0.0)
+        elif key in calls:
             view = views.get(key)
             name = _control_name(instruction) if view is None else view.name
-            yield KernelTime(name, scale.duration(max(own[key], 0)), calls[key], view)
-    if copied:
-        yield KernelTime("copies", scale.duration(copied), 0)
+            yield KernelTime(name, max(own[key], 0.0), calls[key], view)
+    yield from (KernelTime(name, nanoseconds, 0) for name, nanoseconds in others.items() if nanoseconds)
 
 
 def _control_name(instruction: Instruction) -> str:
@@ -261,16 +264,21 @@ def _control_name(instruction: Instruction) -> str:
 
 
 def _events(
-    parts: Sequence[Stamp], views: dict[int, KernelView], threads: dict[int, int], scale: Scale
+    parts: Sequence[Stamp], views: dict[int, KernelView], threads: dict[int, int]
 ) -> Iterator[Event]:
     """What each thread did of an instruction, chunks that it did one after the other as one event."""
 
     def of_thread(stamp: Stamp) -> tuple[int, int]:
-        return id(stamp.instruction), threads[stamp.thread]
+        return id(stamp.what), threads[stamp.thread]
 
     for (key, thread), group in groupby(parts, of_thread):
         chunks: list[Any] = list(group)
         start, end = min(c.start for c in chunks), max(c.end for c in chunks)
-        view, instruction = views.get(key), chunks[0].instruction
-        name = view.name if view else "copy" if isinstance(instruction, Copy) else _control_name(instruction)
-        yield Event(name, scale.time(start), scale.duration(end - start), thread, view)
+        view = views.get(key)
+        yield Event(view.name if view else _name(chunks[0].what), start, end - start, thread, view)
+
+
+def _name(what: Instruction | str) -> str:
+    if isinstance(what, str):
+        return what
+    return "copy" if isinstance(what, Copy) else _control_name(what)

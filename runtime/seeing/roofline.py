@@ -74,7 +74,7 @@ def roofline(steps: Sequence[StepTimes], limits: Limits) -> str:
     x = _Axis.over([*intensities, *ridge, 0.1], _LEFT, _WIDTH - _RIGHT)
     y = _Axis.over([*speeds, limits.flops], _HEIGHT - _BOTTOM, _TOP)
     parts = [
-        *_grid(x, y),
+        *_grid(x, y, limits.whole),
         f'<text x="{_LEFT}" y="35">{limits}</text>',
         *_roofs(x, y, limits),
         *_dots(x, y, times),
@@ -86,8 +86,9 @@ def roofline(steps: Sequence[StepTimes], limits: Limits) -> str:
     return "\n".join([head, f"<style>{_STYLE}</style>", *parts, "</svg>\n"])
 
 
-def _grid(x: _Axis, y: _Axis) -> Iterator[str]:
-    yield f'<text class="title" x="{_LEFT}" y="18">Floating operations per second and core</text>'
+def _grid(x: _Axis, y: _Axis, whole: str) -> Iterator[str]:
+    title = f"Floating operations per second and {whole}"
+    yield f'<text class="title" x="{_LEFT}" y="18">{title}</text>'
     for tick in x.ticks:
         place = x.at(tick)
         yield f'<line class="grid" x1="{place}" y1="{_TOP}" x2="{place}" y2="{_HEIGHT - _BOTTOM}"/>'
@@ -101,7 +102,7 @@ def _grid(x: _Axis, y: _Axis) -> Iterator[str]:
 
 
 def _roofs(x: _Axis, y: _Axis, limits: Limits) -> Iterator[str]:
-    """A line for each place that data may be in: it rises to the most arithmetic that a core can do."""
+    """A line for each place that data may be in: it rises to the most arithmetic that there can be."""
     for name, rate in limits.bandwidth.items():
         first = max(10.0**x.low, 10.0**y.low / rate)
         ridge = limits.flops / rate

@@ -1,13 +1,14 @@
-"""Programs that take the time: a second version of a step's code, which the first one can be exchanged for.
+"""Programs that take the time: a second version of a step, which the first one can be exchanged for.
 
-The kernels are the same, and so are tables and arena: only what calls the kernels reads a counter before and
-after. While it is not in use it costs nothing.
+On a processor the kernels are the same, and so are tables and arena: only what calls the kernels reads a
+counter before and after. While it is not in use it costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,28 +28,73 @@ from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.watch import Watch
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.memory import aligned_bytes
+from staticgraph.runtime.seeing.limits import Limits, limits
+from staticgraph.runtime.seeing.ticks import Moment, Scale
+from staticgraph.runtime.threads import get_num_threads
 
 _WORD = 8  # bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What one entry of a table of times says, in ticks: of an instruction, or of the step for None."""
+    """How long an instruction took, or the step as a whole for None, or what else has a name.
 
-    instruction: Instruction | None
-    total: int
+    `total`: nanoseconds of all `calls`; the last one was from `start` to `end`, in nanoseconds since 1970.
+    """
+
+    what: Instruction | str | None
+    total: float
     calls: int
     start: int
     end: int
     thread: int
 
 
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What was measured of some runs, of what was called at all. `threads` may have taken part at least.
+    `note`: what one has to know of these runs.
+    """
+
+    runs: int
+    stamps: Sequence[Stamp]
+    threads: int
+    note: str = ""
+
+
+class Timed(Protocol):
+    """The timed version of a program."""
+
+    def run(self, program: Executable) -> None:
+        """Begin to take the time, from zero."""
+
+    def stop(self, program: Executable) -> None:
+        """Take no time any more."""
+
+    def read(self, program: Executable) -> Times | None:
+        """What was measured; None where it did not run."""
+
+
+class Meter(Protocol):
+    """Measures what a device does. `device`: its name."""
+
+    device: str
+
+    def timed(self, program: Executable) -> Timed | None:
+        """The timed version of a program; None where it came as machine code."""
+
+    def limits(self) -> Limits:
+        """What the device can do at most."""
+
+
 class Stamps:
-    """The timed version of a program. `run` and `stop` exchange it for the plain one and back."""
+    """The timed version of a program for the processor."""
 
     def __init__(self, compiled: Compiled, program: Executable) -> None:
         written, times = timed(compiled, clock_of(cpu_jit.host().triple))
         self._plain = program.entry
+        self._start, self._calls = Moment(0, 0), 0
+        self._parallel = compiled.parallel
         self._entries = times.entries
         self._library = cpu_jit.load(written.codes)
         self._timed = self._library[written.entry.name]
@@ -62,25 +108,45 @@ class Stamps:
     def run(self, program: Executable) -> None:
         """Begin to take the time, from zero."""
         self._words[:] = 0
+        self._start, self._calls = Moment.now(), program.calls
         program.enter(self._timed)
 
     def stop(self, program: Executable) -> None:
         """Take no time any more."""
         program.enter(self._plain)
 
-    def read(self) -> Iterator[Stamp]:
-        """What was measured, of what was called at all."""
-        for instruction, words in zip(self._entries, self._words.tolist(), strict=True):
-            if words[CALLS]:
-                yield Stamp(instruction, *(words[n] for n in (TOTAL, CALLS, START, END, THREAD)))
+    def read(self, program: Executable) -> Times | None:
+        """What was measured; None where it did not run."""
+        runs = program.calls - self._calls
+        if not runs:
+            return None
+        scale = Scale.since(self._start)
+        stamps = [
+            Stamp(
+                instruction, scale.duration(words[TOTAL]), words[CALLS], scale.time(words[START]),
+                scale.time(words[END]), words[THREAD],
+            )
+            for instruction, words in zip(self._entries, self._words.tolist(), strict=True)
+            if words[CALLS]
+        ]  # fmt: skip
+        return Times(runs, stamps, get_num_threads() if self._parallel else 1)
+
+
+class CoreMeter:
+    """Measures what the processor does: rates and limits are those of a core."""
+
+    device = "CPU:0"
+
+    def timed(self, program: Executable) -> Timed | None:
+        """The timed version of a program, made once."""
+        found = _MADE.get(program)
+        if found is None and isinstance(program.compiled, Compiled):
+            found = _MADE[program] = Stamps(program.compiled, program)
+        return found
+
+    def limits(self) -> Limits:
+        """What a core of this machine can do at most."""
+        return limits()
 
 
 _MADE: WeakKeyDictionary[Executable, Stamps] = WeakKeyDictionary()
-
-
-def stamps_of(program: Executable) -> Stamps | None:
-    """The timed version of a program, made once. None where it came as machine code."""
-    found = _MADE.get(program)
-    if found is None and isinstance(program.compiled, Compiled):
-        found = _MADE[program] = Stamps(program.compiled, program)
-    return found

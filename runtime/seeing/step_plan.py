@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from staticgraph.compiler.compile import Compiled
+from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -55,9 +55,11 @@ class StepPlan:
         return sum(k.effort.bytes for k in self.kernels if k.effort is not None)
 
     @property
-    def nanoseconds(self) -> float:
-        """The compiler's guess of the time on one core."""
-        return sum(k.nanoseconds for k in self.kernels if k.nanoseconds is not None)
+    def nanoseconds(self) -> float | None:
+        """The compiler's guess of the time on one core; None for a GPU, for which there is none."""
+        launches = [k for k in self.kernels if k.effort is not None]
+        known = [k.nanoseconds for k in launches if k.nanoseconds is not None]
+        return sum(known) if len(known) == len(launches) else None
 
     def __str__(self) -> str:
         return "\n\n".join(self._parts())
@@ -65,9 +67,11 @@ class StepPlan:
     def _parts(self) -> Iterator[str]:
         count = f"{len(self.kernels)} kernel{'s' if len(self.kernels) != 1 else ''}"
         amounts = f"{counted(self.flops, 'FLOP')}, {size_text(self.bytes)} moved"
-        yield f"{self.what}: {count}, {amounts}, about {duration(self.nanoseconds)} on one core"
-        head = ("kernel", "ops", "FLOP", "bytes", "time", "in", "lines")
-        yield table(head, map(_row, self.kernels), left=(0, 5, 6))
+        time = "" if self.nanoseconds is None else f", about {duration(self.nanoseconds)} on one core"
+        yield f"{self.what}: {count}, {amounts}{time}"
+        last = "functions" if self.nanoseconds is None else "time"
+        head = ("kernel", "ops", "FLOP", "bytes", last, "in", "lines")
+        yield table(head, map(_row, self.kernels), left=(0, 5, 6) if last == "time" else (0, 4, 5, 6))
         if self.check_nan:
             yield "check_nan: kernels also find out whether the results of the run are finite"
         yield f"memory: {self.memory}"
@@ -81,8 +85,9 @@ def _row(kernel: KernelView) -> tuple[str, ...]:
     if kernel.effort is None:
         amounts = ("", "", "NumPy")
     else:
-        estimate = duration(kernel.nanoseconds or 0.0)
-        amounts = (counted(kernel.effort.flops), size_text(kernel.effort.bytes), estimate)
+        functions = ", ".join(each.how for each in kernel.listings)
+        last = functions if kernel.nanoseconds is None else duration(kernel.nanoseconds)
+        amounts = (counted(kernel.effort.flops), size_text(kernel.effort.bytes), last)
     return (kernel.name, str(len(kernel.ops)), *amounts, kernel.inside, kernel.places)
 
 
@@ -98,7 +103,7 @@ def step_plan(
     `static`: the feeds whose values it is for; `variables`: those whose types the graph does not tell.
     """
     compiled = program.compiled
-    if not isinstance(compiled, Compiled):
+    if not isinstance(compiled, CompiledStep):
         text = f"{what} came as machine code from a file: nobody knows what its kernels are"
         raise InvalidArgumentError(layout(text, user_frame(), hint="load the file without trusted=True"))
     kernels = kernels_of(compiled)
@@ -115,7 +120,7 @@ def step_plan(
 
 
 def _again(
-    compiled: Compiled, feeds: Sequence[Tensor], static: Sequence[int], variables: Sequence[Operation]
+    compiled: CompiledStep, feeds: Sequence[Tensor], static: Sequence[int], variables: Sequence[Operation]
 ) -> Iterator[str]:
     """What a program is not good for."""
     for tensor, type in zip(feeds, compiled.program.arguments, strict=False):

@@ -10,7 +10,7 @@ from typing import Any
 from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.seeing.profile import Event, StepTimes
 
-DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
+TASK = "/job:localhost/replica:0/task:0"
 
 
 def write_trace(path: str | os.PathLike[str], steps: Sequence[StepTimes]) -> None:
@@ -25,7 +25,8 @@ def write_trace(path: str | os.PathLike[str], steps: Sequence[StepTimes]) -> Non
 def _of_step(number: int, step: StepTimes, start: int) -> Iterator[dict[str, Any]]:
     yield {"ph": "M", "name": "process_name", "pid": number, "args": {"name": step.what}}
     for thread in range(step.threads):
-        name = "the thread that called run" if thread == 0 else f"worker {thread}"
+        first = "the thread that called run" if step.device.startswith("CPU") else f"/device:{step.device}"
+        name = first if thread == 0 else f"worker {thread}"
         yield {"ph": "M", "name": "thread_name", "pid": number, "tid": thread, "args": {"name": name}}
     for event in step.events:
         times = {"ts": (event.start - start) / 1000, "dur": event.nanoseconds / 1000}
@@ -51,9 +52,12 @@ def _arguments(event: Event) -> dict[str, Any]:
 def fill_step_stats(metadata: Any, steps: Sequence[StepTimes]) -> None:
     """Put what was measured into a `RunMetadata`, in place of what is there."""
     metadata.step_stats.Clear()
-    device = metadata.step_stats.dev_stats.add()
-    device.device = DEVICE
+    devices: dict[str, Any] = {}
     for step in steps:
+        device = devices.get(step.device)
+        if device is None:
+            device = devices[step.device] = metadata.step_stats.dev_stats.add()
+            device.device = f"{TASK}/device:{step.device}"
         for event in step.events[1:]:  # the first is the step as a whole
             nanoseconds, length = event.start, max(round(event.nanoseconds), 1)
             micros = max(round(length / 1000), 1)

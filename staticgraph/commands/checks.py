@@ -120,13 +120,13 @@ def running() -> Iterator[Finding]:
     yield cache()
 
 
-def self_test() -> Finding:
-    """A small step, compiled anew and compared with its meaning."""
+def self_test(device: str = "cpu") -> Finding:
+    """A small step, compiled anew for a device and compared with its meaning."""
     import staticgraph as sg
     from staticgraph.compiler.graph.interpret import interpret
 
     rng, start = np.random.default_rng(0), time.perf_counter()
-    with sg.Graph().as_default(), sg.options(cache_dir=""):
+    with sg.Graph().as_default(), sg.options(cache_dir="", device=device):
         shapes = ((9, 20), (20, 7))
         x, w = (sg.placeholder(sg.float32, shape) for shape in shapes)
         loss = sg.reduce_mean(sg.log(sg.reduce_sum(sg.exp(sg.tanh(sg.matmul(x, w))), axis=1)))
@@ -176,13 +176,28 @@ def drawing() -> Iterator[Finding]:
 
 
 def gpu() -> Iterator[Finding]:
-    """Steps run on the processor; whether there is anything else."""
-    driver = machine.nvidia_driver()
-    cupy = next((f"CuPy {_version(each)}" for each in _cupy_packages() if _version(each)), "no CuPy")
-    if driver is None:
-        yield Finding("NVIDIA", State.MISSING, f"no driver, {cupy}: steps run on the processor")
+    """The cards, what drives them, and whether sessions can run on them."""
+    from staticgraph.runtime.gpu import present  # the other sections do not need it
+
+    system, driver = present.system(), machine.nvidia_driver()
+    if system is None:
+        lacking = "no driver" if driver is None else f"driver {driver}, but its library libcuda is not found"
+        yield Finding("NVIDIA", State.MISSING, f"{lacking}: steps run on the processor")
+        return
+    cuda = ".".join(map(str, system.cuda))
+    yield Finding("NVIDIA", State.OK, f"driver {driver or 'of a version that is not told'}, for CUDA {cuda}")
+    for number, card in enumerate(system.cards):
+        parts = f"{card.architecture}, {card.multiprocessors} multiprocessors, {card.memory / 2**30:.1f} GiB"
+        yield Finding(f"gpu:{number}", State.OK, f"{card.name}, {parts}")
+    packages = [f"{name} {version}" for name, version in present.packages().items()]
+    if packages:
+        yield Finding("CuPy", State.OK, ", ".join(packages))
+    if error := present.unmet(0):
+        text = f"run on the processor: {error.message}"
+        yield Finding("sessions", State.DOUBTFUL, text, error.hint)
     else:
-        yield Finding("NVIDIA", State.OK, f"driver {driver}, {cupy}; steps run on the processor")
+        yield Finding("sessions", State.OK, "run on gpu:0, unless they are given another device")
+        yield self_test("gpu")
 
 
 def extras() -> Iterator[Finding]:
@@ -249,11 +264,6 @@ def _version(package: str) -> str | None:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-def _cupy_packages() -> Iterator[str]:
-    yield "cupy"
-    yield from (f"cupy-cuda{number}x" for number in (11, 12, 13))
 
 
 def _numbers(version: str) -> tuple[int, ...]:

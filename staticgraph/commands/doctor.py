@@ -26,9 +26,9 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "doctor",
         help="tell what this machine offers, and what is missing",
-        description="Tell what this machine offers and what is missing: versions, the processor, the cache "
-        "of compiled code, what draws, optional packages with the line that installs them, the switches in "
-        "force. A small step is compiled and compared with what it means.\n"
+        description="Tell what this machine offers and what is missing: versions, the processor, GPUs, the "
+        "cache of compiled code, what draws, optional packages with the line that installs them, the "
+        "switches in force. A small step is compiled and compared with what it means.\n"
         "Marks: ok; no, which is missing and not needed; ??, which deserves a look; BAD, without which "
         "graphs do not run. The exit status is 1 if something is BAD.",
         epilog=examples(("", "all of it"), ("--json", "for a script, or to go with a report")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from staticgraph.runtime.seeing.profile import KernelTime, Profile, StepTimes
 from staticgraph.runtime.table import counted, duration, table, wrapped
 from staticgraph.runtime.threads import get_num_threads
 
+if TYPE_CHECKING:
+    from staticgraph.runtime.gpu.device import Device
+
 _FOR = 1.0  # seconds that the timed steps take together, where nobody says how many there are to be
 _FEWEST, _MOST = 5, 1000
 _WARM = 0.2  # seconds of runs before that, in which caches fill and clocks rise
@@ -26,7 +29,9 @@ _QUANTILES = {"shortest": 0.0, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "longe
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Times in seconds. `compiled`: functions that were compiled, in memory, and on disk. `peak`: bytes."""
+    """Times in seconds. `compiled`: functions that were compiled, in memory, and on disk. `peak`: bytes.
+    `gpu`: the name of the GPU that the steps run on.
+    """
 
     file: str
     function: str
@@ -38,6 +43,7 @@ class Measured:
     peak: int | None
     times: np.ndarray
     profile: Profile
+    gpu: str | None = None
 
     @property
     def median(self) -> float:
@@ -60,6 +66,7 @@ class Measured:
             "feeds": dict(self.feeds),
             "threads": self.threads,
             "cpu": host().cpu,
+            "gpu": self.gpu,
             "compile": dict(zip(("compiled", "from_memory", "from_disk"), self.compiled, strict=True))
             | {"seconds": self.compile_seconds},
             "peak_bytes": self.peak,
@@ -97,7 +104,7 @@ class Measured:
     def text(self, width: int | None = None) -> str:
         """The printed form."""
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
-        head = [f"{self.file}, {self.function}: {threads}, {host().cpu}"]
+        head = [f"{self.file}, {self.function}: {self.gpu or f'{threads}, {host().cpu}'}"]
         told = {
             "feeds": ", ".join(f"{name}: {type}" for name, type in self.feeds.items()) or "none",
             "compile": "{} ({} compiled, {} from memory, {} from disk)".format(
@@ -136,6 +143,8 @@ def measure(
     session = function.session
     feeds = {function.inputs[name]: value for name, value in values.items()}
     call = session.make_callable(function.fetches, list(feeds))
+    if session.device is not None:
+        call = _waited_for(call, session.device)
     given = tuple(feeds.values())
     tell("compiling", at_once=True)
     call(*given)
@@ -155,7 +164,18 @@ def measure(
     return Measured(
         file, function.name, types, first[0] if len({*first}) == 1 else None, get_num_threads(), seconds,
         (compiled[0], compiled[1], compiled[2]), None if memory is None else memory.peak, times, profile,
+        None if session.device is None else session.device.driver.card.name,
     )  # fmt: skip
+
+
+def _waited_for(call: Callable[..., Any], device: Device) -> Callable[..., None]:
+    """Runs that return when the GPU is done: those that fetch nothing would return before."""
+
+    def waited(*given: Any) -> None:
+        call(*given)
+        device.driver.synchronize()
+
+    return waited
 
 
 def _warmed(call: Callable[..., Any], given: tuple[Any, ...], most: int, tell: Progress) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from staticgraph.compiler.compile import Compiled
+from staticgraph.compiler.compile import Compiled, CompiledStep
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import HostCall, Launch
@@ -25,7 +25,7 @@ _TYPED = (Role.INPUT, Role.VARIABLE, Role.CONSTANT, Role.CARRIED, Role.GRADIENTS
 
 
 def contents(
-    title: str, stages: Sequence[Stage], compiled: Compiled | None, profile: Mapping[str, float]
+    title: str, stages: Sequence[Stage], compiled: CompiledStep | None, profile: Mapping[str, float]
 ) -> Data:
     """Everything that the page of `stages` shows."""
     texts: Texts = {}
@@ -34,7 +34,8 @@ def contents(
         "title": title,
         "stages": [_stage(stage, kernels, texts) for stage in stages],
         "kernels": [kernel.as_data() for kernel in kernels],
-        "code": {} if compiled is None else {code.name: code.text for code in compiled.codes},
+        "code": {each.name: each.text for kernel in kernels for each in kernel.view.listings},
+        "language": "LLVM" if isinstance(compiled, Compiled) else "CUDA C",
         "memory": None if compiled is None else _memory(compiled, kernels),
         "roles": {role.name: role.value for role in Role},
         "works": {work.name: work.value for work in Work},
@@ -142,7 +143,7 @@ def _link(link: Link, number: Mapping[str, int]) -> Data:
     }
 
 
-def _memory(compiled: Compiled, kernels: Sequence[KernelFacts]) -> Data:
+def _memory(compiled: CompiledStep, kernels: Sequence[KernelFacts]) -> Data:
     """The arena over the instructions of the step, and what else it needs as a table."""
     program = compiled.program
     outer = iter([kernel.view.name for kernel in kernels if not kernel.view.inside])

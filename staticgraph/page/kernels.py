@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from staticgraph.compiler.compile import Compiled
+from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.kernel.place_rows import place_rows
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.lower.program import HostCall, Launch, Loops, Program, inner_programs
+from staticgraph.compiler.lower.program import HostCall, Launch, Loops
 from staticgraph.compiler.passes.group import Group
 from staticgraph.compiler.passes.neighbours import neighbours
 from staticgraph.runtime.saving.nearest import nearest
@@ -46,19 +46,21 @@ class KernelFacts:
             "estimate": None if self.view.nanoseconds is None else self.view.nanoseconds * 1e-9,
             "seconds": self.seconds,
             "symbols": self.view.symbols,
+            "functions": [each.how for each in self.view.listings if each.how],
             "apart": self.apart,
             "ir": self.ir,
         }
 
 
-def kernel_facts(compiled: Compiled, profile: Mapping[str, float]) -> list[KernelFacts]:
+def kernel_facts(compiled: CompiledStep, profile: Mapping[str, float]) -> list[KernelFacts]:
     """The kernels of a program in the order in which they run. `profile`: seconds per run by name."""
     loops: dict[tuple[str, ...], str] = {}  # by the code made of them
     found = []
-    for view, instruction in zip(kernels_of(compiled), _instructions(compiled.program), strict=True):
-        if view.symbols not in loops:
-            loops[view.symbols] = _ir(instruction)
-        found.append(KernelFacts(view, loops[view.symbols]))
+    for view in kernels_of(compiled):
+        code = view.symbols or (view.name,)
+        if code not in loops:
+            loops[code] = _ir(view.instruction)
+        found.append(KernelFacts(view, loops[code]))
     names = {_key(kernel.view.nodes): kernel.view.name for kernel in found}
     by_name = {kernel.view.name: kernel for kernel in found}
     for pair in neighbours(compiled.fusion):
@@ -88,18 +90,8 @@ def _key(nodes: Iterable[Node]) -> _Key:
     return tuple((node.op.name, node.serial) for node in nodes)
 
 
-def _instructions(program: Program) -> Iterator[Launch | HostCall]:
-    """Launches and host calls in the order of `kernels_of`."""
-    for instruction in program.instructions:
-        if isinstance(instruction, Launch | HostCall):
-            yield instruction
-        else:
-            for inner in inner_programs(instruction):
-                yield from _instructions(inner.program)
-
-
 def _ir(instruction: Launch | HostCall) -> str:
-    """The kernel as loops, before they are cut into pieces for the processor."""
+    """The kernel as loops, before any decision about threads."""
     if isinstance(instruction, HostCall):
         return ""
     work = instruction.work

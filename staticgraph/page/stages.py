@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from staticgraph.compiler.compile import Compiled, compile
+from staticgraph.compiler.compile import CompiledStep, compile
+from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.runtime.devices.cpu_jit import host
@@ -37,7 +38,7 @@ class Stage:
 
 def stages_of(
     graph: Graph, fetches: Fetches | None, feeds: Mapping[Any, Any], session: Any
-) -> tuple[list[Stage], Compiled | None]:
+) -> tuple[list[Stage], CompiledStep | None]:
     """The stages of what `fetches` need, and what is compiled at last; of a whole graph, only the first."""
     if fetches is None:
         return [_stage("user", recorded(graph, None, ()))], None
@@ -50,7 +51,10 @@ def stages_of(
         if after is not before and (after.nodes, after.results) != (before.nodes, before.results):
             functions.append((name, after))
 
-    compiled = compile(step, host(), (observe,), may_interpret=False)
+    if getattr(session, "device", None) is None:
+        compiled: CompiledStep = compile(step, host(), (observe,), may_interpret=False)
+    else:
+        compiled = compile_gpu(step, (observe,))
     found = [_stage("user", recorded(graph, ends, ends))]
     found += [_stage(name, optimized(step, function, names), notes) for name, function in functions]
     found.append(_stage("fused", fused(step, compiled.fusion, names), notes))

@@ -278,6 +278,21 @@ class TestLoopsWithoutEnd:
             session.run(made, timeout=0.05)
         assert session.run(v) == 1
 
+    def test_a_deadline_stops_those_of_convolutions(self, session: Any):
+        """Which are loops too, that nothing stops."""
+        v = sg.get_variable("v", initializer=1.0)
+        w = sg.ones([3, 3, 32, 32])
+
+        def body(x: Any) -> Any:
+            with sg.control_dependencies([v.assign_add(1.0)]):
+                return sg.tanh(sg.nn.conv2d(x, w, 1, "SAME"))
+
+        made = sg.while_loop(lambda x: x[0, 0, 0, 0] < 2.0, body, [sg.ones([16, 16, 16, 32])])
+        session.run(v.initializer)
+        with pytest.raises(sg.errors.DeadlineExceededError, match="the time that the run was given is over"):
+            session.run(made, timeout=0.05)
+        assert session.run(v) == 1
+
     def test_an_interrupt_stops_them(self, session: Any, interrupts: None):
         begun = threading.Event()
         v, made = self.endless(lambda text: begun.set())

@@ -159,6 +159,21 @@ def test_a_loop_ends_where_the_watch_says_so(patience: int):
     assert len(calls) == patience
 
 
+def test_a_loop_without_patience_asks_nobody():
+    calls: list[int] = []
+
+    def called(index: int, table: Sequence[int]) -> int:
+        calls.append(index)
+        machine.memory[AGAIN.offset] = len(calls) < 3
+        return 0
+
+    machine, body = Machine(called, stop=1), hosted(5)
+    machine.memory[PRED.offset] = 1
+    inner = Inner(body, TABLE, (None, None, None, BufferRef(HOST)))
+    assert machine.run(Loop(inner, PRED, AGAIN, (), (), (), SPARE, 0, None), body) == 0
+    assert len(calls) == 3
+
+
 @pytest.mark.parametrize(("index", "taken"), [(0, 0), (1, 1), (2, 2), (3, 2), (-1, 2), (2**31 - 1, 2)])
 def test_one_branch_is_called_the_last_for_numbers_that_there_is_none_of(index: int, taken: int):
     calls: list[int] = []

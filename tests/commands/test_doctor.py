@@ -14,8 +14,13 @@ from staticgraph.__main__ import main
 from staticgraph.commands import checks, machine
 from staticgraph.commands.checks import EXTRAS, REQUIRED, SECTIONS, Finding, State, findings
 from staticgraph.runtime import dispatch
+from staticgraph.runtime.gpu import present
+from staticgraph.runtime.gpu.driver import Card
+from staticgraph.runtime.gpu.present import System
 
 PROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
+
+H200 = Card("NVIDIA H200", "sm_90", 132, 141 << 30)
 
 
 def found(section: str) -> dict[str, Finding]:
@@ -37,7 +42,8 @@ def lacking(monkeypatch: pytest.MonkeyPatch, **versions: str | None) -> None:
 
 def test_the_tables_are_those_of_the_project():
     assert [f"{name}>={least}" for name, least in REQUIRED.items()] == PROJECT["dependencies"]
-    others = {"docs", "examples", "test"}  # not for users
+    gpus = {"cuda12", "cuda13", "cudnn12", "cudnn13", "codecheck"}  # which have a section of their own
+    others = gpus | {"docs", "examples", "test"}  # not for users
     told = {each.name: [f"{each.package}>={each.least}"] for each in EXTRAS}
     assert told == {n: p for n, p in PROJECT["optional-dependencies"].items() if n not in others}
 
@@ -150,11 +156,40 @@ def test_drawing(monkeypatch):
     assert found("drawing")["Graphviz"].text == "dot, /usr/bin/dot"
 
 
-def test_a_gpu(monkeypatch):
-    monkeypatch.setattr(machine, "nvidia_driver", lambda: "550.54")
-    assert found("GPU")["NVIDIA"].text.startswith("driver 550.54, ")
-    monkeypatch.setattr(machine, "nvidia_driver", lambda: None)
-    assert found("GPU")["NVIDIA"].state is State.MISSING
+def with_cards(monkeypatch, system, driver=None, **packages):
+    """Let the driver of the system say so, and these packages be all of CuPy that there is."""
+    monkeypatch.setattr(machine, "nvidia_driver", lambda: driver)
+    monkeypatch.setattr(present, "system", lambda: system)
+    lacking(monkeypatch, **{name: packages.get(name.replace("-", "_")) for name in present.PACKAGES})
+    return found("GPU")
+
+
+def test_no_gpu(monkeypatch):
+    (told,) = with_cards(monkeypatch, None).values()
+    assert (told.name, told.state) == ("NVIDIA", State.MISSING)
+    (told,) = with_cards(monkeypatch, None, driver="550.54").values()
+    assert told.text == "driver 550.54, but its library libcuda is not found: steps run on the processor"
+
+
+def test_a_gpu_that_lacks_something(monkeypatch):
+    told = with_cards(monkeypatch, System((13, 0), 0, (H200,)), driver="580.65")
+    assert told["NVIDIA"].text == "driver 580.65, for CUDA 13.0"
+    assert told["gpu:0"].text == "NVIDIA H200, sm_90, 132 multiprocessors, 141.0 GiB"
+    assert "CuPy" not in told and told["sessions"].state is State.DOUBTFUL
+    assert told["sessions"].hint == 'pip install "staticgraph[cuda13]"'
+    told = with_cards(monkeypatch, System((12, 4), 0, (H200,)), cupy_cuda12x="14.1.0", cupy="14.0.0")
+    assert told["CuPy"].text == "cupy-cuda12x 14.1.0, cupy 14.0.0"
+    assert "only one of them works" in told["sessions"].text and "uninstall" in told["sessions"].hint
+    told = with_cards(monkeypatch, System((12, 4), 802, ()), cupy_cuda12x="14.1.0")
+    assert "the GPUs are not ready" in told["sessions"].text
+
+
+def test_a_gpu_that_works(monkeypatch):
+    tested = []
+    result = Finding("self test", State.OK, "it ran")
+    monkeypatch.setattr(checks, "self_test", lambda device: tested.append(device) or result)
+    told = with_cards(monkeypatch, System((13, 0), 0, (H200,)), cupy_cuda13x="14.2.0")
+    assert tested == ["gpu"] and told["sessions"].state is State.OK and told["self test"] is result
 
 
 def test_the_driver_is_read_from_the_system(monkeypatch, tmp_path):

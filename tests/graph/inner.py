@@ -24,7 +24,10 @@ def looped(
     made = body(*params, *captured)
     function = Function((*params, *captured), (cond(*made, *captured), *made))
     pred = cond(*init, *captures)
-    given = {"body": function, "carried": len(init), "family": build.serial, "bound": None, "exact": False}
+    given = {
+        "body": function, "carried": len(init), "family": build.serial, "bound": None, "exact": False,
+        "brief": False,
+    }  # fmt: skip
     return build.node(OPS["loop"], (pred, *init, *captures), given | attrs)
 
 

@@ -26,7 +26,7 @@ def test_the_body_of_a_loop_is_below_it():
 (v0: float32[3]) -> (v14):
   v1 = constant(value=0: int32[])
   v2 = constant(value=True: bool[])
-  v3, v4 = loop(v2, v1, v0, v0, carried=2, family=N, bound=5, exact=True): int32[], float32[3]
+  v3, v4 = loop(v2, v1, v0, v0, carried=2, family=N, bound=5, exact=True, brief=False): int32[], float32[3]
     body(v5: int32[], v6: float32[3], v7: float32[3]) -> (v12, v10, v13):
       v8 = constant(value=5: int32[])
       v9 = constant(value=1: int32[])

@@ -69,3 +69,16 @@ def test_a_place_that_was_loaded_before_the_loop_moves_all_accesses_alike():
 
 def test_a_loop_of_one_iteration_depends_on_nothing():
     assert independent(Index("one", 1), Store("flat", (Const(0, int64),), Const(1, float32)))
+
+
+def test_each_two_are_apart_though_all_together_seem_not_to_be():
+    """The start does not matter between the first two, and is near enough to the third; taken by themselves
+    the places are as many as the step is long.
+    """
+    row, start = Index("k", 6), Index("s", 10)
+
+    def stores(*starts: Expr) -> tuple[Store, ...]:
+        return tuple(Store("flat", (row * 10 + at,), Const(1, float32)) for at in starts)
+
+    assert independent(row, *stores(start, start + 1, Const(2, int64)))
+    assert not independent(row, *stores(start, start + 1, start * 2))

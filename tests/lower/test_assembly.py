@@ -8,6 +8,8 @@ from staticgraph.compiler.compile import optimize
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.kernel.stmt import Kernel, Loop, Store, statements
+from staticgraph.compiler.lower.lower import lower
 from staticgraph.runtime.executable import evaluate
 
 
@@ -59,3 +61,16 @@ def test_the_beginning_of_a_padded_tensor():
     x, y = (build.parameter(name, "float32", (5, 4)) for name in "xy")
     sums = ops.pad(x, paddings=((0, 3), (0, 0))) + ops.pad(y, paddings=((3, 0), (0, 0)))
     check(Function((x, y), (ops.slice(sums, begin=(0, 0), size=(4, 4)),)))
+
+
+def test_pieces_that_read_the_same_are_done_in_one_loop():
+    """Beside others of the same shape; they need not be joined afterwards."""
+    build = Builder()
+    x, y = (build.parameter(name, "float32", (40, 6)) for name in "xy")
+    differences = [x - ops.reverse(x, axis=(0,)), x * 2.0, y * 2.0, x[::-1] * 3.0]
+    function = Function((x, y), (ops.stack(differences, axis=0),))
+    (launch,) = lower(optimize(function), 1, {}).instructions
+    assert isinstance(launch.work, Kernel)
+    outer = [s for s in launch.work.body if isinstance(s, Loop)]
+    assert [sum(isinstance(s, Store) for s in statements((loop,))) for loop in outer] == [3, 1]
+    check(function)

@@ -1,10 +1,13 @@
 """Kernels of equal structure are generated once."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
+from staticgraph.compiler.lower import alike
 from staticgraph.runtime import compiling
 
 
@@ -54,3 +57,37 @@ def test_random_initializers_of_equal_shape_share_code(generated):
         values = sess.run(sg.global_variables())
     assert len(generated) == 1
     assert not np.array_equal(values[0], values[1])
+
+
+def convolutions(count: int) -> sg.Operation:
+    """A train step of `count` equal layers that are done by groups of images."""
+    sg.reset_default_graph()
+    h = sg.placeholder(sg.float32, [16, 16, 16, 32], name="x")
+    for _ in range(count):
+        h = sg.layers.conv2d(h, 32, 3, padding="same", activation=sg.nn.tanh)
+    return sg.train.GradientDescentOptimizer(0.1).minimize(sg.reduce_mean(sg.square(h)))
+
+
+def test_more_equal_convolutions_are_neither_fused_nor_built_again(monkeypatch: pytest.MonkeyPatch):
+    """The loops over groups of images have the same bodies, one for each derivative."""
+    done: Counter = Counter()
+
+    def count(module, name: str) -> None:
+        function = getattr(module, name)
+
+        def counted(*args, **options):
+            done[name] += 1
+            return function(*args, **options)
+
+        monkeypatch.setattr(module, name, counted)
+
+    count(compile_module, "fuse")
+    count(alike, "build_kernel")
+    found = []
+    for layer_count in (3, 9):
+        done.clear()
+        step = convolutions(layer_count)
+        with sg.Session() as sess:
+            sess.executable(step, {"x:0": np.ones((16, 16, 16, 32))})
+        found.append(dict(done))
+    assert found[0] == found[1]

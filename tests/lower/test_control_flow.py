@@ -16,6 +16,9 @@ from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, Branch, Loop, Program
+from staticgraph.compiler.passes.fuse import fuse
+from staticgraph.compiler.passes.group import Fusion
+from staticgraph.compiler.passes.map_rows import RowLoops
 from staticgraph.runtime.executable import evaluate
 from tests.graph.inner import branched, looped
 
@@ -171,3 +174,63 @@ def test_what_a_step_holds_is_told_of_loops_and_branches_too(build: Builder):
     for program in (looping, branching):
         largest = max(program.fullest, key=lambda v: v.size)
         assert largest.shape == (LINE, LINE)
+
+
+@pytest.fixture
+def twice(build: Builder) -> Function:
+    """Two loops with one body, each over rows of its own."""
+
+    def scaled(factor: float, row: Value) -> Value:
+        return ops.exp(row) * factor
+
+    loops, (x, y) = RowLoops(), (build.parameter(name, "float32", (3, LINE)) for name in "xy")
+    with recording(build):
+        made = [loops.map(scaled, 2.0, [rows]) for rows in (x, y)]
+    return Function((x, y), (made[0] + made[1],))
+
+
+def test_a_body_that_loops_share_is_planned_once_and_told_apart(twice: Function):
+    """Two launches that are one object would have their times added up."""
+    seen: list[Function] = []
+
+    def fused(function: Function) -> Fusion:
+        seen.append(function)
+        return fuse(function)
+
+    program = lower(fuse(twice), 1, {}, fuse=fused)
+    assert len(seen) == 1
+    first, second = (i.body.program for i in program.instructions if isinstance(i, Loop))
+    assert first == second
+    assert not {id(i) for i in first.instructions} & {id(i) for i in second.instructions}
+    rng = np.random.default_rng(1)
+    check(twice, *(rng.normal(size=(3, LINE)).astype(np.float32) for _ in range(2)))
+
+
+def test_a_run_cannot_end_in_a_brief_loop(twice: Function):
+    assert not lower(fuse(twice), 1, {}).may_stop
+
+
+def test_a_run_can_end_in_what_is_inside_of_a_brief_loop(build: Builder):
+    x = build.parameter("x", "float32", (LINE,))
+
+    def inverse(a: Value) -> Value:
+        return ops.reshape(ops.matrix_inverse(ops.reshape(a, shape=(4, 4))), shape=(LINE,))
+
+    def outer(inside: Callable[[Value], Value]) -> Function:
+        node = looped(
+            build, lambda i, a: i < 3, lambda i, a: [i + 1, inside(a)], [build.constant(0, "int32"), x],
+            bound=3, exact=True, brief=True,
+        )  # fmt: skip
+        return Function((x,), (node.outputs[1],))
+
+    assert not program_of(outer(ops.sin)).may_stop
+    assert program_of(outer(lambda a: repeated(build, ops.sin, a))).may_stop
+    assert program_of(outer(inverse)).may_stop
+
+
+def test_a_run_can_end_in_a_branch_only_if_that_can(build: Builder):
+    i, x = build.parameter("i", "int32", ()), build.parameter("x", "float32", (LINE,))
+    kernels = branched(build, i, [lambda a: [ops.sin(a)], lambda a: [a]], [x])
+    looping = branched(build, i, [lambda a: [repeated(build, ops.sin, a)], lambda a: [a]], [x])
+    assert not program_of(Function((i, x), kernels.outputs)).may_stop
+    assert program_of(Function((i, x), looping.outputs)).may_stop

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.lower.program import ARENA, Copy, Launch
+from staticgraph.compiler.lower.program import ARENA, Copy, Launch, Loop
 
 VALUES = {"a": np.array([[1, 2], [3, 4]], np.float32), "b": np.array([[5, 6], [7, 8]], np.float32)}
 
@@ -311,3 +311,39 @@ def test_gradients_of_weights_do_not_wait_for_the_end():
         arenas.append(program.arena)
     one = 64 * 128 * 4
     assert arenas[1] - arenas[0] <= 4 * one  # the four activations, and none of their gradients
+
+
+def test_a_loop_that_stands_for_a_convolution_does_not_forbid_it():
+    """A run is not stopped in it, as it would not be in the convolution."""
+    x = sg.constant(np.linspace(-1, 1, 16 * 16 * 16 * 32, dtype=np.float32).reshape(16, 16, 16, 32))
+    first = sg.Variable(np.full((3, 3, 32, 32), 0.01, np.float32), name="first")
+    second = sg.Variable(np.full((3, 3, 32, 32), 0.01, np.float32), name="second")
+    h = sg.nn.conv2d(sg.nn.tanh(sg.nn.conv2d(x, first, 1, "SAME")), second, 1, "SAME")
+    step = sg.train.MomentumOptimizer(0.1, 0.9).minimize(sg.reduce_mean(sg.square(h)))
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        program = sess.executable(step).compiled.program
+        assert any(isinstance(i, Loop) for i in program.instructions)
+        assert len(program.in_place) == 4
+        assert sess.plan(step).memory.new_values == 0
+        before = sess.run(first)
+        sess.run(step)
+        assert not np.array_equal(before, sess.run(first))
+
+
+def test_a_branch_of_kernels_does_not_forbid_it(variables):
+    a, b = variables
+    taken = sg.cond(sg.reduce_sum(b) > 0, lambda: b * 2.0, lambda: b)
+    _, after, in_place = steps([a.assign(a + taken).op], runs=1)
+    np.testing.assert_array_equal(after["a"], VALUES["a"] + 2 * VALUES["b"])
+    assert in_place == {"a"}
+
+
+def test_a_loop_of_the_users_forbids_it_before(variables):
+    """It may be stopped when the variable is already overwritten."""
+    a, _ = variables
+    changed = a.assign(a + 1.0)
+    doubled = sg.while_loop(lambda x: sg.reduce_sum(x) < 100, lambda x: [x * 2.0], [changed])
+    _, after, in_place = steps([doubled, changed.op], runs=1)
+    assert not in_place
+    np.testing.assert_array_equal(after["a"], VALUES["a"] + 1)

@@ -62,6 +62,12 @@ def test_small_buffers_do_not_get_in_the_way_of_large_ones():
     assert plan_arena(buffers)[1] == fullest(buffers)[1]
 
 
+def test_small_buffers_that_live_long_do_not_get_in_the_way_either():
+    """By size times life `b` would come before `c`, and take the place beside `d`."""
+    buffers = {"a": (192, 5, 5), "b": (128, 4, 9), "c": (384, 5, 5), "d": (256, 1, 4)}
+    assert plan_arena(buffers)[1] == fullest(buffers)[1]
+
+
 @settings(max_examples=200)
 @given(lifetimes)
 def test_the_fullest_moment_bounds_the_arena_from_below(buffers: dict[int, tuple[int, int, int]]):

@@ -7,6 +7,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
+from staticgraph.compiler.lower import lower as lowering
 from staticgraph.compiler.lower.program import Launch
 from staticgraph.runtime.executable import Executable
 
@@ -80,3 +81,39 @@ def test_what_cannot_fit_is_refused():
         trained(10 * 1024)
     assert "test_recompute.py" in str(caught.value)
     assert "smaller batch" in str(caught.value)
+
+
+def deep(activation: Callable = sg.nn.relu) -> tuple[sg.Tensor, sg.Tensor, sg.Operation]:
+    """Convolutions with activations between them that follow from their results."""
+    x = sg.placeholder(sg.float32, [4, 16, 16, 32], name="x")
+    rng = np.random.default_rng(4)
+    h = x
+    for i in range(8):
+        w = sg.Variable(0.1 * rng.normal(size=(5, 5, 32, 32)).astype(np.float32), name=f"w{i}")
+        h, *_ = sg.nn.fused_batch_norm(
+            sg.nn.conv2d(h, w, 1, "SAME"), sg.Variable(sg.ones([32])), sg.Variable(sg.zeros([32]))
+        )
+        h = activation(h)
+    loss = sg.reduce_mean(sg.square(h))
+    return x, loss, sg.train.MomentumOptimizer(0.01, 0.9).minimize(loss)
+
+
+def test_what_takes_hardly_any_time_beside_the_products_is_computed_again(monkeypatch: pytest.MonkeyPatch):
+    """Nobody need ask for it, where much memory is needed."""
+    kept, whole = trained(None, deep)
+    monkeypatch.setattr(lowering, "LARGE_ARENA", 0)
+    results, spared = trained(None, deep)
+    assert spared.compiled.program.arena < 0.85 * whole.compiled.program.arena
+    assert 0 < len(launches(spared)) - len(launches(whole)) <= 8  # one for each layer
+    assert spared.compiled.program.in_place == whole.compiled.program.in_place
+    for a, b in zip(kept, results, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("make", [net, lambda: deep(lambda h: sg.sin(sg.exp(-h * h)))])
+def test_what_takes_time_is_kept(make: Net, monkeypatch: pytest.MonkeyPatch):
+    """To move it, beside products that are done in no time; or to compute it."""
+    _, whole = trained(None, make)
+    monkeypatch.setattr(lowering, "LARGE_ARENA", 0)
+    _, same = trained(None, make)
+    assert len(launches(same)) == len(launches(whole))

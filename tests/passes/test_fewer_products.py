@@ -139,3 +139,22 @@ def test_where_it_would_not_pay(
     )  # fmt: skip
     function = Function(tuple(made.node.inputs), (made,))
     assert fewer_products(function) is function or names(fewer_products(function)) == names(function)
+
+
+def test_equal_layers_share_the_body_of_their_loops(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """What is done for a group of images is the same in all of them; with another padding it is not."""
+    monkeypatch.setattr("staticgraph.compiler.passes.fewer_products._GROUP", 2 * 16 * 64 * C * 4)
+    build = Builder()
+    x = h = build.parameter("x", "float32", (4, 16, 16, C))
+    filters = [build.parameter(f"w{n}", "float32", (3, 3, C, C)) for n in range(4)]
+    for w, before in zip(filters, [(1, 1), (1, 1), (1, 1), (0, 1)], strict=True):
+        h = convolution("conv_windows", h, w, (16, 16), before)
+    function = Function((x, *filters), (h,))
+    loops = [node for node in fewer_products(function).nodes if node.op.name == "loop"]
+    bodies = [node.attrs["body"] for node in loops]
+    assert [bodies.index(body) for body in bodies] == [0, 0, 0, 3]
+    values = [rng.normal(size=p.shape).astype("float32") / 16 for p in function.params]
+    (wanted,) = interpret(function, dict(zip(function.params, values, strict=True)))
+    np.testing.assert_allclose(evaluate(function, values)[0], wanted, rtol=1e-3, atol=1e-5)

@@ -248,3 +248,19 @@ def test_provenance_is_carried_over():
     made = rewrite(Function((x,), (y,)), stability).results[0]
     assert made.node.op.name == "log1p"
     assert made.node.where == "the user's line"
+
+
+def test_a_rule_looks_at_a_value_once(monkeypatch: pytest.MonkeyPatch):
+    """Though a second walk sees whether anything is left to do."""
+    looks: Counter = Counter()
+    apply = Rule.apply
+
+    def counted(rule: Rule, value: Value, *rest: Any) -> Value | None:
+        looks[rule.name, value] += not rule.single_use
+        return apply(rule, value, *rest)
+
+    monkeypatch.setattr(Rule, "apply", counted)
+    x = Builder().parameter("x", "float32", (2, 3))
+    function = Function((x,), (ops.sqrt(ops.negative(ops.negative(x))) + ops.abs(x), ops.exp(x - 1.0)))
+    assert rewrite(function, algebra).results != function.results
+    assert set(looks.values()) == {1}

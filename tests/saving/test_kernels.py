@@ -156,7 +156,7 @@ def test_the_code_that_suits_best_is_taken(tmp_path: Path, monkeypatch: pytest.M
     for other in (replace(here, features="+sse2", cpu="old"), replace(here, triple="x86_64-pc-windows-msvc")):
         monkeypatch.setattr(cpu_jit, "host", lambda other=other: other)
         taken.clear()
-        kernels.adopt({"v3": bytes(member(path, "kernels/x86_64-unknown-linux-gnu-x86-64-v3"))}, {}, None)
+        kernels.adopt([bytes(member(path, "kernels/x86_64-unknown-linux-gnu-x86-64-v3"))], {}, None)
         assert not taken
 
 

@@ -147,6 +147,27 @@ def test_rounds_of_loops_and_branches(sess):
     assert adds_up(step)
 
 
+def test_kernels_of_equal_convolutions_have_the_times_and_lines_of_each(sess):
+    """Which are loops over the images, made by the compiler, with one body."""
+    x, w = sg.placeholder(sg.float32, [16, 16, 16, 32]), sg.placeholder(sg.float32, [3, 3, 32, 32])
+    first = sg.nn.conv2d(x, w, 1, "SAME")
+    second = sg.nn.conv2d(first, w, 1, "SAME")
+    fed = {x: np.ones(x.shape), w: np.zeros(w.shape)}
+    sess.run(second, fed)
+    with sess.profile() as profile:
+        sess.run(second, fed)
+    (step,) = profile.steps
+    inside = [k for k in step.kernels if k.kernel is not None and k.kernel.inside == "loop"]
+    rounds = [k for k in step.kernels if k.name.startswith("rounds of the loop")]
+    assert len(rounds) == 2 and len(inside) > 2 and len(inside) % 2 == 0
+    lines = [first.op.where.line, second.op.where.line]
+    assert [k.kernel.places for k in inside] == [
+        f"test_profile.py:{line}" for line in lines for _ in range(len(inside) // 2)
+    ]
+    assert len({k.launches for k in inside}) == 1
+    assert adds_up(step)
+
+
 def test_several_threads(sess, rng):
     x = sg.placeholder(sg.float32, [None, 256])
     w = sg.Variable(rng.normal(size=(256, 256)), dtype=sg.float32)

@@ -57,6 +57,8 @@ TEXTS = {
     "memory_limit": ("4096", 4096),
     "no_compile": ("1", True),
     "passes": ("-fuse, -join", frozenset({"fuse", "join"})),
+    "device": ("GPU:1", "gpu:1"),
+    "matmul_precision": ("tf32", "tf32"),
     "threads": ("3", 3),
     "trace": ("rules", frozenset({"rules"})),
 }
@@ -72,8 +74,8 @@ def test_the_environment_chooses(name, monkeypatch):
 
 
 WRONG = {
-    "check_nan": "no", "data_workers": "2", "math": "sloppy", "memory_limit": "-1", "no_compile": "maybe",
-    "passes": "fuse", "threads": "0", "trace": "everything",
+    "check_nan": "no", "data_workers": "2", "device": "tpu", "math": "sloppy", "matmul_precision": "float16",
+    "memory_limit": "-1", "no_compile": "maybe", "passes": "fuse", "threads": "0", "trace": "everything",
 }  # fmt: skip
 
 

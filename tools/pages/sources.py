@@ -22,8 +22,8 @@ PARTS = {
     "Tutorial": ["docs/tutorial/*"],
     "Coming from": ["docs/from_tensorflow", "docs/from_pytorch"],
     "Guides": [
-        "docs/seeing", "docs/show", "docs/files", "docs/ahead", "docs/tensorflow_files", "docs/onnx",
-        "docs/switches",
+        "docs/seeing", "docs/show", "docs/gpu", "docs/files", "docs/ahead", "docs/tensorflow_files",
+        "docs/onnx", "docs/switches",
     ],
     "How it works": ["docs/how_it_works", "docs/cpu", "docs/loops", "docs/accuracy", "docs/benchmark"],
     "Reference": ["reference/ops/index", "reference/api/index", "docs/command_line", "docs/signatures"],

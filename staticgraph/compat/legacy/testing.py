@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
+from staticgraph.compat.legacy.devices import capability, cupy_packages, list_local_devices, usable_cards
 from staticgraph.compiler.graph.errors import GraphError, OpError
 from staticgraph.messages.text_format import Merge, MessageToString
 
@@ -38,21 +39,27 @@ def get_temp_dir() -> str:
 
 
 def is_built_with_cuda() -> bool:
-    """False: the kernels are written by the compiler, for the processor."""
+    """Whether what drives GPUs of NVIDIA is installed."""
+    return bool(cupy_packages())
+
+
+is_built_with_gpu_support = is_built_with_cuda
+
+
+def is_built_with_rocm() -> bool:
+    """False: no GPUs of other makers are known."""
     return False
-
-
-is_built_with_gpu_support = is_built_with_rocm = is_built_with_cuda
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
-    """False, like `is_built_with_cuda`."""
-    return False
+    """Whether sessions can run on a GPU, of at least a capability such as (7, 5)."""
+    least = tuple(min_cuda_compute_capability or ())
+    return any(capability(card) >= least for card in usable_cards())
 
 
 def gpu_device_name() -> str:
-    """Empty: there is none."""
-    return ""
+    """The name of the first GPU, as "/device:GPU:0"; empty where there is none that sessions can run on."""
+    return next((device.name for device in list_local_devices() if device.device_type == "GPU"), "")
 
 
 class CheckedThread(threading.Thread):

@@ -5,7 +5,8 @@ class Page {
     this.kernels = new Map(data.kernels.map(kernel => [kernel.name, kernel]));
     this.names = data.stages.map(stage => stage.name);
     this.stages = [new Stage(first, this.kernels)];
-    Object.assign(this, {memory: data.memory, roles: data.roles, works: data.works});
+    Object.assign(this, {memory: data.memory, roles: data.roles, works: data.works, language: data.language});
+    this.estimated = data.kernels.some(kernel => kernel.estimate);
     this.stage = this.stages[0];
     this.views = new Map();  // where one was on each stage
     this.hits = [];
@@ -34,7 +35,7 @@ class Page {
     }
   }
 
-  async llvm(kernel) {
+  async codeOf(kernel) {
     this.code ||= block("code");
     const texts = await this.code;
     return kernel.symbols.map(symbol => texts[symbol]).join("\n");
@@ -179,7 +180,7 @@ class Page {
       this.tell();
     });
     heat.append(option("", "none"), ...(measured ? [option("seconds", "measured time")] : []),
-      option("estimate", "estimated time"), option("flops", "FLOP"), option("bytes", "bytes"));
+      ...(this.estimated ? [option("estimate", "estimated time")] : []), option("flops", "FLOP"), option("bytes", "bytes"));
     heat.value = measured ? "seconds" : "";
     document.getElementById("heated").hidden = !this.kernels.size;
     heat.addEventListener("change", () => { this.draw(); this.tell(); });

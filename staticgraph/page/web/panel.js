@@ -35,14 +35,14 @@ function kernelPanel(page, kernel) {
     html("p", {class: "quiet"}, kernel.inside ? `a kernel inside a ${kernel.inside}` : "a kernel"),
     rows([
       ["operations", number(kernel.flops) && `${number(kernel.flops)} FLOP`], ["moved", bytes(kernel.bytes)],
-      ["FLOP per byte", intensity], ["time, estimated for one core", seconds(kernel.estimate)],
+      ["FLOP per byte", intensity], ["functions", kernel.functions.join(", ")], ["time, estimated for one core", seconds(kernel.estimate)],
       ["time, measured", seconds(kernel.seconds)],
     ]),
     ...section("computes", html("p", {}, kernel.ops.join(", ") || "a copy")),
     ...(kernel.lines.length ? section("lines", list(kernel.lines.map(lineOf))) : []),
     ...(kernel.apart.length ? section("not fused with", list(kernel.apart.map(([name, reason]) =>
       [visit(name), html("span", {class: "quiet"}, ` ${reason}`)]))) : []),
-    ...(kernel.ir ? section("code", folded("loops", () => kernel.ir), folded("LLVM", () => page.llvm(kernel))) : []),
+    ...(kernel.ir ? section("code", folded("loops", () => kernel.ir), folded(page.language, () => page.codeOf(kernel))) : []),
   ];
 }
 
@@ -85,7 +85,7 @@ function differences(page) {
 }
 
 function kernelTable(page) {
-  const metric = page.metric || "estimate", shown = {estimate: seconds, seconds, flops: number, bytes}[metric];
+  const metric = page.metric || (page.estimated ? "estimate" : "bytes"), shown = {estimate: seconds, seconds, flops: number, bytes}[metric];
   const all = [...page.kernels.values()], most = Math.max(...all.map(kernel => kernel[metric] || 0), Number.MIN_VALUE);
   return section(`kernels: ${{estimate: "estimated time", seconds: "measured time", flops: "FLOP", bytes: "bytes"}[metric]}`,
     html("table", {}, ...all.map(kernel => html("tr", {},

@@ -1,0 +1,1 @@
+"""Elements computed each by itself, and kernels whose loops are given."""

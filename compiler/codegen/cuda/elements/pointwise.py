@@ -1,0 +1,275 @@
+"""Stores of which each element is computed by itself: one function for any number of nests of loops.
+
+The loops of a nest become one, over positions in the order of memory. A thread takes a whole vector of them,
+16 bytes of the widest dtype: each operand is then read in one go where its elements lie side by side, or once
+where they are the same, and what neighbours share, such as a block of random bits, is computed once. All that
+follows from simplifying the positions `vector * 4 + 0`, `vector * 4 + 1` and so on. Large arrays have two
+vectors for each thread, so that enough is on its way from memory.
+
+Nests that leave each other's results alone become one function: each has a range of the blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
+from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, Parameter, call
+from staticgraph.compiler.codegen.cuda.scalar import loaded, stored
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, substitute, walk
+from staticgraph.compiler.kernel.index import Affine, Range, offset, simplify_index
+from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.stmt import Buffer, Store
+
+THREADS = 256  # of a block
+_VECTOR = 16  # bytes that a thread reads or writes in one go
+_MOST_LANES = 8
+_MANY = 1 << 17  # vectors: more than a large card has threads
+_FEW = 2  # operands
+_MOST_BUFFERS = 480  # of one function: a card takes 4 KiB of arguments
+
+
+def pointwise(nests: Sequence[Nest], buffers: Mapping[str, Buffer]) -> list[Call]:
+    """Calls that do the nests, one after the other or several at once. There is no `Reduce` in them."""
+    flat = [part for nest in nests for part in _flattened(nest, buffers)]
+    return [_call(group, buffers) for group in _groups([f for f in flat if f.index.extent], buffers)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Flat:
+    """Stores for each value of one index."""
+
+    index: Index
+    stores: tuple[Store, ...]
+
+    @property
+    def writes(self) -> set[str]:
+        return {s.buffer for s in self.stores}
+
+    @property
+    def reads(self) -> set[str]:
+        return {e.buffer for e in walk(*(s.value for s in self.stores)) if isinstance(e, Load)}
+
+    @property
+    def uses(self) -> set[str]:
+        """The buffers that it reads or writes."""
+        return self.reads | self.writes
+
+    @property
+    def lanes(self) -> int:
+        """How many elements make a vector."""
+        elements = [e for e in walk(*(s.value for s in self.stores)) if isinstance(e, Load)]
+        widths = [e.dtype.size for e in elements if self.index in free_indices(e)]
+        widths += [s.value.dtype.size for s in self.stores]
+        return min(_VECTOR // max(widths), _MOST_LANES)
+
+    @property
+    def vectors(self) -> int:
+        """How many vectors there are; fewer elements than make one may be left over."""
+        return self.index.extent // self.lanes
+
+    @property
+    def vectors_of_a_thread(self) -> int:
+        """Two where a thread would wait for too few loads at a time to keep memory busy."""
+        return 2 if self.vectors >= _MANY and len(self.reads) <= _FEW else 1
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks do it, one at least."""
+        return max(1, -(-self.vectors // (self.vectors_of_a_thread * THREADS)))
+
+
+def _flattened(nest: Nest, buffers: Mapping[str, Buffer]) -> list[_Flat]:
+    """The stores of a nest, those together that are done for the same indices.
+
+    What reads an element comes before what writes it.
+    """
+    together: dict[tuple[Index, ...], list[Store]] = {}
+    for store in nest.stores:
+        needed = frozenset[Index]().union(*(free_indices(a) for a in store.at))
+        loops = tuple(i for i in nest.domain if i in needed and i.extent != 1)
+        together.setdefault(loops, []).append(store)
+    parts = [_flat(loops, tuple(stores), buffers) for loops, stores in together.items()]
+    ordered: list[_Flat] = []
+    while parts:
+        ready = next(p for p in parts if not any(p.writes & q.reads for q in parts if q is not p))
+        parts.remove(ready)
+        ordered.append(ready)
+    return ordered
+
+
+def _flat(loops: tuple[Index, ...], stores: tuple[Store, ...], buffers: Mapping[str, Buffer]) -> _Flat:
+    """One index for all loops; neighbouring values of it are neighbours in the first result."""
+    first = offset(buffers[stores[0].buffer], stores[0].at)
+    whole = Index("at", math.prod(i.extent for i in loops))
+    table: dict[Expr, Expr] = {}
+    stride = 1
+    for index in sorted(loops, key=lambda i: abs(first.terms.get(i, 0))):
+        table[index] = simplify_index(whole // stride % index.extent) if index.extent else index
+        stride *= max(index.extent, 1)
+    return _Flat(whole, tuple(_replaced(s, table) for s in stores))
+
+
+def _replaced(store: Store, table: dict[Expr, Expr]) -> Store:
+    at = tuple(simplify_index(substitute(a, table)) for a in store.at)
+    return Store(store.buffer, at, simplify_index(substitute(store.value, table)))
+
+
+def _groups(parts: Sequence[_Flat], buffers: Mapping[str, Buffer]) -> list[list[_Flat]]:
+    """Runs of parts that leave each other's results alone."""
+    groups: list[list[_Flat]] = []
+    for part in parts:
+        last = groups[-1] if groups else []
+        used = set[str]().union(*(p.uses for p in last))
+        if (
+            last
+            and all(_are_apart(part, other, buffers) for other in last)
+            and len(used | part.uses) <= _MOST_BUFFERS
+        ):
+            last.append(part)
+        else:
+            groups.append([part])
+    return groups
+
+
+def _are_apart(one: _Flat, other: _Flat, buffers: Mapping[str, Buffer]) -> bool:
+    """Whether none of two parts writes what the other one reads or writes."""
+    if one.writes & other.reads or other.writes & one.reads:
+        return False
+    pairs = ((a, b) for a in one.stores for b in other.stores if a.buffer == b.buffer)
+    return all(_never_meet(buffers[a.buffer], a.at, b.at) for a, b in pairs)
+
+
+def _never_meet(buffer: Buffer, one: tuple[Expr, ...], other: tuple[Expr, ...]) -> bool:
+    """Whether two positions are always different: they lie in different parts of some period of memory."""
+    a, b = offset(buffer, one), offset(buffer, other)
+    periods = {abs(f) for f in (*a.terms.values(), *b.terms.values())} | {buffer.size}
+    return any(_lie_apart(_within(a, period), _within(b, period), period) for period in periods)
+
+
+def _within(form: Affine, period: int) -> Range:
+    """Where it lies in a period, the first of which begins at 0; beyond it where it leaves that."""
+    rest = Affine({t: f for t, f in form.terms.items() if f % period}, form.constant % period)
+    return rest.range
+
+
+def _lie_apart(one: Range, other: Range, period: int) -> bool:
+    low, high = sorted((one, other))
+    return low[0] >= 0 and low[1] < high[0] and high[1] < period
+
+
+def _call(parts: list[_Flat], buffers: Mapping[str, Buffer]) -> Call:
+    """One function for parts that leave each other's results alone."""
+    writer, first = Writer(buffers), 0
+    for number, part in enumerate(parts):
+        blocks = part.blocks
+        head = "else" if number else ""
+        if number < len(parts) - 1:
+            head += f" if (blockIdx.x < {first + blocks})"
+        with writer.block(head) if len(parts) > 1 else nullcontext():
+            _write(writer, part, f"(blockIdx.x - {first})" if first else "blockIdx.x")
+        first += blocks
+    used = set[str]().union(*(p.uses for p in parts))
+    written = set[str]().union(*(p.writes for p in parts))
+    parameters = [Parameter(name, b.dtype, name in written) for name, b in buffers.items() if name in used]
+    return call("pointwise", parameters, writer.text, (first, 1, 1), (THREADS, 1, 1))
+
+
+def _write(writer: Writer, part: _Flat, block: str) -> None:
+    """What the blocks of a part do, the first of which has the number 0 in `block`."""
+    vectors, lanes, each = part.vectors, part.lanes, part.vectors_of_a_thread
+    kind = index_type(Index("thread", part.blocks * each * THREADS))
+    writer.line(f"const {kind} vector = {kind}({block}) * {each * THREADS} + threadIdx.x;")
+    near, far = Index("near", vectors), Index("far", vectors)
+    if each == 2:
+        with writer.block(f"if (vector + {THREADS} < {vectors})"):
+            writer.bind_index(near, "vector")
+            writer.line(f"const {kind} far = vector + {THREADS};")
+            writer.bind_index(far, "far")
+            _write_elements(writer, part, [near, far], lanes)
+    if vectors:
+        with writer.block(f"{'else ' if each == 2 else ''}if (vector < {vectors})"):
+            writer.bind_index(near, "vector")
+            _write_elements(writer, part, [near], lanes)
+    if rest := part.index.extent % lanes:
+        with writer.block(f"if ({block} == 0 && threadIdx.x < {rest})"):
+            element = Index("element", rest)
+            writer.line("const int element = threadIdx.x;")
+            writer.bind_index(element, "element")
+            _write_elements(writer, part, [element], 1, vectors * lanes)
+
+
+def _write_elements(
+    writer: Writer, part: _Flat, vectors: Sequence[Index], lanes: int, start: int = 0
+) -> None:
+    """What a thread does: the elements `start + vector * lanes` and so on. Nothing is stored before all is
+    computed, and nothing computed before all is loaded.
+    """
+    mine = [_Vector(writer, part, vector, lanes, start) for vector in vectors]
+    for each in mine:
+        each.load()
+    lines = [line for each in mine for line in each.stored()]
+    for line in lines:
+        writer.line(line)
+
+
+class _Vector:
+    """Elements that lie side by side: `lanes` of them from `start + vector * lanes` on."""
+
+    def __init__(self, writer: Writer, part: _Flat, vector: Index, lanes: int, start: int) -> None:
+        self.writer, self.lanes = writer, lanes
+        places = [simplify_index(vector * lanes + (start + lane)) for lane in range(lanes)]
+        self.stores = [[_replaced(s, {part.index: place}) for place in places] for s in part.stores]
+        originals = [e for e in walk(*(s.value for s in part.stores)) if isinstance(e, Load)]
+        self.loads = [
+            [simplify_index(substitute(load, {part.index: place})) for place in places] for load in originals
+        ]
+
+    def load(self) -> None:
+        """Read what lies side by side in one go."""
+        writer = self.writer
+        for loads in self.loads:
+            found = [e for e in loads if isinstance(e, Load)]
+            if self.lanes == 1 or not self.in_line(found[0].buffer, [e.at for e in found]):
+                continue
+            kind, name = self.kind(found[0].dtype), writer.name(found[0].buffer)
+            place = writer.place(found[0].buffer, found[0].at)
+            writer.line(
+                f"const {kind} {name} = *reinterpret_cast<const {kind}*>({found[0].buffer} + {place});"
+            )
+            for lane, load in enumerate(found):
+                writer.bind(load, loaded(load.dtype, f"{name}.at[{lane}]"))
+
+    def stored(self) -> Iterator[str]:
+        """Compute the values of each store, and its places; what writes them, in one go where they lie side
+        by side.
+        """
+        writer = self.writer
+        for stores in self.stores:
+            buffer, dtype = stores[0].buffer, stores[0].value.dtype
+            elements = [stored(dtype, writer.wide(s.value)) for s in stores]
+            places = [writer.place(buffer, s.at) for s in stores]
+            if self.lanes > 1 and self.in_line(buffer, [s.at for s in stores]):
+                kind = self.kind(dtype)
+                together = f"{kind}{{{{{', '.join(elements)}}}}}"
+                yield f"*reinterpret_cast<{kind}*>({buffer} + {places[0]}) = {together};"
+            else:
+                for place, element in zip(places, elements, strict=True):
+                    yield f"{buffer}[{place}] = {element};"
+
+    def kind(self, dtype: DType) -> str:
+        return f"Vector<{C_TYPES[dtype.name]}, {self.lanes}>"
+
+    def in_line(self, buffer: str, places: list[tuple[Expr, ...]]) -> bool:
+        """Whether elements are a vector of memory: side by side, from a place that a vector may begin at."""
+        forms = [offset(self.writer.buffers[buffer], at) for at in places]
+        first = forms[0]
+        together = all(
+            form.terms == first.terms and form.constant == first.constant + lane
+            for lane, form in enumerate(forms)
+        )
+        return together and all(f % self.lanes == 0 for f in (*first.terms.values(), first.constant))

@@ -1,0 +1,123 @@
+"""What a GPU does for one kernel: functions in CUDA C, the threads that run them, and the memory they get."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.codegen.listing import Listing
+from staticgraph.compiler.graph.dtypes import DType
+
+Extents = tuple[int, int, int]
+C_TYPES = {
+    "float16": "half_t", "bfloat16": "bfloat_t", "float32": "float", "float64": "double",
+    "int8": "int8_t", "int16": "int16_t", "int32": "int32_t", "int64": "int64_t",
+    "uint8": "uint8_t", "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t", "bool": "bool",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A pointer to the elements of a buffer. One that is `written` may be read as well."""
+
+    name: str
+    dtype: DType
+    written: bool = False
+
+    @property
+    def text(self) -> str:
+        """Its declaration."""
+        kind = C_TYPES[self.dtype.name]
+        return f"{kind if self.written else f'const {kind}'}* __restrict__ {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A `__global__` function, and the threads that run it: `grid` blocks of `block` threads.
+
+    `text` defines it, and needs the prelude before it; all its parameters are pointers. `meets`: its threads
+    wait for each other, at barriers or in shuffles. Equal functions have equal names.
+    """
+
+    name: str
+    text: str
+    grid: Extents
+    block: Extents
+    meets: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What kind of function it is: the name without the digest."""
+        return self.name.rpartition("_")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function, with these buffers of the kernel, or pieces of its scratch memory, as arguments."""
+
+    function: Function
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a kernel is on a GPU: `calls` one after the other; `scratch` memory by name, in bytes, that lives
+    from the first of them to the last, and holds anything at first.
+    """
+
+    calls: tuple[Call | Product, ...]
+    scratch: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def cost(self) -> None:
+        """None: nobody knows beforehand how long a GPU takes."""
+
+    @property
+    def listings(self) -> tuple[Listing, ...]:
+        """Its functions, to be looked at."""
+        return tuple(map(_listing, self.calls))
+
+
+def _listing(each: Call | Product) -> Listing:
+    match each:
+        case Call(function):
+            threads = f"{math.prod(function.grid)} × {math.prod(function.block)}"
+            return Listing(function.name, function.text, f"{function.kind} {threads}")
+        case Product():
+            batch = f"{each.batch} × " if each.batch > 1 else ""
+            return Listing(each.name, each.text, f"cuBLAS {batch}({each.m} × {each.k} × {each.n})")
+
+
+def call(
+    kind: str,
+    parameters: Sequence[Parameter],
+    body: str,
+    grid: Extents,
+    block: Extents,
+    meets: bool = False,
+    blocks_per_core: int | None = None,
+) -> Call:
+    """The call of a function with this body. Its name is `kind`, and a digest of what it says.
+
+    `blocks_per_core`: how many blocks a multiprocessor should have room for at least; more of them leave
+    fewer registers to each.
+
+    >>> from staticgraph.compiler.graph.dtypes import float32
+    >>> y = Parameter("y", float32, written=True)
+    >>> print(call("twice", [y], "y[threadIdx.x] *= 2.0f;", (1, 1, 1), (32, 1, 1)).function.text)
+    extern "C" __global__ void __launch_bounds__(32) twice_f1262152ef(float* __restrict__ y) {
+      y[threadIdx.x] *= 2.0f;
+    }
+    """
+    threads = block[0] * block[1] * block[2]
+    bounds = f"{threads}" if blocks_per_core is None else f"{threads}, {blocks_per_core}"
+    lines = "\n".join(f"  {line}" if line else line for line in body.strip("\n").split("\n"))
+    declared = ", ".join(p.text for p in parameters)
+    rest = f"({declared}) {{\n{lines}\n}}"
+    digest = hashlib.sha256(f"{kind} {bounds} {rest} {grid} {block} {meets}".encode()).hexdigest()[:10]
+    name = f"{kind}_{digest}"
+    text = f'extern "C" __global__ void __launch_bounds__({bounds}) {name}{rest}'
+    return Call(Function(name, text, grid, block, meets), tuple(p.name for p in parameters))

@@ -1,0 +1,1 @@
+"""Products: by the library, by tiles, or directly."""

@@ -1,0 +1,98 @@
+"""How a GPU computes a contraction: by the library for matrix products, by tiles of our own, or directly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from staticgraph.compiler.codegen.cuda.card import CORES
+from staticgraph.compiler.codegen.cuda.function import Call, Work
+from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis, axes
+from staticgraph.compiler.codegen.cuda.products.block import tiles
+from staticgraph.compiler.codegen.cuda.products.direct import Slices, direct, outputs_of, shares_sums, threads
+from staticgraph.compiler.codegen.cuda.products.epilogue import operations
+from staticgraph.compiler.codegen.cuda.products.library import library
+from staticgraph.compiler.codegen.cuda.products.shape import Cut, choose
+from staticgraph.compiler.codegen.cuda.products.slices import add_slices, in_scratch, into
+from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.kernel.contraction import Contraction
+from staticgraph.compiler.kernel.expr import Index
+
+_PARTIAL = "partial"  # the name of scratch memory
+_ENOUGH = CORES * 1024  # threads that keep the card busy
+_SHORTEST = 64  # products that a thread adds up, in a slice
+_MOST_SLICES = 512
+_THIN, _TINY = 4, 64  # rows or columns, results: fewer do not fill a tile
+_COUNTED = 2**30  # rows, columns, or products of a sum, of which tiles count fewer
+
+
+def tile(product: Contraction, precision: Precision = Precision.FLOAT32) -> Work:
+    """The work of a contraction. Where not all bits of float32 are needed, tensor cores multiply them."""
+    found = library(product, axes(product), outputs_of(product), precision)
+    return own(product, precision) if found is None else found
+
+
+def own(product: Contraction, precision: Precision = Precision.FLOAT32) -> Work:
+    """The work of a contraction without the library."""
+    along, outputs = axes(product), outputs_of(product)
+    if has_tiles(product, along):
+        return by_tiles(product, along, outputs, _cut(product, along, precision))
+    return directly(product, outputs)
+
+
+def has_tiles(c: Contraction, along: Axes) -> bool:
+    """Whether elements of both operands are used so often that it pays to keep them."""
+    rows, columns = along.rows.extent, along.columns.extent
+    if c.lanes not in along.columns.indices or any(x.place in along.columns.indices for x in c.limits):
+        return False
+    fits = max(rows, columns, c.depth) < _COUNTED
+    return fits and min(rows, columns) >= _THIN and rows * columns > _TINY
+
+
+def by_tiles(c: Contraction, along: Axes, outputs: Axis, cut: Cut) -> Work:
+    """The work by tiles, cut in a certain way."""
+    if cut.slices == 1:
+        return Work((tiles(c, along, cut),))
+    slices = Index("slices", cut.slices)
+    every = Axis(outputs.name, (slices, *outputs.indices))
+    return _sliced(c, outputs, every, lambda partial: tiles(partial, along, cut, slices))
+
+
+def _cut(c: Contraction, along: Axes, precision: Precision) -> Cut:
+    exact = c.a.dtype.size == c.b.dtype.size == 2  # tensor cores take all bits of such numbers
+    tensor = c.dtype is float32 and (exact or precision is not Precision.FLOAT32)
+    rows, columns = along.rows.extent, along.columns.extent
+    times, size = along.batch.extent, c.dtype.size
+    return choose(rows, columns, c.depth, times, size, operations(c), tensor)
+
+
+def directly(c: Contraction, outputs: Axis) -> Work:
+    """The work without tiles."""
+    slices = _slices(c, threads(c, outputs))
+    if not slices:
+        return Work((direct(c, outputs),))
+    every = Axis(outputs.name, (*(s.number for s in slices), *outputs.indices))
+    return _sliced(c, outputs, every, lambda partial: direct(partial, every, slices))
+
+
+def _slices(c: Contraction, busy: int) -> list[Slices]:
+    """How to cut sums of which as many threads as are `busy` would compute all: the longest indices first."""
+    together = 32 if shares_sums(c) else 1
+    wanted = min(_ENOUGH // busy, c.depth // (_SHORTEST * together), _MOST_SLICES)
+    found: list[Slices] = []
+    for index in sorted(c.k, key=lambda i: -i.extent):
+        if min(wanted, index.extent) < 2:
+            break
+        length = -(-index.extent // min(wanted, index.extent))
+        length = -(-length // 8) * 8 if together > 1 else length  # whole packs
+        number = Index(f"slices{len(found)}", -(-index.extent // length))
+        found.append(Slices(index, number, length))
+        wanted //= number.extent
+    return found
+
+
+def _sliced(c: Contraction, outputs: Axis, every: Axis, first: Callable[[Contraction], Call]) -> Work:
+    """`first` gives the sums of slices, whose numbers come first in `every`; these are then added."""
+    sums = in_scratch(_PARTIAL, c.dtype, every)
+    adding = add_slices(c, sums, outputs, every.extent // outputs.extent)
+    return Work((first(into(c, sums)), adding), ((_PARTIAL, every.extent * c.dtype.size),))

@@ -1,0 +1,95 @@
+"""What becomes of the finished sums of a contraction: the statements that compute and store the results.
+
+They work on packs: a few results that lie side by side along the fastest index, for which each array is read
+or written at once where its elements lie so too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from staticgraph.compiler.codegen.cuda.expr import Writer
+from staticgraph.compiler.codegen.cuda.function import C_TYPES, Parameter
+from staticgraph.compiler.codegen.cuda.products.axes import Values, in_packs, integer, is_wide, place
+from staticgraph.compiler.codegen.cuda.scalar import loaded, stored
+from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.expr import Index, Scalar, walk
+
+_LONG = {"exp", "expm1", "log", "log1p", "pow", "tanh", "erf", "erfc", "sin", "cos", "lgamma", "digamma"}
+_OF_LONG = 16  # operations of one that is a function of its own
+
+
+def epilogue(c: Contraction, values: Values, fastest: Index | None, width: int, acc: str) -> list[str]:
+    """Statements for the pack of `width` results that begins where the indices have these values.
+
+    `acc` is the text of the sum of its result number `j`.
+    """
+    read = _distinct(c.loads.values())
+    places = _distinct((*read, *c.targets))
+    lines = []
+    for number, x in enumerate(places):
+        wide = is_wide(c, x)
+        lines.append(f"const {integer(wide)} at{number} = {place(x, values, wide)};")
+    for number, x in enumerate(read):
+        lines += _read(f"read{number}", x, f"at{places.index(x)}", fastest, width)
+    for number, x in enumerate(c.targets):
+        lines.append(f"Vector<{C_TYPES[x.dtype.name]}, {width}> made{number};")
+    writer = Writer({})
+    with writer.block(f"#pragma unroll\nfor (int j = 0; j < {width}; j++)"):
+        writer.bind(c.acc, acc)
+        for local, x in c.loads.items():
+            writer.bind(local, loaded(x.dtype, f"read{read.index(x)}.at[j]"))
+        for number, (store, x) in enumerate(zip(c.stores, c.targets, strict=True)):
+            writer.line(f"made{number}.at[j] = {stored(x.dtype, writer.wide(store.value))};")
+    lines += writer.text.split("\n")
+    for number, x in enumerate(c.targets):
+        lines += _write(f"made{number}", x, f"at{places.index(x)}", fastest, width)
+    return lines
+
+
+def operations(c: Contraction) -> int:
+    """About how many instructions the epilogue of one result is."""
+    scalars = [e for e in walk(*(s.value for s in c.stores)) if isinstance(e, Scalar)]
+    return sum(_OF_LONG if e.op in _LONG else 1 for e in scalars)
+
+
+def pack_width(fastest: Index | None, most: int) -> int:
+    """How many results along the fastest index make a pack, so that all packs are whole."""
+    return most if fastest is not None and fastest.extent % most == 0 else 1
+
+
+def parameters(c: Contraction, *operands: Access) -> list[Parameter]:
+    """The buffers that a function reads or writes, in the order of the contraction."""
+    used = {x.buffer for x in (*operands, *c.loads.values(), *c.targets)}
+    written = {x.buffer for x in c.targets}
+    return [Parameter(name, b.dtype, name in written) for name, b in c.buffers.items() if name in used]
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """Lines further to the right."""
+    return [f"  {line}" for line in lines]
+
+
+def _distinct(accesses: Iterable[Access]) -> list[Access]:
+    found: list[Access] = []
+    for x in accesses:
+        if x not in found:
+            found.append(x)
+    return found
+
+
+def _read(name: str, x: Access, at: str, fastest: Index | None, width: int) -> list[str]:
+    """Statements that define a pack of elements."""
+    pack = f"Vector<{C_TYPES[x.dtype.name]}, {width}>"
+    if width > 1 and in_packs(x, fastest, width):
+        return [f"const {pack} {name} = *reinterpret_cast<const {pack}*>({x.buffer} + {at});"]
+    elements = [f"{x.buffer}[{at} + {j * x.step(fastest)}]" for j in range(width)]
+    return [f"const {pack} {name} = {{{{{', '.join(elements)}}}}};"]
+
+
+def _write(name: str, x: Access, at: str, fastest: Index | None, width: int) -> list[str]:
+    """Statements that store a pack of elements."""
+    if width > 1 and in_packs(x, fastest, width):
+        pack = f"Vector<{C_TYPES[x.dtype.name]}, {width}>"
+        return [f"*reinterpret_cast<{pack}*>({x.buffer} + {at}) = {name};"]
+    return [f"{x.buffer}[{at} + {j * x.step(fastest)}] = {name}.at[{j}];" for j in range(width)]

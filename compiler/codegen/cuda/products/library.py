@@ -1,0 +1,198 @@
+"""Contractions that are products of matrices as cuBLAS takes them, and what is left to do after them.
+
+Of several indices that move the same operands, one becomes the rows, the columns or the batch of a product; a
+few others make one product for each of their values. Scaling the product and adding it to what the result
+held before, as in a step of gradient descent, is part of the product. Any other epilogue is done after it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from staticgraph.compiler.codegen.cuda.function import Call, Work
+from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
+from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis
+from staticgraph.compiler.codegen.cuda.products.slices import elementwise, in_scratch
+from staticgraph.compiler.graph.dtypes import DType, float32, float64
+from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, substitute, walk
+from staticgraph.compiler.kernel.stmt import Buffer
+
+_EXACT = Precision.FLOAT32
+_SMALL = 32**3  # products of numbers: less is done sooner by a function of our own
+_THIN = 8  # rows, columns or products of a sum
+_MUCH, _LONG = 2**27, 192  # work, and sums, that are worth reading and writing the results once more
+_INT32 = 2**31
+_FEW = 4  # products of matrices in place of one; more of them must each be much work
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The indices of a product of matrices, and those that it is done for each of."""
+
+    m: Index
+    n: Index
+    k: Index
+    batch: Index | None
+    rest: tuple[Index, ...]
+    swapped: bool  # the product is that of the transposed operands in the other order
+
+    @property
+    def pieces(self) -> int:
+        """How many products it takes."""
+        return math.prod(i.extent for i in self.rest)
+
+    @property
+    def work(self) -> int:
+        """Of each, in products of numbers."""
+        return self.m.extent * self.n.extent * self.k.extent * (self.batch.extent if self.batch else 1)
+
+
+def library(c: Contraction, along: Axes, outputs: Axis, precision: Precision = _EXACT) -> Work | None:
+    """The work by the library; None where that cannot do it, or would take longer."""
+    core = _core(c)
+    if core is None or c.limits or len(c.k) != 1:
+        return None
+    if len(c.stores) == 1 and (scaled := _scaled(c, core)) is not None:
+        form = _form(c, along, c.targets[0])
+        if form is None:
+            return None
+        return Work(tuple(_products(c, form, core.dtype, c.targets[0], precision, *scaled)))
+    if core is c.acc and (c.depth < _LONG or _work(c) < _MUCH):
+        return None
+    return _in_two_steps(c, core, along, outputs, precision)
+
+
+def _core(c: Contraction) -> Expr | None:
+    """What the library computes, of which the stored values are made: the sum, or that in 16 bits."""
+    if c.a.dtype is not c.b.dtype:
+        return None
+    if c.a.dtype in (float32, float64):
+        return c.acc if c.a.dtype is c.dtype else None
+    core = Scalar("cast", (c.acc,), c.a.dtype)
+    hidden = [substitute(s.value, {core: Const(0, c.a.dtype)}) for s in c.stores]
+    return core if c.acc not in walk(*hidden) and c.dtype is float32 else None
+
+
+def _scaled(c: Contraction, core: Expr) -> tuple[float, bool] | None:
+    """The factor of the product, and whether it is added to what the result held, if that is the epilogue."""
+    (store,), (target,) = c.stores, c.targets
+    old = {local for local, x in c.loads.items() if x == target}
+
+    def factor(e: Expr) -> float | None:
+        match e:
+            case _ if e is core:
+                return 1.0
+            case Scalar("mul", (x, Const(value)) | (Const(value), x)) if x is core:
+                return float(value)
+            case Scalar("neg", (x,)):
+                found = factor(x)
+                return None if found is None else -found
+        return None
+
+    alpha, accumulate = factor(store.value), False
+    match store.value:
+        case Scalar("add", (x, y)) if x in old or y in old:
+            alpha, accumulate = factor(y if x in old else x), True
+        case Scalar("sub", (x, y)) if x in old:
+            found = factor(y)
+            alpha, accumulate = None if found is None else -found, True
+    if alpha is None or (core is not c.acc and (alpha != 1.0 or accumulate)):
+        return None
+    return alpha, accumulate
+
+
+def _in_two_steps(
+    c: Contraction, core: Expr, along: Axes, outputs: Axis, precision: Precision
+) -> Work | None:
+    """The product into a result that has room for it, or into scratch memory; then the epilogue."""
+    read = {x.buffer for x in c.loads.values()}
+    plain = [n for n, s in enumerate(c.stores) if s.value is core]
+    free = [n for n, x in enumerate(c.targets) if x.dtype is core.dtype and x.buffer not in read]
+    for n in (*plain, *free):
+        target = c.targets[n]
+        form = _form(c, along, target)
+        if form is not None and target.buffer not in read:
+            left = [m for m in range(len(c.stores)) if m != n or n not in plain]
+            after = _after(c, core, target, left, outputs)
+            return Work((*_products(c, form, core.dtype, target, precision), after))
+    scratch = in_scratch("product", core.dtype, outputs)
+    form = _form(c, along, scratch)
+    if form is None:
+        return None
+    buffers = {**c.buffers, scratch.buffer: Buffer(core.dtype, (outputs.extent,))}
+    after = _after(replace(c, buffers=buffers), core, scratch, range(len(c.stores)), outputs)
+    size = outputs.extent * core.dtype.size
+    return Work((*_products(c, form, core.dtype, scratch, precision), after), ((scratch.buffer, size),))
+
+
+def _after(c: Contraction, core: Expr, where: Access, left: Iterable[int], outputs: Axis) -> Call:
+    """The call that makes the results, those of these numbers, of the product."""
+    left, found = list(left), Local("product", core.dtype)
+    stores = tuple(replace(c.stores[n], value=substitute(c.stores[n].value, {core: found})) for n in left)
+    used = set(walk(*(s.value for s in stores)))
+    loads = {local: x for local, x in c.loads.items() if local in used} | {found: where}
+    targets = tuple(c.targets[n] for n in left)
+    return elementwise(replace(c, stores=stores, targets=targets, loads=loads), outputs)
+
+
+def _work(c: Contraction) -> int:
+    return c.depth * math.prod(i.extent for i in (*c.outer, c.rows, c.lanes) if i is not None)
+
+
+def _form(c: Contraction, along: Axes, out: Access) -> _Form | None:
+    """The indices of the largest product of matrices."""
+    (k,) = c.k
+    outside = (*along.rows.indices, *along.columns.indices, *along.batch.indices)
+    if any(x.step(i) < 0 for x in (c.a, c.b, out) for i in (*outside, k)) or not all(map(out.step, outside)):
+        return None
+    found = []
+    for m, n in itertools.product(along.rows.indices, along.columns.indices):
+        swapped = out.step(n) != 1
+        if _matrix(c.a, m, k) and _matrix(c.b, k, n) and _matrix(out, *((n, m) if swapped else (m, n))):
+            if out.step(m if swapped else n) == 1:
+                found.append((m, n, swapped))
+    if not found:
+        return None
+    m, n, swapped = max(found, key=lambda f: f[0].extent * f[1].extent)
+    rest = sorted((i for i in outside if i not in (m, n)), key=lambda i: i.extent)
+    batch = rest.pop() if rest else None
+    form = _Form(m, n, k, batch, tuple(rest), swapped)
+    if min(i.extent for i in (m, n, k)) < _THIN or m.extent * n.extent * k.extent < _SMALL:
+        return None
+    return form if form.pieces <= _FEW or form.work >= _MUCH else None
+
+
+def _matrix(x: Access, rows: Index, columns: Index) -> Matrix | None:
+    """The matrix of elements along two indices, if its rows or columns are contiguous and do not overlap."""
+    for first, second, transposed in ((rows, columns, False), (columns, rows, True)):
+        if x.step(second) == 1 and second.extent <= x.step(first) < _INT32:
+            return Matrix(x.buffer, x.step(first), transposed)
+    return None
+
+
+def _products(
+    c: Contraction, form: _Form, dtype: DType, out: Access, precision: Precision, alpha: float = 1.0,
+    accumulate: bool = False,
+) -> Iterable[Product]:  # fmt: skip
+    """The products, one for each value of the indices that are left."""
+    sides = ((c.a, form.m, form.k), (c.b, form.k, form.n), (out, form.m, form.n))
+    if form.swapped:
+        sides = ((c.b, form.n, form.k), (c.a, form.k, form.m), (out, form.n, form.m))
+    count = form.batch.extent if form.batch else 1
+    for point in itertools.product(*(range(i.extent) for i in form.rest)):
+        values = dict(zip(form.rest, point, strict=True))
+        matrices = []
+        for x, first, second in sides:
+            matrix = _matrix(x, first, second)
+            assert matrix is not None
+            offset = x.offset + sum(x.step(i) * value for i, value in values.items())
+            matrices.append(replace(matrix, offset=offset, batch_stride=x.step(form.batch)))
+        a, b, result = matrices
+        m, n = (form.n, form.m) if form.swapped else (form.m, form.n)
+        yield Product(
+            dtype, m.extent, n.extent, form.k.extent, count, a, b, result, accumulate, alpha, precision
+        )

@@ -1,0 +1,67 @@
+"""Nests that belong together row by row, as one function over rows and what adds up its sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from staticgraph.compiler.codegen.cuda.card import CORES
+from staticgraph.compiler.codegen.cuda.function import Work
+from staticgraph.compiler.codegen.cuda.rows.group import sharing
+from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, row_program
+from staticgraph.compiler.codegen.cuda.rows.rows import row_call
+from staticgraph.compiler.codegen.cuda.rows.totals import RowSums
+from staticgraph.compiler.codegen.cuda.strides import neighbours
+from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.kernel.place import Nest, Placer
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt
+
+_LONG = 16384  # columns of rows that must be many
+_FEW = CORES // 2
+_SHORT = 32  # columns of rows that one thread does
+_MANY = 512 * CORES  # of such rows
+
+Found = tuple[Work, list[Nest], Mapping[str, Buffer]]
+
+
+def by_row(
+    nests: Sequence[Nest], buffers: Mapping[str, Buffer], rows: Sequence[Index], sums: Sequence[Nest]
+) -> Found | None:
+    """The work of `nests`, then nests over more buffers that remain to be done; None if rows are not the way.
+
+    Without `rows`, there is one nest, and the rows are its loops outside of reductions.
+    """
+    if not nests:
+        return None
+    around = tuple(i for i in rows if i.extent != 1)
+    taken = RowSums.of(sums, rows)
+    placer = Placer()
+    body: tuple[Stmt, ...] = tuple(s for n in (*nests, *taken.steps) for s in placer.nest(n, around))
+    for index in reversed(around):
+        body = (Loop(index, body),)
+    program = row_program(Kernel("rows", {**buffers, **taken.buffers}, body), len(around) if rows else None)
+    if program is None:
+        return None
+    across = _across(program)
+    shared = sharing(program, bool(sums), across) if _worth(program, across) else None
+    if shared is None:
+        return None
+    ends, totals = taken.ends(shared)
+    scratch = tuple((name, b.size * b.dtype.size) for name, b in totals.items())
+    return Work((row_call(program, shared, taken.parts),), scratch), ends, {**buffers, **totals}
+
+
+def _across(program: RowProgram) -> bool:
+    """Whether neighbours in memory are in different rows."""
+    along = across = 0
+    for sweep in program.sweeps:
+        along += neighbours(sweep.body, sweep.lane if sweep.width > 1 else sweep.vectors, program.buffers)
+        across += neighbours(sweep.body, program.row, program.buffers)
+    return across > along
+
+
+def _worth(program: RowProgram, across: bool) -> bool:
+    """Whether rows keep the card busy."""
+    longest = max(s.columns for s in program.sweeps)
+    if across:
+        return longest <= _SHORT or program.row.extent >= _MANY
+    return longest <= _LONG or program.row.extent >= _FEW

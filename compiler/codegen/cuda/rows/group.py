@@ -1,0 +1,223 @@
+"""How threads share the rows of a kernel: how many of them do a row, and what they keep in registers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+
+from staticgraph.compiler.codegen.cuda.card import CORES, THREADS, WARP
+from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, Sweep
+from staticgraph.compiler.codegen.cuda.strides import accessed
+from staticgraph.compiler.codegen.cuda.vectors import reached
+from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.kernel.cost import operation_cost
+from staticgraph.compiler.kernel.expr import Expr, Load, Local, Scalar, free_indices, walk
+from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, statements
+
+_MOST_ROUNDS = 64  # of a kernel without sums: rows that a group does one after the other
+_SHORT = 1024  # columns that one warp does
+# Threads that do a row, columns that each may have at most, registers for all it keeps and for local buffers.
+_ROOM = (
+    (64, 16, 32, 32), (128, 16, 32, 32), (256, 16, 32, 32), (512, 16, 24, 16), (1024, 16, 12, 8),
+    (512, 16, 64, 32), (512, 32, 64, 32),
+)  # fmt: skip
+_ROOM_OF_WARP = 64
+_STREAMING = 512  # threads for a row, of which nothing is kept
+_WORTH_KEEPING = 4.0  # the cost of an expression that is not computed again
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """`lanes` threads do a row, `groups` of as many are a block. Each group does rows in turn.
+
+    `kept` are values of columns that threads keep in registers from one sweep to the next; `registers` is how
+    many these take, and local buffers.
+    """
+
+    lanes: int
+    groups: int
+    blocks: int
+    kept: tuple[Expr, ...]
+    registers: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.lanes * self.groups
+
+    @property
+    def blocks_per_core(self) -> int | None:
+        """How many large blocks a multiprocessor should have room for; the compiler must be told."""
+        return None if self.threads < 512 else 2 if self.threads == 512 and self.registers < 24 else 1
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return self.threads // WARP
+
+    def rounds(self, sweep: Sweep) -> int:
+        """How many vectors a thread takes of a sweep, at most."""
+        return -(-sweep.vectors.extent // self.lanes)
+
+
+def sharing(program: RowProgram, sums: bool, across: bool) -> Sharing | None:
+    """How to share `program`. None if its local buffers do not fit registers.
+
+    `sums`: threads keep sums over rows as well. `across`: neighbours in memory are in different rows, so each
+    thread does a row.
+    """
+    local = [name for name, b in program.buffers.items() if b.local]
+    if _meet(program) or not all(_by_column(program, name) for name in local):
+        return None
+    fixed = sum(_words(program.buffers[name].dtype) for name in local)
+    longest = max(program.sweeps, key=lambda s: s.vectors.extent)
+    for kept, words in _choices(program):
+        lanes = _lanes(longest, fixed + words, fixed, across)
+        if lanes is not None:
+            each = -(-longest.vectors.extent // lanes) * longest.width
+            return _spread(lanes, program.row.extent, sums, kept, (fixed + words) * each)
+    return None
+
+
+def _spread(lanes: int, rows: int, sums: bool, kept: tuple[Expr, ...], registers: int) -> Sharing:
+    groups = max(1, THREADS // lanes) if lanes <= WARP else 1
+    if not sums:
+        groups = max(WARP // lanes, min(groups, 1 << (-(-rows // CORES) - 1).bit_length()), 1)
+    at_once = CORES * (2048 // max(lanes * groups, THREADS))
+    most = at_once // 2 if sums else at_once * _MOST_ROUNDS
+    return Sharing(lanes, groups, min(-(-rows // groups), most), kept, registers)
+
+
+def _lanes(sweep: Sweep, words: int, fixed: int, across: bool) -> int | None:
+    """How many threads do a row of which they keep `words` registers for each column, `fixed` of them for
+    good; None if that is too much.
+    """
+
+    def each(lanes: int) -> int:
+        return -(-sweep.vectors.extent // lanes) * sweep.width
+
+    if across or sweep.columns <= _SHORT:
+        lanes = 1 if across else min(WARP, 1 << (sweep.vectors.extent - 1).bit_length())
+        if words * each(lanes) <= _ROOM_OF_WARP or across:
+            return lanes if words * each(lanes) <= _ROOM_OF_WARP else None
+    for lanes, columns, room, room_for_good in _ROOM if words else _ROOM[:3]:
+        n = each(lanes)
+        if n <= columns and n * words <= room and n * fixed <= room_for_good:
+            return lanes
+    return None if words else _STREAMING
+
+
+def _words(dtype: DType) -> int:
+    return -(-dtype.size // 4)
+
+
+def _by_column(program: RowProgram, name: str) -> bool:
+    """Whether every thread uses its own columns of a local buffer alone."""
+    found = {
+        (_columns(item), access.at)
+        for item in program.items
+        for access in accessed(stmts_of(item))
+        if access.buffer == name
+    }
+    size = program.buffers[name].size
+    return found <= {(size, (s.column,)) for s in program.sweeps if s.columns == size}
+
+
+def _meet(program: RowProgram) -> bool:
+    """Whether threads access what others of the row have stored, or store what others have read."""
+    for early, late in itertools.combinations(program.items, 2):
+        for a, b in itertools.product(accessed(stmts_of(early)), accessed(stmts_of(late))):
+            stores = isinstance(a, Store) or isinstance(b, Store)
+            if a.buffer == b.buffer and stores and not program.buffers[a.buffer].local:
+                swept = isinstance(early, Sweep) and isinstance(late, Sweep)
+                if not (swept and _columns(early) == _columns(late) and a.at == b.at):
+                    return True
+    return False
+
+
+def _columns(item: Stmt | Sweep) -> int:
+    return item.columns if isinstance(item, Sweep) else 0
+
+
+def stmts_of(item: Stmt | Sweep) -> tuple[Stmt, ...]:
+    """The statements of an item of a program."""
+    return item.body if isinstance(item, Sweep) else (item,)
+
+
+def _choices(program: RowProgram) -> Iterable[tuple[tuple[Expr, ...], int]]:
+    """What to keep, the most first, and how many registers that takes for each column."""
+    kept = _worth_keeping(program)
+    for chosen in (kept, [e for e in kept if isinstance(e, Scalar)], []):
+        users = _users(program, chosen)
+        spans = [(at[0], at[-1], _words(e.dtype)) for e, at in users.items() if len(at) > 1]
+        ends = {first for first, _, _ in spans}
+        words = max((sum(w for a, b, w in spans if a <= end < b) for end in ends), default=0)
+        yield tuple(e for e, at in users.items() if len(at) > 1), words
+
+
+def _worth_keeping(program: RowProgram) -> list[Expr]:
+    """Loads and expensive expressions that several sweeps need, parts first."""
+    users: dict[Expr, list[int]] = {}
+    for n, item in enumerate(program.items):
+        if isinstance(item, Sweep):
+            for e in reached(item.body):
+                if _is_value(e, item):
+                    users.setdefault(e, []).append(n)
+    shared = {e: at for e, at in users.items() if len(at) > 1 and _unchanged(program, e, at[-1])}
+    chosen: list[Expr] = []
+    for e in reversed(walk(*shared)):
+        whole = [w for w in chosen if e in shared and set(shared[e]) <= set(shared[w]) and e in walk(w)]
+        if e in shared and (isinstance(e, Load) or not whole):
+            chosen.append(e)
+    kept: list[Expr] = []
+    for e in reversed(chosen):
+        if (
+            isinstance(e, Load)
+            or _cost(e, {x for x in kept if shared[x][0] <= shared[e][0]}) >= _WORTH_KEEPING
+        ):
+            kept.append(e)
+    return kept
+
+
+def _users(program: RowProgram, kept: Sequence[Expr]) -> dict[Expr, list[int]]:
+    """The items that need each of `kept`, where what an earlier one has computed is there."""
+    users: dict[Expr, list[int]] = {e: [] for e in kept}
+    for n, item in enumerate(program.items):
+        if isinstance(item, Sweep):
+            filled = {e for e, at in users.items() if at}
+            for e in reached(item.body, filled):
+                if e in users:
+                    users[e].append(n)
+    return users
+
+
+def _cost(expr: Expr, known: Set[Expr]) -> float:
+    """The cost of computing a value from what is `known`, without positions in memory."""
+    parts = reached((Let(Local("", expr.dtype), expr),), known)
+    operations = (e.op for e in parts if isinstance(e, Scalar) and e.dtype is not int64 and e not in known)
+    return math.fsum(map(operation_cost, operations))
+
+
+def _is_value(expr: Expr, sweep: Sweep) -> bool:
+    """Whether `expr` is a number for each column, that another sweep could have as well."""
+    if not isinstance(expr, Load) and not (isinstance(expr, Scalar) and expr.dtype.is_floating):
+        return False
+    inside = {s.local for s in statements(sweep.body) if isinstance(s, Let)} | {s.local for s in sweep.steps}
+    loops = {s.index for s in statements(sweep.body) if isinstance(s, Loop)}
+    moves = free_indices(expr)
+    return (
+        not moves.isdisjoint({sweep.vectors, sweep.lane})
+        and moves.isdisjoint(loops)
+        and inside.isdisjoint(e for e in walk(expr) if isinstance(e, Local))
+    )
+
+
+def _unchanged(program: RowProgram, expr: Expr, last: int) -> bool:
+    """Whether nothing that `expr` reads is stored to before item `last`."""
+    reads = {e.buffer for e in walk(expr) if isinstance(e, Load)}
+    stored = {
+        s.buffer for item in program.items[:last] for s in statements(stmts_of(item)) if isinstance(s, Store)
+    }
+    return reads.isdisjoint(stored) and not any(program.buffers[name].local for name in reads)

@@ -1,0 +1,93 @@
+"""The end of a function over rows: the sums over rows that its threads have taken become those of the block.
+
+Each thread has a number for each of its columns in registers. The warps of a block put theirs into shared
+memory, where there is room for that, and add them up in order; otherwise each warp writes its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from staticgraph.compiler.codegen.cuda.card import WARP
+from staticgraph.compiler.codegen.cuda.expr import Writer
+from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
+from staticgraph.compiler.codegen.cuda.rows.group import Sharing
+from staticgraph.compiler.codegen.cuda.rows.program import Sweep
+from staticgraph.compiler.codegen.cuda.scalar import stored
+from staticgraph.compiler.graph.dtypes import DType
+
+_POOL = 40 << 10  # bytes of shared memory for all sums
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A local buffer in which a thread sums over its rows. The sums of blocks go to the buffer `total`, a row
+    from each.
+    """
+
+    buffer: str
+    combine: str
+    dtype: DType
+    size: int
+    total: str
+
+
+def part_rows(part: Part, parts: list[Part], sharing: Sharing) -> int:
+    """How many rows of sums all blocks write."""
+    return sharing.blocks * (1 if _meet(part, parts, sharing) else sharing.warps)
+
+
+def _meet(part: Part, parts: list[Part], sharing: Sharing) -> bool:
+    """Whether the sums of the warps of a block are added up."""
+    room = sharing.warps * sum(p.size * max(p.dtype.size, 4) for p in parts)
+    return sharing.lanes > WARP or sharing.warps == 1 or part.size == 1 or room <= _POOL
+
+
+def finish_number(writer: Writer, part: Part, name: str, sharing: Sharing) -> None:
+    """Write a sum that is one number, which all threads of a group have as `name`."""
+    how = combiner(part.combine, part.dtype)
+    if sharing.lanes < WARP:
+        writer.line(f"{name} = stride_reduce<{how}, {sharing.lanes}>({name});")
+    if sharing.lanes <= WARP and sharing.warps > 1:
+        pool = writer.name("pool")
+        writer.line(f"SG_SHARED({register_type(part.dtype)}, {pool}, {sharing.warps});")
+        writer.line(f"if (threadIdx.x % {WARP} == 0) {pool}[threadIdx.x / {WARP}] = {name};")
+        writer.line("__syncthreads();")
+        writer.line(f"{name} = {pool}[0];")
+        writer.line(f"for (int w = 1; w < {sharing.warps}; ++w) {name} = {how}::of({name}, {pool}[w]);")
+    writer.line(f"if (threadIdx.x == 0) {part.total}[blockIdx.x] = {stored(part.dtype, name)};")
+
+
+def finish(writer: Writer, part: Part, array: str, sweep: Sweep, parts: list[Part], sharing: Sharing) -> None:
+    """Write a row of sums, of which each thread has those of its columns of `sweep` in `array`."""
+    how, size, lanes, width = combiner(part.combine, part.dtype), part.size, sharing.lanes, sweep.width
+    rounds = sharing.rounds(sweep)
+    meet, alone = _meet(part, parts, sharing), lanes > WARP or sharing.warps == 1
+    warp = "0" if alone else f"threadIdx.x / {WARP}"
+    if lanes < WARP:
+        writer.line("#pragma unroll")
+        more = f"{array}[k] = stride_reduce<{how}, {lanes}>({array}[k]);"
+        writer.line(f"for (int k = 0; k < {rounds * width}; ++k) {more}")
+    element = f"{array}[k * {width} + v]"
+    if meet and not alone:
+        pool = writer.name("pool")
+        writer.line(f"SG_SHARED({register_type(part.dtype)}, {pool}, {sharing.warps * size});")
+        target, start = pool, f"{warp} * {size}"
+    else:
+        count = 1 if alone else sharing.warps
+        target, start = part.total, f"(int64_t(blockIdx.x) * {count} + {warp}) * {size}"
+        element = stored(part.dtype, element)
+    only = f" && threadIdx.x % {WARP} < {lanes}" if lanes < WARP else ""
+    writer.line("#pragma unroll")
+    with writer.block(f"for (int k = 0; k < {rounds}; ++k)"):
+        writer.line(f"const int q = k * {lanes} + lane;")
+        with writer.block(f"if (q < {sweep.vectors.extent}{only})"):
+            writer.line("#pragma unroll")
+            writer.line(f"for (int v = 0; v < {width}; ++v) {target}[{start} + q * {width} + v] = {element};")
+    if meet and not alone:
+        writer.line("__syncthreads();")
+        with writer.block(f"for (int c = threadIdx.x; c < {size}; c += {sharing.threads})"):
+            writer.line(f"{register_type(part.dtype)} sum = {target}[c];")
+            add = f"sum = {how}::of(sum, {target}[w * {size} + c]);"
+            writer.line(f"for (int w = 1; w < {sharing.warps}; ++w) {add}")
+            writer.line(f"{part.total}[int64_t(blockIdx.x) * {size} + c] = {stored(part.dtype, 'sum')};")

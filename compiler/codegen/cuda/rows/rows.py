@@ -1,0 +1,197 @@
+"""Reductions along rows: a group of threads does a row, and keeps what it has read of it in registers.
+
+A group is a warp, or a part of one, where rows are short, otherwise a block. Each of its threads takes the
+same columns in every sweep over the row, so a softmax reads its operand once and writes its result once. Rows
+that are too long for registers are read again, which is from the cache.
+
+Sums over all rows are taken on the way, each thread those of its columns; what the blocks have summed is
+added up by other functions, always in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from staticgraph.compiler.codegen.cuda.card import WARP
+from staticgraph.compiler.codegen.cuda.expr import Writer
+from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
+from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
+from staticgraph.compiler.codegen.cuda.rows.group import Sharing, stmts_of
+from staticgraph.compiler.codegen.cuda.rows.parts import Part, finish, finish_number
+from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, Sweep
+from staticgraph.compiler.codegen.cuda.scalar import constant, stored
+from staticgraph.compiler.codegen.cuda.strides import counter
+from staticgraph.compiler.codegen.cuda.vectors import parameters, reached, write_columns
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.expr import Const, Expr, Load, identity
+from staticgraph.compiler.kernel.stmt import Let, Stmt, Store, Update, statements
+
+_AHEAD = 8  # vectors that a thread loads before it needs them, of a row that it does not keep
+
+
+def row_call(program: RowProgram, sharing: Sharing, parts: list[Part]) -> Call:
+    """The function that does `program`, and writes the sums of its `parts`."""
+    return _Rows(program, sharing, parts).call()
+
+
+class _Rows:
+    """Writes the function of a program."""
+
+    def __init__(self, program: RowProgram, sharing: Sharing, parts: list[Part]) -> None:
+        self.program, self.sharing, self.parts = program, sharing, parts
+        self.uneven = sharing.lanes < WARP and program.row.extent % (WARP // sharing.lanes) != 0
+        self.condition = "if (live) " if self.uneven else ""
+        self.arrays: dict[str, str] = {}  # registers with the columns of local buffers
+        self.slots: dict[Expr, str] = {}  # and with those of what is kept
+        self.filled: set[Expr] = set()
+        self.here = ""  # the place of the present column in them
+        self.writer = Writer(program.buffers, self.element)
+
+    def element(self, writer: Writer, load: Load) -> str | None:
+        return f"{self.arrays[load.buffer]}[{self.here}]" if load.buffer in self.arrays else None
+
+    def call(self) -> Call:
+        writer, sharing, program = self.writer, self.sharing, self.program
+        alone = sharing.lanes == sharing.threads
+        writer.line(f"const int lane = threadIdx.x{'' if alone else f' % {sharing.lanes}'};")
+        self.declare()
+        with self.row():
+            for item in program.items:
+                if isinstance(item, Sweep):
+                    self.sweep(item)
+                else:
+                    self.statement(item)
+        numbers = {local.name: local for local in program.numbers}
+        for part in self.parts:
+            with writer.block(""):
+                if part.buffer in numbers:
+                    finish_number(writer, part, writer.value(numbers[part.buffer]), sharing)
+                else:
+                    sweep = program.sweep_over(part.size)
+                    finish(writer, part, self.arrays[part.buffer], sweep, self.parts, sharing)
+        stmts = [s for item in program.items for s in statements(stmts_of(item))]
+        written = {s.buffer for s in stmts if isinstance(s, Store)}
+        arguments = parameters(program.buffers, written, writer.text)
+        arguments += [Parameter(p.total, p.dtype, written=True) for p in self.parts]
+        grid, block, most = (sharing.blocks, 1, 1), (sharing.threads, 1, 1), sharing.blocks_per_core
+        return call("rows", arguments, writer.text, grid, block, meets=True, blocks_per_core=most)
+
+    def declare(self) -> None:
+        """What lives from row to row, and from sweep to sweep."""
+        writer, program = self.writer, self.program
+        starts = {p.buffer: identity(p.combine, p.dtype) for p in self.parts}
+        for local in program.numbers:
+            writer.define(local, starts.get(local.name, Const(0, local.dtype)))
+        for name, buffer in program.buffers.items():
+            if buffer.local:
+                array, count = self.registers(name, buffer.dtype, program.sweep_over(buffer.size))
+                self.arrays[name] = array
+                if name in starts:
+                    start = constant(starts[name].value, buffer.dtype)
+                    writer.line(f"#pragma unroll\nfor (int k = 0; k < {count}; ++k) {array}[k] = {start};")
+        for expr in self.sharing.kept:
+            sweep = next(s for s in program.sweeps if expr in reached(s.body))
+            self.slots[expr], _ = self.registers("kept", expr.dtype, sweep)
+
+    def registers(self, name: str, dtype: DType, sweep: Sweep) -> tuple[str, int]:
+        """An array for a thread's columns of a sweep: its name, and how many these are."""
+        name, count = self.writer.name(name), self.sharing.rounds(sweep) * sweep.width
+        self.writer.line(f"{register_type(dtype)} {name}[{count}];")
+        return name, count
+
+    @contextmanager
+    def row(self) -> Iterator[None]:
+        """The loop over the rows of a group. All threads of a warp go round as often."""
+        writer, sharing, row = self.writer, self.sharing, self.program.row
+        lanes, step = sharing.lanes, sharing.blocks * sharing.groups
+        kind = counter(row.extent + step)
+        if lanes >= WARP:
+            first = f"{kind}(blockIdx.x)"
+            first += f" * {sharing.groups} + threadIdx.x / {WARP}" if sharing.groups > 1 else ""
+            head = f"for ({kind} row = {first}; row < {row.extent}; row += {step})"
+        else:
+            first = f"({kind}(blockIdx.x) * {sharing.warps} + threadIdx.x / {WARP}) * {WARP // lanes}"
+            head = f"for ({kind} first = {first}; first < {row.extent}; first += {step})"
+        with writer.block(head):
+            if lanes < WARP:
+                mine = f"first + int(threadIdx.x % {WARP} / {lanes})"
+                if self.uneven:
+                    writer.line(f"const bool live = {mine} < {row.extent};")
+                    mine = f"live ? {mine} : {row.extent - 1}"
+                writer.line(f"const {kind} row = {mine};")
+            writer.bind_index(row, "row")
+            yield
+
+    def statement(self, stmt: Stmt) -> None:
+        """What is done once in a row: by all threads, but for stores."""
+        writer = self.writer
+        match stmt:
+            case Let(local, value):
+                writer.define(local, value)
+            case Update(local, value) if self.uneven:
+                writer.line(f"{self.condition}{writer.value(local)} = {writer.wide(value)};")
+                writer.forget((local,))
+            case Update(local, value):
+                writer.assign(local, value)
+            case Store(buffer, at, value):
+                text, place = stored(value.dtype, writer.wide(value)), writer.place(buffer, at)
+                writer.line(f"if (lane == 0{' && live' if self.uneven else ''}) {buffer}[{place}] = {text};")
+                writer.forget((buffer,))
+
+    def sweep(self, sweep: Sweep) -> None:
+        writer = self.writer
+        parts = set(reached(sweep.body, self.filled))
+        known = self.filled & parts
+        new = [e for e in self.sharing.kept if e in parts - known]
+        with self.vectors(sweep, bool(known or new or self.arrays)) as k:
+            writer.bind_index(sweep.vectors, "q")
+            self.here = f"{k} * {sweep.width} + v" if sweep.width > 1 else k
+
+            def inside() -> None:
+                for expr in known:
+                    writer.bind(expr, f"{self.slots[expr]}[{self.here}]")
+                for expr in new:
+                    writer.line(f"{self.slots[expr]}[{self.here}] = {writer.wide(expr)};")
+
+            arrays = {name: f"{array}[{self.here}]" for name, array in self.arrays.items()}
+            write_columns(writer, sweep.body, sweep.lane, inside, known, arrays, self.condition)
+        self.filled |= set(new)
+        writer.forget({step.local for step in sweep.steps})
+        for step in sweep.steps:
+            self.combine(step)
+
+    @contextmanager
+    def vectors(self, sweep: Sweep, registers: bool) -> Iterator[str]:
+        """The loop over the vectors of a thread; yields the number of the vector."""
+        writer, lanes, extent = self.writer, self.sharing.lanes, sweep.vectors.extent
+        rounds = self.sharing.rounds(sweep)
+        with ExitStack() as blocks:
+            streams = sum(isinstance(e, Load) for e in reached(sweep.body))
+            ahead = max(1, _AHEAD // max(streams, 2))
+            if not registers and rounds > ahead:
+                writer.line(f"#pragma unroll {ahead}")
+                blocks.enter_context(writer.block(f"for (int q = lane; q < {extent}; q += {lanes})"))
+                yield "0"
+                return
+            if rounds > 1:
+                writer.line("#pragma unroll")
+            blocks.enter_context(writer.block(f"for (int k = 0; k < {rounds}; ++k)" if rounds > 1 else ""))
+            writer.line(f"const int q = {f'k * {lanes} + ' if rounds > 1 else ''}lane;")
+            if extent % lanes:
+                whole = f"k < {extent // lanes} || " if rounds > 1 else ""
+                blocks.enter_context(writer.block(f"if ({whole}q < {extent})"))
+            yield "k" if rounds > 1 else "0"
+
+    def combine(self, step: Update) -> None:
+        """Every thread of the group gets the result of a reduction."""
+        assert step.combine is not None
+        writer, local, lanes = self.writer, step.local, self.sharing.lanes
+        name, how = writer.value(local), combiner(step.combine, local.dtype)
+        if 1 < lanes <= WARP:
+            writer.line(f"{name} = warp_reduce<{how}, {lanes}>({name});")
+        elif lanes > WARP:
+            pool = writer.name("warps")
+            writer.line(f"SG_SHARED({register_type(local.dtype)}, {pool}, {lanes // WARP});")
+            writer.line(f"{name} = block_reduce<{how}, {lanes}>({name}, {pool});")
+        writer.forget((local,))

@@ -1,0 +1,103 @@
+"""How accesses to flat buffers move with a loop variable, and so which of them can be done as a vector."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from staticgraph.compiler.codegen.cuda.expr import index_type
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar, free_indices, walk
+from staticgraph.compiler.kernel.index import linear, simplify_index
+from staticgraph.compiler.kernel.stmt import Buffer, Stmt, Store, expressions, statements
+
+Columns = tuple[Index, Index, tuple[Stmt, ...]]  # statements for column `q * width + v`, after q and v
+_VECTOR_BYTES = 16
+_WIDEST = 8  # elements of a vector
+
+
+def accessed(stmts: Iterable[Stmt]) -> Iterator[Load | Store]:
+    """The elements that statements read, each once for an expression, and those that they store."""
+    for stmt in statements(tuple(stmts)):
+        yield from (e for e in walk(*expressions(stmt)) if isinstance(e, Load))
+        if isinstance(stmt, Store):
+            yield stmt
+
+
+def step(access: Load | Store, index: Index) -> int | None:
+    """How far an access mostly moves when `index` grows by one; None if nothing can be said.
+
+    As in x[i // 20 * 600 + i % 20], the step may be another one now and then.
+    """
+    return _slope(access.at[0], index) if access.at else 0
+
+
+def _slope(place: Expr, index: Index) -> int | None:
+    total = 0
+    for term, factor in linear(place).terms.items():
+        match term:
+            case Scalar("floordiv" | "floormod" as op, (x, Const(int(n)))) if index in free_indices(x):
+                slope = _slope(x, index)
+                if slope is None or abs(slope) >= n:
+                    return None
+                total += slope * factor if op == "floormod" else 0
+            case Index():
+                total += factor if term is index else 0
+            case _ if index in free_indices(term):
+                return None
+    return total
+
+
+def aligned(access: Load | Store, lane: Index) -> bool:
+    """Whether the elements at all values of `lane` are neighbours, from a multiple of their number on."""
+    if lane.extent == 1 or not access.at:
+        return False
+    form = linear(access.at[0])
+    if form.stride(lane) != 1:
+        return False
+    others = [factor for term, factor in form.terms.items() if term is not lane]
+    return all(n % lane.extent == 0 for n in (*others, form.constant))
+
+
+def neighbours(body: tuple[Stmt, ...], index: Index, buffers: Mapping[str, Buffer]) -> int:
+    """How many bytes of memory `body` accesses in their order when `index` runs faster than all else."""
+    found: dict[tuple[str, Expr], int] = {}
+    for access in accessed(body):
+        if not buffers[access.buffer].local and access.at and step(access, index) == 1:
+            count = math.prod(i.extent for i in free_indices(access.at[0]))
+            found[access.buffer, access.at[0]] = count * buffers[access.buffer].dtype.size
+    return sum(found.values())
+
+
+def width(count: int, columns: Callable[[int], Columns], buffers: Mapping[str, Buffer]) -> int:
+    """How many neighbouring columns of `count` a thread takes at a time: those that one access reaches.
+
+    `columns` gives the statements for vectors of so many.
+    """
+    q, _, body = columns(1)
+    near = [a for a in accessed(body) if step(a, q) == 1 and not buffers[a.buffer].local]
+    names = {a.buffer for a in near}
+    widest = max((buffers[name].dtype.size for name in names), default=_VECTOR_BYTES)
+    wide = min(_WIDEST, _VECTOR_BYTES // widest)
+    while wide > 1:
+        if count % wide == 0:
+            _, v, body = columns(wide)
+            moving = [a for a in accessed(body) if a.buffer in names and step(a, v) != 0]
+            if all(aligned(a, v) for a in moving):
+                return wide
+        wide //= 2
+    return 1
+
+
+def split(value: Expr, extents: Sequence[int]) -> list[Expr]:
+    """`value` as positions along axes of these extents, the last one fastest."""
+    out: list[Expr] = []
+    below = 1
+    for extent in reversed(extents):
+        out.append(simplify_index(value // below % extent))
+        below *= extent
+    return out[::-1]
+
+
+def counter(most: int) -> str:
+    """The type of a variable that counts up to `most`."""
+    return index_type(Index("", most))

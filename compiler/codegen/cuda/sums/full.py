@@ -1,0 +1,50 @@
+"""Sums along memory with few results: blocks add up parts of what there is, another function those parts."""
+
+from __future__ import annotations
+
+from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
+from staticgraph.compiler.codegen.cuda.expr import Writer
+from staticgraph.compiler.codegen.cuda.function import Call, Work, call
+from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
+from staticgraph.compiler.codegen.cuda.strides import counter
+from staticgraph.compiler.codegen.cuda.sums.columns import BLOCKS, WORTH
+from staticgraph.compiler.codegen.cuda.sums.sums import Sums, in_parts
+from staticgraph.compiler.codegen.cuda.vectors import parameters, write_columns
+from staticgraph.compiler.kernel.expr import Index, identity
+
+_VECTORS = 4  # of a thread at least, where they are divided among blocks
+
+
+def full(sums: Sums) -> Work:
+    """The calls that do `sums`."""
+    parts = min(BLOCKS // sums.count, sums.height // (THREADS * sums.width_along * _VECTORS))
+    if parts < WORTH:
+        return Work((_call(sums, 1),))
+    first, then, scratch = in_parts(sums, parts)
+    return Work((_call(first, parts), _call(then, 1)), scratch)
+
+
+def _call(sums: Sums, parts: int) -> Call:
+    """A block for each result, or for each of `parts` of it."""
+    vectors, lane, body = sums.along(sums.width_along)
+    writer = Writer(sums.flat)
+    column, stores = sums.results()
+    writer.bind_index(column, "int(blockIdx.x)")
+    for local, reduce in sums.reduces.items():
+        writer.define(local, identity(reduce.combine, local.dtype))
+    kind = counter(vectors.extent + parts * THREADS)
+    first = f"{kind}(blockIdx.y) * {THREADS} + int(threadIdx.x)"
+    writer.line("#pragma unroll 4")
+    with writer.block(f"for ({kind} q = {first}; q < {vectors.extent}; q += {parts * THREADS})"):
+        writer.bind_index(vectors, "q")
+        write_columns(writer, body, lane)
+    for local, reduce in sums.reduces.items():
+        name, pool, how = writer.value(local), writer.name("warps"), combiner(reduce.combine, local.dtype)
+        writer.line(f"SG_SHARED({register_type(local.dtype)}, {pool}, {THREADS // WARP});")
+        writer.line(f"{name} = block_reduce<{how}, {THREADS}>({name}, {pool});")
+    writer.forget(sums.reduces)
+    with writer.block("if (threadIdx.x == 0)"):
+        writer.bind_index(Index("part", parts), "int(blockIdx.y)")
+        writer.store_all(stores)  # an update in place reads what another one of them writes
+    arguments = parameters(sums.buffers, {s.buffer for s in stores}, writer.text)
+    return call("full", arguments, writer.text, (sums.count, parts, 1), (THREADS, 1, 1), meets=True)

@@ -1,0 +1,30 @@
+"""The code of a kernel as someone looks at it: alike for all devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A function that a kernel runs, or what it asks of a library. Equal ones have equal names.
+
+    `how`: on a GPU, what kind of function it is, its blocks and the threads of each; else empty.
+    """
+
+    name: str
+    text: str
+    how: str = ""
+
+
+class LaunchCode(Protocol):
+    """The code of one kernel."""
+
+    @property
+    def cost(self) -> float | None:
+        """The estimated time on one core, in nanoseconds; None where there is no estimate."""
+
+    @property
+    def listings(self) -> tuple[Listing, ...]:
+        """What it runs, in order."""

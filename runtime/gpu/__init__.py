@@ -1,0 +1,1 @@
+"""Runs programs on a GPU: memory, functions and captured graphs through a driver of a few calls."""

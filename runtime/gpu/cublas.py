@@ -1,0 +1,214 @@
+"""Products of matrices by cuBLAS.
+
+The library is called through ctypes: CuPy's own binding refuses every call while a stream captures. It knows
+column-major matrices only, and a row-major matrix is a column-major one transposed; so `out = a @ b` is asked
+for as `out' = b' @ a'`, with the operands in the other order and nothing copied.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.errors import (
+    FailedPreconditionError,
+    OpError,
+    ResourceExhaustedError,
+    UnimplementedError,
+)
+
+TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}  # of cudaDataType_t
+COMPUTE_FLOAT, COMPUTE_BFLOAT, COMPUTE_TF32, COMPUTE_DOUBLE = 68, 75, 77, 70  # of cublasComputeType_t
+_COMPUTE = {
+    Precision.FLOAT32: COMPUTE_FLOAT, Precision.TF32: COMPUTE_TF32, Precision.BFLOAT16: COMPUTE_BFLOAT,
+}  # fmt: skip
+DEFAULT_ALGORITHM = -1
+# Sums that are split among blocks are added in float32 where the operands have 16 bits.
+NO_SHORT_SUMS = 16  # of cublasMath_t
+LARGE_WORKSPACE, SMALL_WORKSPACE = 32 << 20, 4 << 20  # as NVIDIA advises: from sm_90 on, and before
+OUT_OF_MEMORY, NOT_SUPPORTED = 3, 15  # of cublasStatus_t
+STATUS = {
+    1: "it could not be started",
+    3: "it found no memory",
+    7: "an argument is not valid",
+    8: "the card has not what it needs",
+    11: "memory could not be reached",
+    13: "it could not be run",
+    14: "it failed inside",
+    15: "it does not do that",
+    16: "it has no license",
+}
+_LARGEST_INT = 2**31 - 1
+
+Multiply = Callable[[int, int, int], None]  # the addresses of a, b and out
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A column-major matrix of a batch: `rows` by `columns` in memory, and read transposed if `transposed`.
+
+    Columns are `leading` elements apart, the matrices of the batch `batch_stride`; the first begins `offset`
+    bytes after the address that is given.
+    """
+
+    transposed: bool
+    rows: int
+    columns: int
+    leading: int
+    batch_stride: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm:
+    """`out = first @ second`, m by k and k by n, for each of a batch; all column-major."""
+
+    m: int
+    n: int
+    k: int
+    batch: int
+    first: Operand  # the second factor of the row-major product
+    second: Operand
+    out: Operand
+
+    @property
+    def largest(self) -> int:
+        """The largest number that cuBLAS is told, but for strides of a batch."""
+        leading = (operand.leading for operand in (self.first, self.second, self.out))
+        return max(self.m, self.n, self.k, self.batch, *leading)
+
+
+def gemm_arguments(product: Product) -> Gemm:
+    """A row-major product, as cuBLAS is asked for it.
+
+    >>> from staticgraph.compiler.graph.dtypes import float32
+    >>> a, b, out = Matrix("a", 30), Matrix("b", 30, transposed=True), Matrix("out", 20)
+    >>> gemm = gemm_arguments(Product(float32, 10, 20, 30, 1, a, b, out))
+    >>> gemm.m, gemm.n, gemm.k, gemm.first.transposed, gemm.first.leading
+    (20, 10, 30, True, 30)
+    """
+    m, n, k, size = product.m, product.n, product.k, product.dtype.size
+    return Gemm(
+        n,
+        m,
+        k,
+        product.batch,
+        _operand(product.b, k, n, size),
+        _operand(product.a, m, k, size),
+        _operand(product.out, m, n, size),
+    )
+
+
+def _operand(matrix: Matrix, rows: int, columns: int, size: int) -> Operand:
+    """A matrix of these many rows and columns, as it is meant, in the column-major form of its memory."""
+    stored_rows, stored_columns = (rows, columns) if matrix.transposed else (columns, rows)
+    leading = matrix.stride
+    if stored_columns == 1:
+        leading = max(leading, stored_rows)  # nothing is that far apart, but cuBLAS checks it
+    if leading < stored_rows:
+        raise ValueError(f"the rows of {matrix.buffer} overlap: {stored_rows} elements, {leading} apart")
+    return Operand(
+        matrix.transposed,
+        stored_rows,
+        stored_columns,
+        max(leading, 1),
+        matrix.batch_stride,
+        matrix.offset * size,
+    )
+
+
+def compute_type(product: Product) -> int:
+    """In what arithmetic matrices are multiplied: float32 for 16 bits."""
+    if product.dtype.name == "float64":
+        return COMPUTE_DOUBLE
+    return _COMPUTE[product.precision] if product.dtype.name == "float32" else COMPUTE_FLOAT
+
+
+def scalar(dtype: DType, value: float) -> Any:
+    """A factor of products of this type, as cuBLAS reads it."""
+    return ctypes.c_double(value) if dtype.name == "float64" else ctypes.c_float(value)
+
+
+def workspace_size(architecture: str) -> int:
+    """Bytes of memory that cuBLAS should have on a card."""
+    return LARGE_WORKSPACE if int(architecture.removeprefix("sm_")) >= 90 else SMALL_WORKSPACE
+
+
+def library(name: str) -> Any:
+    """One of NVIDIA's libraries, by its short name, from a wheel or from where the system has it."""
+    from cuda import pathfinder  # comes with CuPy
+
+    hint = 'pip install "staticgraph[cuda13]", or with cuda12 for a driver of CUDA 12, brings it'
+    try:
+        found = pathfinder.load_nvidia_dynamic_lib(name).abs_path
+    except pathfinder.DynamicLibNotFoundError:
+        found = None
+    if found is None:
+        raise FailedPreconditionError(
+            f"products on the GPU need the library {name}, which is not here", hint=hint
+        )
+    return ctypes.CDLL(found)
+
+
+def check(status: int, what: str) -> None:
+    """Raise the error of a call that did not succeed."""
+    if status:
+        message = f"cuBLAS, asked for {what}: {STATUS.get(status, 'it failed')} (status {status})"
+        kinds = {OUT_OF_MEMORY: ResourceExhaustedError, NOT_SUPPORTED: UnimplementedError}
+        raise kinds.get(status, OpError)(message)
+
+
+class Cublas:
+    """cuBLAS on a stream. Its work needs `workspace`, which must be memory of the card that stays."""
+
+    def __init__(self, library: Any, stream: int, workspace: int, size: int) -> None:
+        self._library = library
+        self.handle = ctypes.c_void_p()  # cublasLt takes it too
+        self.stream, self.workspace, self.workspace_size = stream, workspace, size
+        check(library.cublasCreate_v2(ctypes.byref(self.handle)), "a handle")
+        check(library.cublasSetStream_v2(self.handle, ctypes.c_void_p(stream)), "work on a stream")
+        # After the stream: to set it drops the workspace, and without one memory is allocated in captures.
+        place, room = ctypes.c_void_p(workspace), ctypes.c_size_t(size)
+        check(library.cublasSetWorkspace_v2(self.handle, place, room), "work in a given memory")
+        check(library.cublasSetMathMode(self.handle, NO_SHORT_SUMS), "exact sums")
+
+    def multiplication(self, product: Product) -> Multiply:
+        """What asks for a product; cuBLAS chooses how at every call."""
+        gemm = gemm_arguments(product)
+        if product.dtype.name not in TYPES:
+            raise UnimplementedError(f"cuBLAS does not multiply matrices of {product.dtype.name}")
+        if product.m == 0 or product.n == 0 or product.batch == 0:
+            return lambda a, b, out: None
+        batched, small = gemm.batch > 1, gemm.largest <= _LARGEST_INT
+        name = "cublasGemmStridedBatchedEx" if batched else "cublasGemmEx"
+        call = getattr(self._library, name if small else f"{name}_64")
+        integer = ctypes.c_int if small else ctypes.c_int64
+        kind = ctypes.c_int(TYPES[product.dtype.name])
+        factor, scale = scalar(product.dtype, product.alpha), scalar(product.dtype, int(product.accumulate))
+
+        def described(operand: Operand) -> tuple[Any, ...]:
+            stride = (ctypes.c_int64(operand.batch_stride),) if batched else ()
+            return kind, integer(operand.leading), *stride
+
+        flags = (ctypes.c_int(gemm.first.transposed), ctypes.c_int(gemm.second.transposed))
+        head = (self.handle, *flags, integer(gemm.m), integer(gemm.n), integer(gemm.k), ctypes.byref(factor))
+        first, second, result = (described(each) for each in (gemm.first, gemm.second, gemm.out))
+        compute = ctypes.c_int(compute_type(product))
+        tail = (*((integer(gemm.batch),) if batched else ()), compute, ctypes.c_int(DEFAULT_ALGORITHM))
+        at_first, at_second, at_out = gemm.first.offset, gemm.second.offset, gemm.out.offset
+        pointer, before = ctypes.c_void_p, ctypes.byref(scale)
+
+        def multiply(a: int, b: int, out: int) -> None:
+            x, y, z = pointer(b + at_first), pointer(a + at_second), pointer(out + at_out)
+            if status := call(*head, x, *first, y, *second, before, z, *result, *tail):
+                check(status, str(product))
+
+        return multiply
+
+    def close(self) -> None:
+        """Give the library's memory back."""
+        self._library.cublasDestroy_v2(self.handle)

@@ -1,0 +1,355 @@
+"""The driver of a card, over CuPy: its thin functions of CUDA's, and nothing of its arrays.
+
+Memory is CUDA's own and not of CuPy's pool. Kernels are compiled by `nvrtc`, so that CUDA's headers are not
+needed and small numbers are not flushed to zero. Products are asked of cuBLAS directly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
+from staticgraph.compiler.lower.memory_use import size_text
+from staticgraph.runtime.gpu import nvrtc
+from staticgraph.runtime.gpu.cublas import Cublas, Multiply, library, workspace_size
+from staticgraph.runtime.gpu.cublas_lt import CublasLt
+from staticgraph.runtime.gpu.driver import Card, Direction
+from staticgraph.runtime.gpu.failure import NO_BINARY, NOT_FOUND, OUT_OF_MEMORY, failure
+from staticgraph.runtime.gpu.marks import Mark
+
+_KINDS = {Direction.TO_DEVICE: 1, Direction.FROM_DEVICE: 2, Direction.ON_DEVICE: 3}  # of cudaMemcpyKind
+_REGISTERS = 4  # of CUfunction_attribute
+_VERBOSE = 1  # of cudaGraphDebugDotFlags
+_WAITING = "waiting for the GPU"
+
+
+class CupyDriver:
+    """A card, which CuPy counts as `index`: see `Driver` for what each method does."""
+
+    def __init__(self, index: int = 0) -> None:
+        import cupy  # half a second, and not needed to say that there is no card
+
+        self.runtime, self.cuda = cupy.cuda.runtime, cupy.cuda.driver
+        self.errors = (self.runtime.CUDARuntimeError, self.cuda.CUDADriverError)
+        self._cupy = cupy
+        self._index = index
+        # What a thread does goes to its current card, and the first call of a thread must set it.
+        self.enter: Callable[[], None] = partial(self.runtime.setDevice, index)
+        self._sizes: dict[int, int] = {}  # of memory on the card, by address
+        self._pinned: dict[int, int] = {}  # of memory of the host
+        self.idle: list[Any] = []  # events that nobody waits for any more
+        self._libraries: tuple[CublasLt, Cublas] | None = None
+        self._capturing = self._collecting = False
+        try:
+            self.enter()
+            about = self.runtime.getDeviceProperties(index)
+            self.stream = cupy.cuda.Stream(non_blocking=True)
+        except self.errors as error:
+            raise explained(error, f"to use GPU {index}") from None
+        self.card = Card(
+            about["name"].decode(errors="replace"),
+            f"sm_{about['major']}{about['minor']}",
+            about["multiProcessorCount"],
+            about["totalGlobalMem"],
+        )
+
+    def allocate(self, size: int) -> int:
+        """As in `Driver`."""
+        self._refuse("to allocate memory")
+        try:
+            self.enter()
+            address = self._allocated(max(size, 1))
+        except self.errors as error:
+            if error.status != OUT_OF_MEMORY:
+                raise explained(error, f"to allocate {size_text(size)}") from None
+            raise self._exhausted(size) from None
+        self._sizes[address] = size
+        return address
+
+    def _allocated(self, size: int) -> int:
+        pool = self._cupy.get_default_memory_pool()
+        try:
+            return self.runtime.malloc(size)
+        except self.errors as error:
+            if error.status != OUT_OF_MEMORY or not pool.free_bytes():
+                raise
+            pool.free_all_blocks()  # what CuPy keeps of arrays that the program is done with
+            return self.runtime.malloc(size)
+
+    def _exhausted(self, size: int) -> ResourceExhaustedError:
+        return ResourceExhaustedError(
+            f"the GPU has no {size_text(size)} left: of its {size_text(self.card.memory)}, "
+            f"{size_text(self.free_memory())} are free, and this session has "
+            f"{size_text(sum(self._sizes.values()))}",
+            hint="nvidia-smi shows what other processes have",
+        )
+
+    def free(self, address: int) -> None:
+        """As in `Driver`."""
+        self._refuse("to free memory")
+        del self._sizes[address]
+        try:
+            self.enter()
+            self.runtime.free(address)
+        except self.errors as error:
+            raise explained(error, "to free memory") from None
+
+    def pinned(self, size: int) -> np.ndarray:
+        """As in `Driver`."""
+        self._refuse("to pin memory")
+        try:
+            self.enter()
+            address = self.runtime.hostAlloc(max(size, 1), self.runtime.hostAllocDefault)
+        except self.errors as error:
+            what = f"to pin {size_text(size)} of the host's memory"
+            if error.status == OUT_OF_MEMORY:
+                raise ResourceExhaustedError(f"{what}: there is not as much left") from None
+            raise explained(error, what) from None
+        memory: Any = (ctypes.c_ubyte * size).from_address(address)  # which every view of it refers to
+        self._pinned[address] = size
+        release = weakref.finalize(memory, _unpin, self.runtime.freeHost, self._pinned, address)
+        release.atexit = False  # it goes with the process, whose CUDA may have ended by then
+        return np.frombuffer(memory, np.uint8)
+
+    def copy(self, target: int, source: int, size: int, direction: Direction) -> None:
+        """As in `Driver`."""
+        pageable = False
+        if direction is not Direction.ON_DEVICE:
+            host = source if direction is Direction.TO_DEVICE else target
+            pageable = not any(at <= host <= at + room - size for at, room in self._pinned.items())
+        if pageable:
+            self._refuse("to copy memory that is not pinned")
+        try:
+            self.enter()
+            self.runtime.memcpyAsync(target, source, size, _KINDS[direction], self.stream.ptr)
+            if pageable:
+                self.stream.synchronize()
+        except self.errors as error:
+            raise explained(error, f"to copy {size_text(size)} from {direction.value}") from None
+
+    def clear(self, address: int, size: int) -> None:
+        """As in `Driver`."""
+        try:
+            self.enter()
+            self.runtime.memsetAsync(address, 0, size, self.stream.ptr)
+        except self.errors as error:
+            raise explained(error, f"to clear {size_text(size)}") from None
+
+    def load(self, functions: Sequence[Function], images: Sequence[bytes] = ()) -> list[Kernel]:
+        """As in `Driver`."""
+        self._refuse("to load kernels")
+        self.enter()
+        for image in images:
+            if found := self._loaded(functions, image):
+                return found
+        found = self._loaded(functions, self.image(functions)) if functions else []
+        if found is None:
+            raise OpError(f"kernels that were compiled for {self.card.architecture} do not run on this GPU")
+        return found
+
+    def _loaded(self, functions: Sequence[Function], image: bytes) -> list[Kernel] | None:
+        """The functions of an image; None where it is for other cards, or has not all of them."""
+        module = self._cupy.cuda.Module()
+        try:
+            module.load(image)
+            return [Kernel(self, module, function) for function in functions]
+        except self.errors as error:
+            if error.status in (NO_BINARY, NOT_FOUND):
+                return None
+            raise explained(error, "to load kernels") from None
+
+    def image(self, functions: Sequence[Function]) -> bytes:
+        """As in `Driver`: a cubin."""
+        return nvrtc.compile(functions, self.card.architecture)
+
+    def multiplication(self, product: Product) -> Multiply:
+        """As in `Driver`."""
+        self._refuse("to choose how to multiply")
+        self.enter()
+        if self._libraries is None:
+            size = workspace_size(self.card.architecture)
+            cublas = Cublas(library("cublas"), self.stream.ptr, self.allocate(size), size)
+            self._libraries = CublasLt(library("cublasLt"), cublas), cublas
+        planning, cublas = self._libraries
+        return planning.multiplication(product) or cublas.multiplication(product)
+
+    def begin_capture(self) -> None:
+        """As in `Driver`."""
+        try:
+            self.enter()
+            self.stream.begin_capture(self.runtime.streamCaptureModeThreadLocal)
+        except self.errors as error:
+            raise explained(error, "to capture a step") from None
+        self._capturing = True
+        # What is found to be garbage may hold memory of the card: to free it would end the capture.
+        self._collecting = gc.isenabled()
+        gc.disable()
+
+    def end_capture(self) -> Graph:
+        """As in `Driver`."""
+        self._stop_capturing()
+        try:
+            graph = self.stream.end_capture()
+            graph.upload(self.stream)
+        except self.errors as error:
+            raise explained(error, "to make a graph of a captured step") from None
+        return Graph(self, graph)
+
+    def abandon_capture(self) -> None:
+        """As in `Driver`."""
+        if self._capturing:
+            self._stop_capturing()
+            with contextlib.suppress(*self.errors):  # a capture that failed ends with an error again
+                self.runtime.graphDestroy(self.runtime.streamEndCapture(self.stream.ptr))
+
+    def _stop_capturing(self) -> None:
+        self._capturing = False
+        if self._collecting:
+            gc.enable()
+
+    def event(self) -> Event:
+        """As in `Driver`."""
+        try:
+            self.enter()
+            event = self.idle.pop() if self.idle else self._cupy.cuda.Event(disable_timing=True)
+            event.record(self.stream)
+        except self.errors as error:
+            raise explained(error, "to mark a moment") from None
+        return Event(self, event)
+
+    def mark(self) -> Mark:
+        """As in `Driver`."""
+        try:
+            self.enter()
+            return Mark(self, self._cupy, self._capturing)
+        except self.errors as error:
+            raise explained(error, "to take the time") from None
+
+    def another(self) -> CupyDriver:
+        """As in `Driver`."""
+        return CupyDriver(self._index)
+
+    def synchronize(self) -> None:
+        """As in `Driver`."""
+        self._refuse("to wait")
+        try:
+            self.stream.synchronize()
+        except self.errors as error:
+            raise explained(error, _WAITING) from None
+
+    def free_memory(self) -> int:
+        """As in `Driver`."""
+        self.enter()
+        free, _ = self.runtime.memGetInfo()
+        return free
+
+    def close(self) -> None:
+        """As in `Driver`."""
+        self.abandon_capture()
+        with contextlib.suppress(*self.errors, OpError):  # what a card that failed had goes with the process
+            self.synchronize()
+            if self._libraries is not None:
+                self._libraries[1].close()
+            for address in list(self._sizes):
+                self.free(address)
+        self._libraries = None
+        self._sizes.clear()
+        self.idle.clear()
+
+    def _refuse(self, what: str) -> None:
+        if self._capturing:
+            raise RuntimeError(f"a capture does not allow {what}")
+
+
+class Kernel:
+    """A function that is loaded, with room for its arguments: a launch reads them before it returns."""
+
+    __slots__ = ("_driver", "_name", "_module", "_launch", "_values", "_table")
+
+    def __init__(self, driver: CupyDriver, module: Any, function: Function) -> None:
+        self._driver, self._name = driver, function.name
+        self._module = module  # unloaded with the last kernel of it
+        address = module.get_function(function.name).ptr
+        # A card may load a function when it is first asked about; in a capture, that would be too late.
+        driver.cuda.funcGetAttribute(_REGISTERS, address)
+        self._launch = partial(
+            driver.cuda.launchKernel, address, *function.grid, *function.block, 0, driver.stream.ptr
+        )
+        self._values: Any = ()
+        self._table: Any = ()
+
+    def __call__(self, arguments: Sequence[int]) -> None:
+        """As in the protocol."""
+        if len(arguments) != len(self._values):
+            self._values = (ctypes.c_uint64 * len(arguments))()
+            start, size = ctypes.addressof(self._values), ctypes.sizeof(self._values)
+            self._table = (ctypes.c_void_p * len(arguments))(*range(start, start + size, 8))
+        self._values[:] = arguments
+        try:
+            self._driver.enter()
+            self._launch(ctypes.addressof(self._table), 0)
+        except self._driver.errors as error:
+            raise explained(error, f"to run {self._name}") from None
+
+
+class Graph:
+    """A captured graph, ready to be launched."""
+
+    __slots__ = ("_driver", "_graph", "_launch")
+
+    def __init__(self, driver: CupyDriver, graph: Any) -> None:
+        self._driver = driver
+        self._graph = graph  # destroyed with it
+        self._launch = partial(driver.runtime.graphLaunch, graph.graphExec, driver.stream.ptr)
+
+    def replay(self) -> None:
+        """As in the protocol."""
+        try:
+            self._driver.enter()
+            self._launch()
+        except self._driver.errors as error:
+            raise explained(error, "to run a step") from None
+
+    def text(self) -> str:
+        """What CUDA shows of it, for Graphviz."""
+        return self._graph.debug_dot_str(_VERBOSE)
+
+
+class Event:
+    """An event of CUDA's that was recorded."""
+
+    __slots__ = ("_driver", "_event")
+
+    def __init__(self, driver: CupyDriver, event: Any) -> None:
+        self._driver, self._event = driver, event
+
+    def wait(self) -> None:
+        """As in the protocol."""
+        try:
+            self._event.synchronize()
+        except self._driver.errors as error:
+            raise explained(error, _WAITING) from None
+
+    def __del__(self) -> None:
+        self._driver.idle.append(self._event)
+
+
+def explained(error: Any, what: str) -> OpError:
+    """The error of ours for one that CuPy raised."""
+    return failure(error.status, str(error), what)
+
+
+def _unpin(free: Callable[[int], None], sizes: dict[int, int], address: int) -> None:
+    del sizes[address]
+    with contextlib.suppress(RuntimeError):  # CUDA's, on a card that failed
+        free(address)

@@ -1,0 +1,83 @@
+"""A session's share of a card: its driver, the functions that are loaded, the memory that programs share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.runtime.gpu.driver import Driver, Kernel, Multiplication
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """Functions, by name, that were compiled before, as from a file."""
+
+    names: frozenset[str]
+    data: bytes
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Device:
+    """A driver and what was asked of it so far.
+
+    `moved` changes whenever memory that programs share, or a variable's, gets another address: what was
+    captured before is of no use then.
+    """
+
+    driver: Driver
+    moved: int = 0
+    functions: int = 0  # that were loaded
+    images: list[Image] = field(default_factory=list)
+    _kernels: dict[str, Kernel] = field(default_factory=dict)
+    _products: dict[Product, Multiplication] = field(default_factory=dict)
+    _arena: int = 0
+    _arena_bytes: int = 0
+    _closed: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Device {self.driver.card.name!r}>"
+
+    def arena(self, size: int) -> int:
+        """The address of the memory that each program uses while it runs, at least as much as asked for."""
+        if size > self._arena_bytes:
+            self.driver.synchronize()
+            if self._arena_bytes:
+                self.driver.free(self._arena)
+                self._arena_bytes = 0
+            self._arena, self._arena_bytes = self.driver.allocate(size), size
+            self.moved += 1
+        return self._arena
+
+    def load(self, functions: Iterable[Function]) -> None:
+        """Have the driver load those functions that are not loaded yet, from an image that has them all."""
+        new = [f for f in functions if f.name not in self._kernels]
+        if new:
+            names = {f.name for f in new}
+            loaded = self.driver.load(new, [image.data for image in self.images if names <= image.names])
+            self._kernels.update(zip((f.name for f in new), loaded, strict=True))
+            self.functions += len(new)
+
+    def kernel(self, function: Function) -> Kernel:
+        """A function that is loaded."""
+        return self._kernels[function.name]
+
+    def multiplication(self, product: Product) -> Multiplication:
+        """A product, with the algorithm that was chosen for it."""
+        if product not in self._products:
+            self._products[product] = self.driver.multiplication(product)
+        return self._products[product]
+
+    def release(self, addresses: Iterable[int]) -> None:
+        """Give memory back, when all that uses it is done."""
+        if not self._closed:
+            self.driver.synchronize()
+            for address in addresses:
+                self.driver.free(address)
+
+    def close(self) -> None:
+        """Give everything back."""
+        if not self._closed:
+            self._closed = True
+            self.driver.close()

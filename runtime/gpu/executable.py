@@ -1,0 +1,291 @@
+"""A compiled step on a card. Its first run asks for kernel after kernel; the second captures a graph, with
+the copies of feeds and fetches in it, and from then on a run is one launch.
+
+Feeds and the states of random ops go to the card in one packet, fetches come back in one. Variables stay on
+the card. A new value that cannot overwrite the old one in place is made beside it, and moved there when
+nothing can fail any more. Runs that fetch nothing are not waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from weakref import finalize
+
+import numpy as np
+
+from staticgraph.compiler.compile_gpu import GpuCompiled
+from staticgraph.compiler.graph.errors import OpError
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.kernel.stmt import padded
+from staticgraph.compiler.lower.memory_use import bytes_of
+from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS
+from staticgraph.runtime.changes import Changes
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.driver import Direction, Driver
+from staticgraph.runtime.gpu.failure import with_line
+from staticgraph.runtime.gpu.recorder import Action, Recorder, prepare
+from staticgraph.runtime.gpu.rounds import decides
+from staticgraph.runtime.gpu.staging import Packet, Slot
+from staticgraph.runtime.gpu.store import DeviceStore
+from staticgraph.runtime.gpu.timing import COPIES, FEEDS, FETCHES, UNTIMED, Untimed
+from staticgraph.runtime.guard import Guard
+from staticgraph.runtime.memory import empty
+from staticgraph.runtime.recycle import LARGE, Recycler
+from staticgraph.runtime.variables import VariableStore
+
+SLOTS = 2  # the host fills one while the card reads the other
+
+
+class GpuExecutable(Executable):
+    """The functions of a step, loaded on a card, and what was captured of it. Not for two threads at once."""
+
+    compiled: GpuCompiled  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        compiled: GpuCompiled,
+        device: Device,
+        static: Iterable[tuple[int, bytes]] = (),
+        guard: Guard | None = None,
+    ) -> None:
+        self.compiled = compiled
+        self.guard = guard
+        self.static = dict(static)
+        self.needed = tuple(compiled.step.needed)
+        self._device, self._driver = device, device.driver
+        self._owned: list[int] = []
+        finalize(self, device.release, self._owned)
+        before = device.functions
+        prepare(device, compiled)
+        self._loaded = device.functions - before
+        program, step = compiled.program, compiled.step
+        self._fed, self._read = len(step.feeds), len(step.reads)
+        given = (*program.arguments[: self._fed], *program.arguments[self._fed + self._read :])
+        self._homes = {r: op for r, op in enumerate(step.writes, step.fetches) if self._stays(r, op)}
+        self._beside = {r: self._own(program.results[r]) for r in self._homes if self._is_moved(r)}
+        made = [type for r, type in enumerate(program.results) if r not in self._homes]
+        self._slots = [Slot(self._packet(given), self._packet(made)) for _ in range(SLOTS)]
+        self._graphs: list[list[Action]] = [[] for _ in range(SLOTS)]
+        self._captured = [-1] * SLOTS  # the device's `moved` when that was
+        self._runs = 0
+        self._timing: Untimed = UNTIMED
+        self._marked = -1  # the store's `turns` when it was told what changes
+        self._pool = self._driver.allocate(max(len(program.constants), 1))
+        self._owned.append(self._pool)
+        self._send_constants()
+
+    def step(
+        self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler] = ()
+    ) -> tuple[list[np.ndarray], Changes]:
+        assert isinstance(store, DeviceStore)
+        states = [store.random_state(op) for op in self.compiled.step.counters]
+        slot = self._ran(feeds, states, store)
+        if self.guard is not None:
+            self._look(self.guard, slot, feeds, states, store)
+        arrays = self._fetched(slot, recyclers)
+        return arrays, self._changes([view.copy() for view in slot.made.views[len(arrays) :]])
+
+    def replay(
+        self, feeds: Sequence[np.ndarray], store: DeviceStore, recyclers: Sequence[Recycler]
+    ) -> list[np.ndarray]:
+        """What `step` fetches, where `is_captured`. Changes the store itself."""
+        step = self.compiled.step
+        states = [store.random_state(op) for op in step.counters]
+        slot = self._ran(feeds, states, store)
+        for state, advance in zip(states, step.advances, strict=True):
+            state[0] += advance
+        return self._fetched(slot, recyclers)
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether a run is a replay, which leaves nothing to the host but to advance the random ops."""
+        step = self.compiled.step
+        plain = self.guard is None and not step.draws and len(self._homes) == len(step.writes)
+        return plain and self._captured[0] == self._captured[1] == self._device.moved
+
+    def _ran(
+        self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore
+    ) -> Slot:  # fmt: skip
+        """Run the step with these arguments: the slot that has the results."""
+        try:
+            return self._run(feeds, states, store)
+        except OpError as error:
+            raise with_line(error) from None
+
+    def _run(
+        self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore
+    ) -> Slot:  # fmt: skip
+        turn = self._runs % SLOTS
+        slot = self._slots[turn]
+        if slot.busy is not None:
+            slot.wait()
+        for view, value in zip(slot.given.views, (*feeds, *states), strict=True):
+            view[...] = value
+        if store.stale:
+            store.refresh()
+        if self._captured[turn] == self._device.moved:
+            for part in self._graphs[turn]:
+                part()
+        else:
+            self._ask(turn, slot, store)
+        self._runs += 1
+        if self._marked != store.turns and self.guard is None:
+            self._mark(store)
+        if slot.made.size:
+            self._driver.synchronize()
+        else:
+            slot.busy = self._driver.event()
+        return slot
+
+    @property
+    def driver(self) -> Driver:
+        """That of its card."""
+        return self._driver
+
+    def time(self, timing: Untimed) -> None:
+        """From now on, have runs take their times, or not."""
+        self._timing = timing
+        self._captured = [-1] * SLOTS
+
+    def origins(self, begun: int) -> tuple[int, int, int]:
+        return self._loaded, len(self.compiled.functions) - self._loaded, 0
+
+    @property
+    def calls(self) -> int:
+        """None: there is no machine code that could be called without Python."""
+        return 0
+
+    # What is asked of the card
+
+    def _ask(self, turn: int, slot: Slot, store: DeviceStore) -> None:
+        """Run the step now; from the second run on, as what is captured for the runs to come."""
+        program = self.compiled.program
+        arena = self._device.arena(padded(program.arena + 1) + self.compiled.scratch)
+        scratch = arena + padded(program.arena + 1)
+        recorder = Recorder(self._device, self.compiled, scratch, self._timing)
+        table = self._table(arena, slot, store)
+        store.refresh()
+
+        def ask() -> None:
+            if slot.given.size:
+                with self._timing.of(FEEDS):
+                    slot.given.send()
+            recorder.program(program, table)
+            if self.guard is None and self._beside:
+                with self._timing.of(COPIES):
+                    self._move(store)
+            if slot.made.size:
+                with self._timing.of(FETCHES):
+                    slot.made.fetch()
+
+        parts: list[Action] = [ask]
+        if self._runs:
+            parts = recorder.captured(ask)
+        parts = self._timing.around(parts, captured=self._runs > 0)
+        if self._runs:
+            self._graphs[turn], self._captured[turn] = parts, self._device.moved
+        for part in parts:
+            part()
+
+    def _table(self, arena: int, slot: Slot, store: DeviceStore) -> list[int]:
+        """The addresses of the program's slots."""
+        program, step = self.compiled.program, self.compiled.step
+        table = [0] * program.slots
+        table[ARENA], table[CONSTANTS] = arena, self._pool
+        given, made = slot.given.addresses, iter(slot.made.addresses)
+        # The program does not read a variable without a value.
+        variables = [store.place(op) if op in store else arena for op in step.reads]
+        table[ARGUMENTS : program.first_result] = [*given[: self._fed], *variables, *given[self._fed :]]
+        for r, type in enumerate(program.results):
+            if (op := self._homes.get(r)) is None:
+                table[program.first_result + r] = next(made)
+            else:
+                place = store.room(op, type)
+                table[program.first_result + r] = self._beside.get(r, place)
+        return table
+
+    def _move(self, store: DeviceStore) -> None:
+        """Ask for new values to be brought where their variables are."""
+        for r, source in self._beside.items():
+            type = self.compiled.program.results[r]
+            if type.size:
+                target = store.room(self._homes[r], type)
+                self._driver.copy(target, source, bytes_of(type), Direction.ON_DEVICE)
+
+    def _mark(self, store: DeviceStore) -> None:
+        for op in self._homes.values():
+            store.changed(op)
+        self._marked = store.turns
+
+    def _look(
+        self, guard: Guard, slot: Slot, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray],
+        store: DeviceStore,
+    ) -> None:  # fmt: skip
+        """Change the variables if all that was made is finite; else raise the error that says what is not."""
+        if not slot.made.views[-1]:
+            types = self.compiled.program.arguments[self._fed :]
+            reads = zip(self.compiled.step.reads, types, strict=False)
+            values = [store.stored(op) if op in store else empty(type) for op, type in reads]
+            guard.fail([*feeds, *values, *states])
+        self._move(store)
+        self._mark(store)
+
+    # Where results go
+
+    def _stays(self, r: int, op: Operation) -> bool:
+        """Whether a new value stays on the card: not where other stages decide what becomes of it, nor where
+        its variable gets another shape while the old value is read.
+        """
+        step, program = self.compiled.step, self.compiled.program
+        old = {op: program.arguments[self._fed + i] for i, op in enumerate(step.reads)}
+        reshaped = op in old and old[op] != program.results[r]
+        last = step.may_overwrite if self.guard is None else self.guard.last
+        return last and not reshaped
+
+    def _is_moved(self, r: int) -> bool:
+        """Whether a new value is made beside the old one: where that is read, or the run may fail."""
+        step, program = self.compiled.step, self.compiled.program
+        if step.updates.get(r, -1) in program.in_place:
+            return False
+        return self._homes[r] in step.reads or self.guard is not None or decides(program)
+
+    def _fetched(self, slot: Slot, recyclers: Sequence[Recycler]) -> list[np.ndarray]:
+        """Copies of what the packet holds, which the next run but one overwrites."""
+        arrays = []
+        for number, view in enumerate(slot.made.views[: self.compiled.step.fetches]):
+            if view.nbytes < LARGE or number >= len(recyclers):
+                arrays.append(view.copy())
+            else:
+                arrays.append(recyclers[number].array(self.compiled.program.results[number]))
+                arrays[-1][...] = view
+        return arrays
+
+    def _changes(self, others: Sequence[np.ndarray]) -> Changes:
+        """What the host has to change; `others` are the results in a packet that are not fetched."""
+        step = self.compiled.step
+        here = [op for r, op in enumerate(step.writes, step.fetches) if r not in self._homes]
+        return Changes(
+            dict(zip(here, others, strict=False)),
+            dict(zip(step.counters, step.advances, strict=True)),
+            dict(zip(step.draws, others[len(here) :], strict=False)),
+        )
+
+    # Memory
+
+    def _packet(self, types: Sequence[TensorType]) -> Packet:
+        packet = Packet(self._driver, types)
+        self._owned.append(packet.address)
+        return packet
+
+    def _own(self, type: TensorType) -> int:
+        self._owned.append(self._driver.allocate(max(bytes_of(type), 1)))
+        return self._owned[-1]
+
+    def _send_constants(self) -> None:
+        constants = self.compiled.program.constants
+        if len(constants):
+            block = np.empty(len(constants), np.uint8)
+            constants.write(block)
+            self._driver.copy(self._pool, block.ctypes.data, block.nbytes, Direction.TO_DEVICE)

@@ -1,0 +1,92 @@
+"""What CUDA says when something fails, in words, as an error of ours.
+
+The numbers are those of `cudaError_t`; `CUresult` has the same for what is told apart here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from staticgraph.compiler.graph.errors import (
+    FailedPreconditionError,
+    OpError,
+    ResourceExhaustedError,
+    UnavailableError,
+    misuse,
+)
+
+OUT_OF_MEMORY = 2
+NO_CARD, OLD_DRIVER, BUSY, FORKED = 100, 35, 46, 3
+NO_BINARY, NOT_FOUND = 209, 500  # an image that is for other cards, and one without what is asked for
+_BROKEN = "no work can be given to the GPU any more in this process: start it anew"
+_SETUP = "nvidia-smi shows whether the driver works; to load it anew, or to start the machine anew, may help"
+_OLD = "install a newer driver, or the extra cuda12 in place of cuda13"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What a status means, what helps, and the error for it."""
+
+    what: str
+    hint: str | None = None
+    kind: Callable[..., OpError] = UnavailableError
+
+
+REASONS = {
+    OUT_OF_MEMORY: Reason("the GPU has no memory left", None, ResourceExhaustedError),
+    FORKED: Reason(
+        "CUDA could not start: this process was forked from one that uses the GPU",
+        "start processes by multiprocessing.get_context('spawn')",
+        FailedPreconditionError,
+    ),
+    OLD_DRIVER: Reason("the NVIDIA driver is older than the CUDA of CuPy", _OLD, FailedPreconditionError),
+    222: Reason("the NVIDIA driver is older than the compiler of the kernels", _OLD, FailedPreconditionError),
+    BUSY: Reason(
+        "the GPU is busy: it takes one process at a time, or none, and has one",
+        "nvidia-smi shows which process that is, and the mode as 'Compute M.'",
+    ),
+    NO_CARD: Reason(
+        "there is no GPU here that this process may use",
+        "the environment variable CUDA_VISIBLE_DEVICES may hide it",
+        FailedPreconditionError,
+    ),
+    34: Reason(
+        "libcuda here is a stub, without a driver", "install the driver of the card", FailedPreconditionError
+    ),
+    101: Reason("there is no such GPU", "nvidia-smi -L lists them", FailedPreconditionError),
+    304: Reason("the system does not let this process use the GPU", "/dev/nvidia* must be open to it"),
+    802: Reason("the GPUs are not ready", "the service nvidia-fabricmanager has to run"),
+    803: Reason("the NVIDIA driver and its libraries are of different versions", _SETUP),
+    804: Reason("the GPU does not take libraries that are newer than its driver", _OLD),
+    999: Reason("the NVIDIA driver does not answer", _SETUP),
+    214: Reason("the memory of the GPU is damaged", _BROKEN),
+    700: Reason("a kernel reached outside of its memory", _BROKEN),
+    702: Reason("a kernel took longer than the system lets it", _BROKEN),
+    710: Reason("a kernel stopped at an assertion", _BROKEN),
+    715: Reason("a kernel has an instruction that the GPU does not know", _BROKEN),
+    716: Reason("a kernel reached memory at an address that is no multiple of what it reads", _BROKEN),
+    719: Reason("a kernel failed", _BROKEN),
+}
+
+
+def failure(status: int, text: str, what: str) -> OpError:
+    """The error for a status with this text of CUDA's, met at `what`.
+
+    >>> print(failure(700, "cudaErrorIllegalAddress", "waiting for the GPU").message)
+    waiting for the GPU: a kernel reached outside of its memory (cudaErrorIllegalAddress)
+    """
+    reason = REASONS.get(status, Reason("CUDA failed", None, OpError))
+    return reason.kind(f"{what}: {reason.what} ({text})", hint=reason.hint)
+
+
+def with_line(error: OpError) -> OpError:
+    """The same error with the user's line and the hint in its text, where they are not in it yet.
+
+    >>> told = with_line(UnavailableError("the GPU is busy", hint="wait"))
+    >>> print(told.message.splitlines()[-1])
+      hint: wait
+    """
+    if error.op is not None or "\n" in error.message:
+        return error
+    return misuse(type(error), error.message, error.hint)

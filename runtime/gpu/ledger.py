@@ -1,0 +1,52 @@
+"""The ledger of a session on a card: it compiles steps for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.graph.errors import OpError
+from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.passes.step import Step
+from staticgraph.runtime.compiling import Watching
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.executable import GpuExecutable
+from staticgraph.runtime.gpu.failure import with_line
+from staticgraph.runtime.gpu.replays import Replays
+from staticgraph.runtime.gpu.source import source
+from staticgraph.runtime.gpu.store import DeviceStore
+from staticgraph.runtime.guard import Guard
+from staticgraph.runtime.ledger import Ledger
+from staticgraph.runtime.plan import Plan
+from staticgraph.runtime.switches import Settings
+
+
+class GpuLedger(Ledger):
+    """Compiles for a card what a session on it runs."""
+
+    def __init__(self, device: Device, settings: Settings | None = None) -> None:
+        super().__init__(settings)
+        self._device = device
+
+    def on_host(self, op: Operation) -> bool:
+        return "/device:CPU:" in op.device
+
+    def short_way(self, plan: Plan, order: Sequence[int], store: DeviceStore) -> Replays:
+        return Replays(plan, order, store)
+
+    def executable(
+        self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: Guard | None
+    ) -> Executable:
+        """A step as functions that are loaded on the card."""
+        limit, without = self.settings.memory_limit, self.settings.passes
+        precision = Precision(self.settings.matmul_precision)
+        watching = Watching(self.settings, fetches.text)
+        compiled = compile_gpu(step, watching.observers, limit, without, watching.trace, precision)
+        watching.finish(compiled, "cu", lambda: source(compiled.functions))
+        try:
+            return GpuExecutable(compiled, self._device, statics, guard)
+        except OpError as error:
+            raise with_line(error) from None

@@ -1,0 +1,60 @@
+"""What a card is measured by: the times of its programs, and what it can do at most."""
+
+from __future__ import annotations
+
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.driver import Card
+from staticgraph.runtime.gpu.executable import GpuExecutable
+from staticgraph.runtime.gpu.limits import measured
+from staticgraph.runtime.gpu.timing import UNTIMED, Timing
+from staticgraph.runtime.seeing.limits import Limits
+from staticgraph.runtime.seeing.stamps import Times
+
+
+class CardMeter:
+    """Measures what a card does: rates and limits are those of all of it."""
+
+    device = "GPU:0"
+
+    def __init__(self, device: Device) -> None:
+        self._driver = device.driver
+
+    def timed(self, program: Executable) -> TimedOnCard | None:
+        """The version of a program that has marks in it."""
+        return TimedOnCard(program) if isinstance(program, GpuExecutable) else None
+
+    def limits(self) -> Limits:
+        """What the card can do at most, measured once in a process."""
+        card = self._driver.card
+        if card not in _LIMITS:
+            driver = self._driver.another()  # the session may be closed
+            try:
+                _LIMITS[card] = measured(driver)
+            finally:
+                driver.close()
+        return _LIMITS[card]
+
+
+_LIMITS: dict[Card, Limits] = {}
+
+
+class TimedOnCard:
+    """A program that is captured anew, with marks, and again when that is over."""
+
+    def __init__(self, program: GpuExecutable) -> None:
+        self._timing = Timing(program.driver)
+
+    def run(self, program: Executable) -> None:
+        """Begin to take the time, from zero."""
+        assert isinstance(program, GpuExecutable)
+        program.time(self._timing)
+
+    def stop(self, program: Executable) -> None:
+        """Take no time any more."""
+        assert isinstance(program, GpuExecutable)
+        program.time(UNTIMED)
+
+    def read(self, program: Executable) -> Times | None:
+        """What was measured; None where it did not run."""
+        return self._timing.times()

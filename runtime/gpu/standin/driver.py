@@ -1,0 +1,373 @@
+"""A driver without a card: the same functions run on the processor, under rules as strict as a card's.
+
+Work that is asked for waits in a queue until something waits for it, so that a missing wait shows: a result
+that is read too early is still NaN, a slot that is filled too early is sent with the wrong content. With
+`deferred=False` each piece is done at once, which shows what is asked for before its inputs are there.
+What a card leaves undefined is an error here: addresses that are nobody's, stores outside of a block,
+anything in a capture that would invalidate it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.graph.errors import ResourceExhaustedError
+from staticgraph.runtime.gpu.driver import Card, Direction, Kernel
+from staticgraph.runtime.gpu.standin import product as products
+from staticgraph.runtime.gpu.standin.build import Unit
+from staticgraph.runtime.gpu.standin.memory import Memory, move
+
+ALIGNMENT = 64  # of every argument of a function, in bytes
+_IMAGE = b"stand-in\n"
+_ALLOCATION, _COPY, _LAUNCH, _PRODUCT, _REPLAY = KINDS = ("allocation", "copy", "launch", "product", "replay")
+_MARK = "mark"
+_COUNTS = {_COPY: "copies", _LAUNCH: "launches", _PRODUCT: "products", _MARK: "marks"}
+
+
+class CaptureError(RuntimeError):
+    """Something that cannot be part of a graph was asked for while capturing."""
+
+
+class DeviceError(RuntimeError):
+    """Work that was given to the device failed."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """How often something was done."""
+
+    allocations: int = 0
+    copies: int = 0
+    launches: int = 0
+    products: int = 0
+    marks: int = 0
+    captures: int = 0
+    replays: int = 0
+    compilations: int = 0
+    waits: int = 0
+
+
+@dataclass(slots=True)
+class _Fault:
+    """The error that is to come, and how many of its kind go well before."""
+
+    error: BaseException
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A piece of work: what it is called in messages, and what does it."""
+
+    kind: str
+    name: str
+    act: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StandInGraph:
+    """Work that was captured."""
+
+    driver: StandIn
+    work: tuple[_Work, ...]
+
+    def replay(self) -> None:
+        """Ask for all of it."""
+        self.driver._outside_a_capture("a replay of another graph")
+        self.driver.counts.replays += 1
+        self.driver._meet_fault(_REPLAY)
+        self.driver._ask(*self.work)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StandInEvent:
+    """How much of the queue, since the beginning, is to be done."""
+
+    driver: StandIn
+    moment: int
+
+    def wait(self) -> None:
+        """Return when all that was asked for before it is done."""
+        self.driver._outside_a_capture("a wait for an event")
+        self.driver.counts.waits += 1
+        self.driver._drain(self.moment)
+
+
+@dataclass(slots=True, eq=False)
+class StandInMark:
+    """A place in the queue, and when it was reached for the last time."""
+
+    time: int = 0
+
+    def reach(self) -> None:
+        """Take the time."""
+        self.time = time.perf_counter_ns()
+
+    def since(self, earlier: StandInMark) -> float:
+        """Nanoseconds from an earlier mark to this one."""
+        return float(self.time - earlier.time)
+
+
+@dataclass(slots=True, eq=False)
+class StandInKernel:
+    """A function that is loaded. Its first call must not be in a capture: a card loads it there and then."""
+
+    driver: StandIn
+    function: Function
+    unit: Unit
+    called: bool = False
+
+    def __call__(self, arguments: Sequence[int]) -> None:
+        """Ask for a run of it."""
+        if self.driver.capturing and not self.called:
+            raise self.driver._refused(f"the first call of {self.function.name}", "call it once before")
+        self.called = True
+        given = tuple(arguments)
+        self.driver._ask(_Work(_LAUNCH, self.function.name, lambda: self._run(given)))
+
+    def _run(self, arguments: Sequence[int]) -> None:
+        name, memory = self.function.name, self.driver.memory
+        for place, address in enumerate(arguments):
+            if memory.find(address, 1) is None:
+                raise DeviceError(f"argument {place} of {name}, {address:#x}, is no memory of the device")
+            if address % ALIGNMENT:
+                raise DeviceError(f"argument {place} of {name}, {address:#x}, is no multiple of {ALIGNMENT}")
+        self.unit.run(name, arguments, self.driver.schedule)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StandInMultiplication:
+    """A product whose algorithm is chosen."""
+
+    driver: StandIn
+    product: Product
+
+    def __call__(self, a: int, b: int, out: int) -> None:
+        """Ask for it."""
+        self.driver._ask(_Work(_PRODUCT, "a product", lambda: self._run(a, b, out)))
+
+    def _run(self, *addresses: int) -> None:
+        sizes = products.sizes(self.product)
+        try:
+            a, b, out = (self.driver.memory.view(*pair) for pair in zip(addresses, sizes, strict=True))
+        except LookupError as error:
+            raise DeviceError(f"{error}: {self.product}") from None
+        products.multiply(self.product, a, b, out)
+
+
+@dataclass(slots=True)
+class StandIn:
+    """Stands in for a card of `limit` bytes. `schedule`: the order of threads, as in `Unit.run`."""
+
+    schedule: int = 0
+    limit: int = 1 << 30
+    deferred: bool = True
+    card: Card = field(init=False)
+    memory: Memory = field(init=False)
+    counts: Counts = field(init=False, default_factory=Counts)
+    _queue: deque[_Work] = field(init=False, default_factory=deque)
+    _done: int = field(init=False, default=0)  # pieces of work since the beginning
+    _captured: list[_Work] | None = field(init=False, default=None)
+    _spoiled: str | None = field(init=False, default=None)  # why what is being captured is of no use
+    _faults: dict[str, _Fault] = field(init=False, default_factory=dict)
+    _closed: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self.card = Card("stand-in", "sm_90", 4, self.limit)
+        self.memory = Memory(self.limit)
+
+    @property
+    def capturing(self) -> bool:
+        """Whether work is captured rather than done."""
+        return self._captured is not None
+
+    def fail(self, kind: str, after: int = 0, error: BaseException | None = None) -> None:
+        """Have something of this kind, one of `KINDS`, fail after it went well `after` times.
+
+        Copies, launches and products fail when they are done, not when they are asked for.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"{kind!r} is none of {', '.join(KINDS)}")
+        out_of_memory = ResourceExhaustedError("the device has no memory left: a fault that was asked for")
+        other = DeviceError(f"a fault that was asked for: {kind}")
+        self._faults[kind] = _Fault(error or (out_of_memory if kind == _ALLOCATION else other), after)
+
+    def allocate(self, size: int) -> int:
+        self._outside_a_capture("an allocation")
+        self.counts.allocations += 1
+        self._meet_fault(_ALLOCATION)
+        return self.memory.allocate(size)
+
+    def free(self, address: int) -> None:
+        self._outside_a_capture("giving memory back")
+        self.memory.free(address)
+
+    def pinned(self, size: int) -> np.ndarray:
+        self._outside_a_capture("an allocation of pinned memory")
+        return self.memory.pinned(size)
+
+    def copy(self, target: int, source: int, size: int, direction: Direction) -> None:
+        self._open()
+        device, host = {
+            Direction.TO_DEVICE: ([target], [source]),
+            Direction.FROM_DEVICE: ([source], [target]),
+            Direction.ON_DEVICE: ([target, source], []),
+        }[direction]
+        for address in device:
+            self.memory.view(address, size)
+        pageable = [address for address in host if not self.memory.is_pinned(address, size)]
+        if pageable and self.capturing:
+            raise self._refused(f"a copy, {direction.value}, of memory that is not pinned", "use pinned()")
+        name = f"a copy of {size} bytes, {direction.value}"
+        self._ask(_Work(_COPY, name, lambda: self._copy(target, source, size, device, host, not pageable)))
+        if pageable:
+            self._drain()
+
+    def clear(self, address: int, size: int) -> None:
+        self._open()
+        self.memory.view(address, size)
+        self._ask(_Work(_COPY, f"clearing {size} bytes", lambda: self.memory.view(address, size).fill(0)))
+
+    def load(self, functions: Sequence[Function], images: Sequence[bytes] = ()) -> list[Kernel]:
+        self._outside_a_capture("loading functions")
+        if not functions:
+            return []
+        if not any(_fits(image, functions) for image in images):
+            self.counts.compilations += 1
+        unit = Unit(functions)
+        return [StandInKernel(self, f, unit) for f in functions]
+
+    def image(self, functions: Sequence[Function]) -> bytes:
+        self._open()
+        return _IMAGE + b"\n".join(_digest(f) for f in functions)
+
+    def multiplication(self, product: Product) -> StandInMultiplication:
+        self._outside_a_capture("choosing the algorithm of a product")
+        products.check(product)
+        return StandInMultiplication(self, product)
+
+    def begin_capture(self) -> None:
+        self._outside_a_capture("another capture")
+        self._captured, self._spoiled = [], None
+
+    def end_capture(self) -> StandInGraph:
+        self._open()
+        if self._captured is None:
+            raise CaptureError("nothing is being captured")
+        if self._spoiled is not None:
+            raise CaptureError(f"the capture was spoiled before: {self._spoiled}")
+        work, self._captured = self._captured, None
+        self.counts.captures += 1
+        return StandInGraph(self, tuple(work))
+
+    def abandon_capture(self) -> None:
+        self._captured = self._spoiled = None
+
+    def event(self) -> StandInEvent:
+        self._outside_a_capture("an event")
+        return StandInEvent(self, self._done + len(self._queue))
+
+    def mark(self) -> StandInMark:
+        mark = StandInMark()
+        self._ask(_Work(_MARK, "a mark", mark.reach))
+        return mark
+
+    def another(self) -> StandIn:
+        return StandIn(self.schedule, self.limit, self.deferred)
+
+    def synchronize(self) -> None:
+        self._outside_a_capture("waiting for the device")
+        self.counts.waits += 1
+        self._drain()
+
+    def free_memory(self) -> int:
+        self._open()
+        return self.memory.limit - self.memory.used
+
+    def close(self) -> None:
+        self._closed = True
+        self._captured = None
+        self._queue.clear()
+        self.memory = Memory(0)
+
+    def _open(self) -> None:
+        if self._closed:
+            raise DeviceError("the driver is closed")
+
+    def _outside_a_capture(self, what: str) -> None:
+        self._open()
+        if self.capturing:
+            raise self._refused(what, "do it before the capture")
+
+    def _refused(self, what: str, cure: str) -> CaptureError:
+        self._spoiled = f"{what} cannot be captured: {cure}"
+        return CaptureError(self._spoiled)
+
+    def _ask(self, *work: _Work) -> None:
+        self._open()
+        if self._captured is not None:
+            self._captured += work
+            return
+        self._queue += work
+        if not self.deferred:
+            self._drain()
+
+    def _drain(self, until: int | None = None) -> None:
+        """Do what was asked for, all or up to a moment. After an error the rest is forgotten."""
+        try:
+            while self._queue and (until is None or self._done < until):
+                work = self._queue.popleft()
+                self._done += 1
+                self._do(work)
+        except BaseException:
+            self._done += len(self._queue)
+            self._queue.clear()
+            raise
+
+    def _do(self, work: _Work) -> None:
+        count = _COUNTS[work.kind]
+        setattr(self.counts, count, getattr(self.counts, count) + 1)
+        self._meet_fault(work.kind)
+        work.act()
+        for block in self.memory.blocks:
+            if (damage := block.damage()) is not None:
+                block.mend()
+                raise DeviceError(f"{work.name} stores {damage}")
+
+    def _copy(
+        self, target: int, source: int, size: int, device: list[int], host: list[int], pinned: bool
+    ) -> None:
+        for address in device:
+            if self.memory.find(address, size) is None:
+                raise DeviceError(f"a copy of {size} bytes: {address:#x} was given back before it was done")
+        if pinned and not all(self.memory.is_pinned(address, size) for address in host):
+            raise DeviceError(f"a copy of {size} bytes: the pinned memory was given back before it was done")
+        move(target, source, size)
+
+    def _meet_fault(self, kind: str) -> None:
+        fault = self._faults.get(kind)
+        if fault is None:
+            return
+        if fault.left:
+            fault.left -= 1
+            return
+        del self._faults[kind]
+        raise fault.error
+
+
+def _digest(function: Function) -> bytes:
+    return hashlib.sha256(f"{function.name}\n{function.text}".encode()).hexdigest().encode()
+
+
+def _fits(image: bytes, functions: Sequence[Function]) -> bool:
+    """Whether all these functions are in an image."""
+    inside = set(image.removeprefix(_IMAGE).split(b"\n"))
+    return image.startswith(_IMAGE) and all(_digest(f) in inside for f in functions)

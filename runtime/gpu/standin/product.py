@@ -1,0 +1,87 @@
+"""Products of matrices in memory, by NumPy: what cuBLAS does on a card."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from staticgraph.compiler.codegen.cuda.product import Matrix, Product
+from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64, round_to_bfloat16
+
+DTYPES = frozenset({float16, bfloat16, float32, float64})
+
+
+def check(product: Product) -> None:
+    """ValueError where a library could not be asked for this product."""
+    p = product
+    if p.dtype not in DTYPES:
+        raise ValueError(f"a product of {p.dtype}")
+    if min(p.m, p.n, p.k, p.batch) < 1:
+        raise ValueError(f"an empty product: {p}")
+    if p.out.transposed:
+        raise ValueError(f"the result of a product is transposed: {p}")
+    for matrix, rows, columns in _operands(p):
+        if matrix.stride < (rows if matrix.transposed else columns):
+            raise ValueError(f"rows of `{matrix.buffer}` overlap: {p}")
+        if min(matrix.offset, matrix.batch_stride) < 0:
+            raise ValueError(f"`{matrix.buffer}` begins before its buffer: {p}")
+    apart = p.out.batch_stride >= (p.m - 1) * p.out.stride + p.n
+    between_rows = p.out.batch_stride >= p.n and (p.batch - 1) * p.out.batch_stride + p.n <= p.out.stride
+    if p.batch > 1 and not (apart or between_rows):
+        raise ValueError(f"results of the batch overlap: {p}")
+
+
+def sizes(product: Product) -> tuple[int, int, int]:
+    """How many bytes of the buffers of a, b and out are read or written, from their start."""
+    p = product
+    a, b, out = (p.dtype.size * _elements(m, rows, columns, p.batch) for m, rows, columns in _operands(p))
+    return a, b, out
+
+
+def multiply(product: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """Do it, on bytes. Sums of 16-bit numbers are float32."""
+    p = product
+    views = [
+        _matrices(buffer.view(_stored(p.dtype)), m, p.batch, rows, columns)
+        for buffer, (m, rows, columns) in zip((a, b, out), _operands(p), strict=True)
+    ]
+    left, right, old = (_widened(view, p.dtype) for view in views)
+    with np.errstate(all="ignore"):
+        result = left @ right
+        if p.alpha != 1.0:
+            result = result * result.dtype.type(p.alpha)
+        if p.accumulate:
+            result = result + old
+        views[2][...] = _narrowed(result, p.dtype)
+
+
+def _operands(p: Product) -> tuple[tuple[Matrix, int, int], ...]:
+    """Each with its rows and columns."""
+    return (p.a, p.m, p.k), (p.b, p.k, p.n), (p.out, p.m, p.n)
+
+
+def _elements(matrix: Matrix, rows: int, columns: int, batch: int) -> int:
+    long, short = (columns, rows) if matrix.transposed else (rows, columns)
+    return matrix.offset + (batch - 1) * matrix.batch_stride + (long - 1) * matrix.stride + short
+
+
+def _matrices(buffer: np.ndarray, matrix: Matrix, batch: int, rows: int, columns: int) -> np.ndarray:
+    """A view of them in their buffer."""
+    along = (1, matrix.stride) if matrix.transposed else (matrix.stride, 1)
+    strides = tuple(s * buffer.itemsize for s in (matrix.batch_stride, *along))
+    return np.lib.stride_tricks.as_strided(buffer[matrix.offset :], (batch, rows, columns), strides)
+
+
+def _stored(dtype: DType) -> np.dtype:
+    return np.dtype(np.uint16) if dtype is bfloat16 else dtype.numpy
+
+
+def _widened(stored: np.ndarray, dtype: DType) -> np.ndarray:
+    if dtype is bfloat16:
+        return (stored.astype(np.uint32) << 16).view(np.float32)
+    return stored.astype(np.result_type(dtype.numpy, np.float32))
+
+
+def _narrowed(wide: np.ndarray, dtype: DType) -> np.ndarray:
+    if dtype is bfloat16:
+        return (round_to_bfloat16(wide).view(np.uint32) >> 16).astype(np.uint16)
+    return wide.astype(dtype.numpy)

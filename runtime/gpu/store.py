@@ -1,0 +1,114 @@
+"""Variables whose values live on a card, and come to the host when someone looks at them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from staticgraph.compiler.codegen.dispatch_layout import State
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.kernel.stmt import padded
+from staticgraph.compiler.lower.memory_use import bytes_of
+from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.driver import Direction
+from staticgraph.runtime.memory import empty
+from staticgraph.runtime.variables import VariableStore
+
+
+@dataclass(slots=True)
+class _Home:
+    """Where a variable is on the card, and whether the value there is newer than the host's."""
+
+    address: int
+    type: TensorType
+    newer: bool = False
+
+
+class DeviceStore(VariableStore):
+    """Values by variable, on a card. What was set on the host goes there before the next run."""
+
+    def __init__(self, device: Device) -> None:
+        super().__init__()
+        self.device = device
+        self._homes: dict[Operation, _Home] = {}
+        self.stale: set[Operation] = set()  # whose value on the card is older than the host's
+        self.turns = 0  # how often the host has taken over a value that was on the card alone
+
+    def __contains__(self, variable: Operation) -> bool:
+        return self.type_of(variable) is not None
+
+    def type_of(self, variable: Operation) -> TensorType | None:
+        home = self._homes.get(variable)
+        return home.type if home is not None and home.newer else super().type_of(variable)
+
+    def stored(self, variable: Operation) -> np.ndarray:
+        home = self._homes.get(variable)
+        if home is not None and home.newer:
+            value = empty(home.type)
+            if value.nbytes:
+                self.device.driver.copy(
+                    value.ctypes.data, home.address, value.nbytes, Direction.FROM_DEVICE
+                )
+            home.newer = False
+            self.turns += 1
+            super().commit(variable, value)
+        return super().stored(variable)
+
+    def commit(self, variable: Operation, buffer: np.ndarray) -> None:
+        super().commit(variable, buffer)
+        if (home := self._homes.get(variable)) is not None:
+            home.newer = False
+            self.turns += 1
+            self.stale.add(variable)
+
+    def room(self, variable: Operation, type: TensorType) -> int:
+        """The address of memory for a value of this type. Where the type is new, it holds none yet."""
+        home = self._homes.get(variable)
+        if home is None or home.type != type:
+            if home is not None:
+                if home.newer:
+                    self.stored(variable)
+                self.device.release([home.address])
+            address = self.device.driver.allocate(max(padded(bytes_of(type)), 1))
+            self._homes[variable] = _Home(address, type)
+            self.stale.discard(variable)
+            if super().__contains__(variable):
+                self.stale.add(variable)
+            self.device.moved += 1
+        return self._homes[variable].address
+
+    def place(self, variable: Operation) -> int:
+        """The address where the present value will be once `refresh` is called. KeyError without a value."""
+        type = self.type_of(variable)
+        if type is None:
+            raise KeyError(variable)
+        return self.room(variable, type)
+
+    def refresh(self) -> None:
+        """Bring to the card what the host has set since."""
+        while self.stale:
+            variable = self.stale.pop()
+            value = np.asarray(super().stored(variable), order="C")
+            type = TensorType(variable.outputs[0].dtype, value.shape)
+            address = self.room(variable, type)
+            self.stale.discard(variable)
+            if value.nbytes:
+                self.device.driver.copy(address, value.ctypes.data, value.nbytes, Direction.TO_DEVICE)
+
+    def changed(self, variable: Operation) -> None:
+        """A run writes a new value of the variable to its place."""
+        home = self._homes[variable]
+        if not home.newer:
+            before = super().type_of(variable)
+            home.newer = True
+            self.stale.discard(variable)
+            if before != home.type:
+                self.state[State.VERSION] += 1
+
+    def close(self) -> None:
+        super().close()
+        self.device.close()
+        self._homes.clear()
+        self.stale.clear()

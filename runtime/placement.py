@@ -1,0 +1,73 @@
+"""Where a session runs: on the processor, or on a card, with what that takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from staticgraph.runtime.gpu.libcuda import libcuda
+from staticgraph.runtime.switches import Settings
+from staticgraph.runtime.variables import VariableStore
+
+if TYPE_CHECKING:
+    from staticgraph.runtime.gpu.device import Device
+    from staticgraph.runtime.ledger import Ledger
+    from staticgraph.runtime.seeing.stamps import Meter
+
+
+def opened(settings: Settings, config: Any) -> Device | None:
+    """The card of a session with these settings and this ConfigProto; None: the processor.
+
+    FailedPreconditionError where a card is asked for and there is none.
+    """
+    kind, _, number = settings.device.partition(":")
+    if kind == "cpu" or (kind == "auto" and (without_gpus(config) or libcuda() is None)):
+        return None
+    # What few machines have must not delay the others.
+    from staticgraph.runtime.gpu.device import Device
+
+    if kind == "standin":
+        from staticgraph.runtime.gpu.standin.driver import StandIn
+
+        return Device(StandIn())
+    from staticgraph.runtime.gpu.present import find, usable
+
+    if kind == "auto" and not usable():
+        return None
+    return Device(find(int(number or 0)))
+
+
+def store_on(device: Device | None) -> VariableStore:
+    """What holds the values of variables."""
+    if device is None:
+        return VariableStore()
+    from staticgraph.runtime.gpu.store import DeviceStore
+
+    return DeviceStore(device)
+
+
+def ledger_for(device: Device | None, settings: Settings) -> Ledger:
+    """What compiles steps, and keeps account of it."""
+    if device is None:
+        from staticgraph.runtime.ledger import Ledger  # building a graph does not need it
+
+        return Ledger(settings)
+    from staticgraph.runtime.gpu.ledger import GpuLedger
+
+    return GpuLedger(device, settings)
+
+
+def meter_of(device: Device | None) -> Meter:
+    """What takes the times of runs."""
+    if device is None:
+        from staticgraph.runtime.seeing.stamps import CoreMeter
+
+        return CoreMeter()
+    from staticgraph.runtime.gpu.meter import CardMeter
+
+    return CardMeter(device)
+
+
+def without_gpus(config: Any) -> bool:
+    """Whether a ConfigProto says that there are to be no GPUs."""
+    counts = getattr(config, "device_count", None) or {}
+    return "GPU" in counts and not counts["GPU"]

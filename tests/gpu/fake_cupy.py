@@ -1,0 +1,190 @@
+"""CuPy as far as `runtime/gpu` uses it: records every call in order, and plays a card's part on the host.
+
+`SIGNATURES` says how many arguments CuPy's own functions take; a test compares it with CuPy where that is
+installed. Addresses of the card are plain numbers, those of pinned memory are memory that exists.
+"""
+
+import ctypes
+from types import SimpleNamespace
+from typing import Any
+
+# By module and function, as the first lines of CuPy's own docstrings have it.
+SIGNATURES = {
+    "runtime": {
+        "setDevice": 1, "getDeviceProperties": 1, "malloc": 1, "free": 1, "hostAlloc": 2, "freeHost": 1,
+        "memcpyAsync": 5, "memsetAsync": 4, "memGetInfo": 0, "streamEndCapture": 1, "graphDestroy": 1,
+        "graphLaunch": 2,
+    },
+    "driver": {"launchKernel": 11, "funcGetAttribute": 2},
+}  # fmt: skip
+PROPERTIES = {
+    "name": b"NVIDIA H200", "major": 9, "minor": 0, "multiProcessorCount": 132, "totalGlobalMem": 141 << 30,
+}  # fmt: skip
+FREE, TOTAL = 100 << 30, 141 << 30
+STREAM = 0x57
+
+
+class CUDAError(RuntimeError):
+    """As CuPy's are: the status, and the text that CUDA has for it."""
+
+    def __init__(self, status: int, text: str = "cudaErrorOfTheTest: as asked") -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class CUDARuntimeError(CUDAError):
+    pass
+
+
+class CUDADriverError(CUDAError):
+    pass
+
+
+class FakeCupy:
+    """A module named cupy."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.failing: dict[str, list[CUDAError | None]] = {}  # by name: what the next calls raise
+        self.pinned: dict[int, Any] = {}
+        self.pool_bytes = 0
+        self.capturing = False
+        self.launched: list[tuple[tuple[int, ...], list[int]]] = []  # geometry and arguments
+        self._next = 0x7000_0000_0000
+        self.cuda = SimpleNamespace(
+            runtime=SimpleNamespace(
+                CUDARuntimeError=CUDARuntimeError,
+                hostAllocDefault=0,
+                streamCaptureModeThreadLocal=1,
+                **{name: self._function(name, count) for name, count in SIGNATURES["runtime"].items()},
+            ),
+            driver=SimpleNamespace(
+                CUDADriverError=CUDADriverError,
+                **{name: self._function(name, count) for name, count in SIGNATURES["driver"].items()},
+            ),
+            Stream=lambda non_blocking: Stream(self, non_blocking),
+            Event=lambda disable_timing: Event(self, disable_timing),
+            Module=lambda: Module(self),
+        )
+
+    def fail(self, name: str, *errors: CUDAError | None) -> None:
+        """What the next calls of a function raise; None: nothing."""
+        self.failing[name] = list(errors)
+
+    def get_default_memory_pool(self) -> Any:
+        return SimpleNamespace(
+            free_bytes=lambda: self.pool_bytes, free_all_blocks=lambda: self.call("free_all_blocks")
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """What was called, but for what every call begins with."""
+        return [name for name, _ in self.calls if name != "setDevice"]
+
+    def given(self, name: str) -> list[tuple[Any, ...]]:
+        """The arguments of every call of a function."""
+        return [arguments for called, arguments in self.calls if called == name]
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        self.calls.append((name, arguments))
+        waiting = self.failing.get(name)
+        if waiting and (error := waiting.pop(0)):
+            raise error
+        act = getattr(self, f"_{name}", None)
+        return act(*arguments) if act else None
+
+    def _function(self, name: str, count: int) -> Any:
+        def function(*arguments: Any) -> Any:
+            assert len(arguments) == count, f"{name} takes {count} arguments"
+            return self.call(name, *arguments)
+
+        return function
+
+    def _getDeviceProperties(self, index: int) -> dict[str, Any]:
+        return PROPERTIES
+
+    def _malloc(self, size: int) -> int:
+        self._next += 256 * -(-size // 256)
+        return self._next
+
+    def _hostAlloc(self, size: int, flags: int) -> int:
+        memory = (ctypes.c_ubyte * size)()
+        self.pinned[ctypes.addressof(memory)] = memory
+        return ctypes.addressof(memory)
+
+    def _freeHost(self, address: int) -> None:
+        del self.pinned[address]
+
+    def _memGetInfo(self) -> tuple[int, int]:
+        return FREE, TOTAL
+
+    def _streamEndCapture(self, stream: int) -> int:
+        self.capturing = False
+        return 0x6EA4
+
+    def _launchKernel(self, function: int, *rest: int) -> None:
+        """Read the arguments before it returns, as CUDA does."""
+        *geometry, shared, stream, table, extra = rest
+        assert (shared, stream, extra) == (0, STREAM, 0)
+        count = (function >> 8) & 0xFF
+        pointers = (ctypes.c_void_p * count).from_address(table)
+        values = [ctypes.c_uint64.from_address(pointer).value for pointer in pointers]
+        self.launched.append(((function, *geometry), values))
+
+
+class Stream:
+    """cupy.cuda.Stream."""
+
+    def __init__(self, cupy: FakeCupy, non_blocking: bool) -> None:
+        assert non_blocking, "the legacy stream cannot capture"
+        self.cupy, self.ptr = cupy, STREAM
+
+    def begin_capture(self, mode: int) -> None:
+        self.cupy.call("begin_capture", mode)
+        self.cupy.capturing = True
+
+    def end_capture(self) -> Any:
+        self.cupy.capturing = False
+        self.cupy.call("end_capture")
+        return SimpleNamespace(
+            graphExec=0xE4EC,
+            upload=lambda stream: self.cupy.call("upload", stream.ptr),
+            debug_dot_str=lambda flags: f"digraph with {flags}",
+        )
+
+    def synchronize(self) -> None:
+        self.cupy.call("synchronize")
+
+
+class Event:
+    """cupy.cuda.Event."""
+
+    def __init__(self, cupy: FakeCupy, disable_timing: bool) -> None:
+        assert disable_timing
+        self.cupy = cupy
+
+    def record(self, stream: Stream) -> None:
+        self.cupy.call("record", stream.ptr)
+
+    def synchronize(self) -> None:
+        self.cupy.call("event.synchronize")
+
+
+class Module:
+    """cupy.cuda.Module. An image is `b"cubin sm_90 name:arguments ..."` here."""
+
+    def __init__(self, cupy: FakeCupy) -> None:
+        self.cupy = cupy
+
+    def load(self, image: bytes) -> None:
+        assert isinstance(image, bytes)
+        self.cupy.call("module.load", image)
+        _, architecture, *functions = image.decode().split()
+        if architecture != "sm_90":
+            raise CUDADriverError(209, "CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image")
+        self.functions = dict(function.split(":") for function in functions)
+
+    def get_function(self, name: str) -> Any:
+        if name not in self.functions:
+            raise CUDADriverError(500, "CUDA_ERROR_NOT_FOUND: named symbol not found")
+        return SimpleNamespace(ptr=0x10000 + (int(self.functions[name]) << 8))

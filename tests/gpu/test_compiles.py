@@ -1,0 +1,181 @@
+"""NVIDIA's compiler makes code of all that real graphs need, for each architecture, and spills nothing."""
+
+from collections.abc import Callable
+from functools import cache
+from itertools import islice
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.passes.step import Step
+from staticgraph.runtime.gpu import nvrtc
+from staticgraph.runtime.gpu.nvrtc import ARCHITECTURES
+from tests.gpu.test_registry import BATCHES
+from tests.ops.harness import Build, dtype_choices, uses
+from tests.passes.steps import step_of
+
+pytestmark = pytest.mark.skipif(
+    not nvrtc.available(), reason="NVRTC is not here: pip install nvidia-cuda-nvrtc"
+)
+
+Graph = tuple[list, dict]  # fetches and feeds
+
+
+def placeholder(*shape: int, dtype: sg.DType = sg.float32) -> tuple:
+    """A placeholder, and something to feed it."""
+    x = sg.placeholder(dtype, shape)
+    return x, np.ones(shape, dtype.as_numpy_dtype)
+
+
+def softmax() -> Graph:
+    fetches, feeds = [], {}
+    for shape in ((256, 100), (64, 1000), (16, 30000), (3, 5, 7, 33)):
+        x, value = placeholder(*shape)
+        y = sg.nn.softmax(x)
+        fetches += [y, sg.gradients(sg.reduce_sum(sg.square(y)), x)[0], sg.nn.log_softmax(x)]
+        feeds[x] = value
+    return fetches, feeds
+
+
+def normalized(x: sg.Tensor) -> sg.Tensor:
+    """Each row with mean 0 and variance 1, times a variable."""
+    scale = sg.cast(sg.Variable(sg.ones(x.shape[-1:])), x.dtype)
+    mean, variance = sg.nn.moments(x, [-1], keep_dims=True)
+    return (x - mean) * sg.rsqrt(variance + sg.cast(1e-5, x.dtype)) * scale
+
+
+def layer_norm() -> Graph:
+    fetches, feeds = [], {}
+    for dtype, width in ((sg.float32, 768), (sg.float16, 1024), (sg.bfloat16, 4096)):
+        x, value = placeholder(128, width, dtype=dtype)
+        y = normalized(x)
+        fetches += [y, sg.gradients(sg.reduce_sum(y * y), x)[0]]
+        feeds[x] = value
+    return fetches, feeds
+
+
+def convolutions() -> Graph:
+    x, images = placeholder(16, 12, 12, 3)
+    labels, y = placeholder(16, dtype=sg.int32)
+    h = sg.layers.conv2d(x, 8, 3, activation=sg.nn.relu, padding="same")
+    h = sg.layers.max_pooling2d(sg.layers.batch_normalization(h, training=True), 2, 2)
+    h = sg.layers.average_pooling2d(sg.layers.separable_conv2d(h, 12, 3, padding="same"), 2, 2)
+    logits = sg.layers.dense(sg.layers.flatten(h), 10)
+    loss = sg.losses.sparse_softmax_cross_entropy(labels, logits)
+    return [loss, sg.train.MomentumOptimizer(0.1, 0.9).minimize(loss)], {x: images, labels: y}
+
+
+def adam() -> Graph:
+    x, value = placeholder(32, 784)
+    h = sg.nn.dropout(sg.layers.dense(x, 100, activation=sg.nn.relu), 0.5)
+    loss = sg.reduce_mean(sg.square(sg.layers.dense(h, 10))) + 1e-4 * sg.global_norm(sg.trainable_variables())
+    return [loss, sg.train.AdamOptimizer().minimize(loss)], {x: value}
+
+
+def recurrent() -> Graph:
+    x, value = placeholder(8, 12, 20)
+    out, state = sg.nn.dynamic_rnn(sg.nn.rnn_cell.LSTMCell(24), x, dtype=sg.float32)
+    loss = sg.reduce_mean(out * out) + sg.reduce_sum(state.c)
+    return [loss, sg.train.RMSPropOptimizer(0.1).minimize(loss)], {x: value}
+
+
+def transformer() -> Graph:
+    ids, words = placeholder(4, 16, dtype=sg.int32)
+    x = sg.nn.embedding_lookup(sg.get_variable("words", [100, 32]), ids)
+
+    def heads(x: sg.Tensor) -> sg.Tensor:
+        return sg.transpose(sg.reshape(sg.layers.dense(x, 32, use_bias=False), [4, 16, 4, 8]), [0, 2, 1, 3])
+
+    q, k, v = heads(x), heads(x), heads(x)
+    mask = sg.matrix_band_part(sg.ones([16, 16]), -1, 0)
+    weights = sg.nn.softmax(sg.matmul(q, k, transpose_b=True) / 8.0**0.5 - 1e9 * (1.0 - mask))
+    mixed = sg.reshape(sg.transpose(sg.matmul(weights, v), [0, 2, 1, 3]), [4, 16, 32])
+    x = normalized(x + sg.layers.dense(mixed, 32))
+    x += sg.layers.dense(sg.layers.dense(x, 64, activation=sg.nn.elu), 32)
+    loss = sg.losses.sparse_softmax_cross_entropy(ids, sg.layers.dense(x, 100))
+    return [loss, sg.train.AdamOptimizer(0.001).minimize(loss)], {ids: words}
+
+
+def reductions() -> Graph:
+    x, value = placeholder(40, 50, 60)
+    fetches = [sg.reduce_max(x), sg.argmax(x, 1), sg.reduce_prod(x, [0, 2]), sg.reduce_logsumexp(x, 2)]
+    fetches += [sg.reduce_any(x > 1.0, 0), sg.reduce_min(sg.cast(x, sg.int64), 1), sg.norm(x)]
+    return [*fetches, sg.cumsum(x, 1), sg.reduce_sum(sg.cast(x, sg.float64), [0, 1])], {x: value}
+
+
+def movements() -> Graph:
+    x, value = placeholder(33, 65, 10)
+    at, places = placeholder(7, dtype=sg.int32)
+    fetches = [sg.transpose(x, [2, 1, 0]), sg.gather(x, at), sg.reverse(x, [1]), sg.tile(x, [1, 2, 1])]
+    fetches += [sg.nn.top_k(x, 3)[0], sg.sort(x), sg.pad(x, [[1, 1], [0, 2], [3, 0]]), sg.one_hot(at, 12)]
+    fetches += [sg.unsorted_segment_sum(x[:7], at, 9), sg.concat([x, x[:, :3]], 1), sg.where(x > 0.0, x, -x)]
+    return [*fetches, sg.image.resize_bilinear(x[sg.newaxis], [20, 30])], {x: value, at: places}
+
+
+def scalars() -> Graph:
+    fetches, feeds = [], {}
+    for dtype in (sg.float16, sg.bfloat16, sg.float32, sg.float64):
+        x, feeds_x = placeholder(1000, dtype=dtype)
+        feeds[x] = feeds_x
+        fetches += [f(x) for f in (sg.tanh, sg.exp, sg.log1p, sg.erf, sg.sigmoid, sg.sin, sg.sqrt, sg.floor)]
+        fetches += [x**x, sg.floormod(x, x + x), sg.cast(x, sg.int32), sg.nn.softplus(x), sg.lgamma(x)]
+    for dtype in (sg.int8, sg.int32, sg.int64, sg.uint8):
+        n, feeds[n] = placeholder(1000, dtype=dtype)
+        fetches += [n // (n + n), n % n, n * n - n, sg.cast(n, sg.float32), sg.maximum(n, n + n)]
+    return [*fetches, sg.random_normal([100]), sg.truncated_normal([100]), sg.random_uniform([9, 9])], feeds
+
+
+GRAPHS: dict[str, Callable[[], Graph]] = {
+    build.__name__: build
+    for build in (
+        softmax, layer_norm, convolutions, adam, recurrent, transformer, reductions, movements, scalars,
+    )
+}  # fmt: skip
+
+
+@cache
+def functions(name: str) -> tuple[Function, ...]:
+    """What a graph needs of a GPU."""
+    with sg.Graph().as_default():
+        sg.set_random_seed(1)
+        fetches, feeds = GRAPHS[name]()
+        return tuple(compile_gpu(step_of(fetches, feeds)).functions)
+
+
+def everything(architecture: str) -> dict[str, Function]:
+    """What all graphs need, by name; the many functions of scalars for one architecture alone."""
+    graphs = [name for name in GRAPHS if name != "scalars" or architecture == "sm_90"]
+    return {f.name: f for name in graphs for f in functions(name)}
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_function_compiles_and_keeps_its_numbers_in_registers(architecture: str):
+    asked = everything(architecture)
+    made = nvrtc.inspect(list(asked.values()), architecture)
+    assert made.usage.keys() == asked.keys()
+    assert not {name: used for name, used in made.usage.items() if used.spilled}
+    for name, used in made.usage.items():
+        warps = -(-int(np.prod(asked[name].block)) // 32)
+        assert used.shared <= 48 << 10, name
+        assert used.registers * warps * 32 <= 65536, name  # those of a multiprocessor
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(BATCHES)))
+def test_functions_of_every_op_compile(number: int):
+    """The ops take the architectures by turns."""
+    build = Build()
+    found = [
+        result
+        for op in BATCHES[number]
+        for choice in islice(dtype_choices(op), 1)
+        for use in islice(uses(op, choice), 3)
+        for result in build.add(use)[1]
+    ]
+    function = build.function(found)
+    step = Step(function, tuple(function.params), (), (), (), len(found), ())
+    made = nvrtc.inspect(compile_gpu(step).functions, ARCHITECTURES[number % len(ARCHITECTURES)])
+    assert not {name: used for name, used in made.usage.items() if used.spilled}

@@ -1,0 +1,67 @@
+"""Runs on a GPU that fail: the error that a user sees, and the file that tells of the run."""
+
+import pytest
+
+import staticgraph as sg
+from staticgraph.__main__ import main
+from staticgraph.compiler.graph.errors import InvalidArgumentError, ResourceExhaustedError, UnavailableError
+from staticgraph.runtime.gpu.failure import failure
+from staticgraph.runtime.gpu.standin.driver import StandIn
+from tests.gpu.sessions import on
+
+ILLEGAL = failure(700, "cudaErrorIllegalAddress", "waiting for the GPU")
+
+
+@pytest.fixture
+def net(host, tmp_path):
+    """A session that keeps its failures, its driver, a feed, and a sum of checked roots."""
+    driver = StandIn()
+    with sg.Graph().as_default(), on(driver), sg.Session(failures=str(tmp_path)) as session:
+        x = sg.placeholder(sg.float32, [None], name="x")
+        w = sg.Variable([2.0, 3.0], name="w")
+        total = sg.reduce_sum(sg.check_numerics(sg.sqrt(x * w), "no root"), name="total")
+        session.run(w.initializer)
+        yield session, driver, x, total
+
+
+def test_an_op_that_fails_names_its_line_and_is_replayed(net, tmp_path, capsys):
+    session, _, x, total = net
+    assert session.run(total, {x: [2, 3]}) == 5
+    with pytest.raises(InvalidArgumentError, match=r"no root(?s:.*)test_failed_runs\.py:(?s:.*)replay"):
+        session.run(total, {x: [2, -3]})
+    assert main(["replay", str(tmp_path / "failure.sg")]) == 0
+    told = capsys.readouterr().out
+    assert "variable w" in told and "NaN or Inf begins in sqrt" in told and "the run fails as it did" in told
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_an_error_of_the_card_names_the_line_of_the_run_and_the_cure(net, captured):
+    session, driver, x, total = net
+    for _ in range(4 * captured):
+        session.run(total, {x: [2, 3]})
+    driver.fail("launch", error=ILLEGAL)
+    with pytest.raises(UnavailableError) as caught:
+        session.run(total, {x: [2, 3]})
+    head, _, rest = str(caught.value).partition("\n\n")
+    assert head == "waiting for the GPU: a kernel reached outside of its memory (cudaErrorIllegalAddress)"
+    assert "test_failed_runs.py:" in rest and "session.run(total, {x: [2, 3]})" in rest
+    assert "hint: no work can be given to the GPU any more in this process" in rest
+    assert "replay" not in rest  # nothing is wrong with the graph
+
+
+def test_memory_that_a_program_lacks(net, tmp_path):
+    session, driver, x, total = net
+    driver.fail("allocation")
+    with pytest.raises(ResourceExhaustedError, match=r"no memory left(?s:.*)test_failed_runs\.py:"):
+        session.run(total, {x: [2, 3]})
+    assert (tmp_path / "failure.sg").exists()
+    assert session.run(total, {x: [2, 3]}) == 5
+
+
+def test_a_failed_run_of_a_card_can_be_bisected(net, tmp_path, capsys):
+    """By the code for the processor: passes and kernels are the same."""
+    session, _, x, total = net
+    with pytest.raises(InvalidArgumentError):
+        session.run(total, {x: [2, -3]})
+    assert main(["bisect", str(tmp_path / "failure.sg")]) == 0
+    assert "do what NumPy does" in capsys.readouterr().out

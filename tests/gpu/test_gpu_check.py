@@ -1,0 +1,302 @@
+"""The tool for machines with a GPU works: its stages, as far as they need none, and what surrounds them."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gpu_stages import (
+    bandwidth,
+    build,
+    card,
+    harvest,
+    kernels,
+    memory,
+    models,
+    overhead,
+    peers,
+    probe,
+    report,
+    sanitized,
+)
+from gpu_stages.findings import Finding, Findings, missed, read
+from gpu_stages.runner import STAGES, Outcome, Stage, run_stages
+from gpu_stages.setting import Setting
+from gpu_stages.sizes import STEPS
+from tests.ops.harness import TESTED, dtype_choices
+
+ROOT = Path(__file__).resolve().parents[2]
+# What a stage does in these tests: its name says it.
+WORKER = """
+import json, subprocess, sys
+from pathlib import Path
+stage, device, seconds, folder = sys.argv[1:]
+file = Path(folder, stage + ".jsonl").open("a", buffering=1)
+def found(**finding):
+    file.write(json.dumps({"stage": stage, "name": "a finding", **finding}) + "\\n")
+found(ok=stage != "wrong")
+print("began on", device)
+if stage == "broken":
+    sys.exit("this is why")
+if stage == "endless":
+    file.write('{"stage": "endl')
+    subprocess.run([sys.executable, "-c", "import time; print('inner', flush=True); time.sleep(1000)"])
+"""
+
+
+@pytest.fixture
+def setting(tmp_path: Path, host: str) -> Setting:
+    return Setting("standin", 600, tmp_path, Findings("test", tmp_path / "test.jsonl"), time.monotonic())
+
+
+def found(setting: Setting) -> list[Finding]:
+    return read(setting.folder / "test.jsonl")
+
+
+def played(folder: Path, *stages: Stage, budget: float = 0) -> tuple[list[Outcome], list[int]]:
+    """The outcomes of stages of ours, and how many there were whenever they were told."""
+    budget = budget or 3 + sum(stage.seconds for stage in stages)
+    (folder / "worker.py").write_text(WORKER)
+    told: list[int] = []
+    command = (sys.executable, str(folder / "worker.py"))
+    outcomes = run_stages(
+        stages, "standin", budget, folder, lambda outcomes: told.append(len(outcomes)), command
+    )
+    return outcomes, told
+
+
+def test_a_stage_that_fails_is_told_and_the_next_one_runs(tmp_path):
+    stages = [Stage(name, 100, "") for name in ("broken", "wrong", "fine")]
+    outcomes, told = played(tmp_path, *stages)
+    assert [(o.stage, o.how) for o in outcomes] == [
+        ("broken", "failed"),
+        ("wrong", "failed"),
+        ("fine", "done"),
+    ]
+    assert told == [1, 2, 3]
+    assert outcomes[0].said.splitlines() == ["began on standin", "this is why"]
+    assert [f.ok for o in outcomes for f in o.findings] == [True, False, True]
+
+
+def test_a_stage_that_hangs_is_ended_with_what_it_started_and_keeps_what_it_found(tmp_path):
+    outcomes, _ = played(tmp_path, Stage("endless", 4, ""), Stage("fine", 100, ""))
+    assert [o.how for o in outcomes] == ["stopped", "done"]
+    assert outcomes[0].findings == (Finding("endless", "a finding", ok=True),)
+
+
+def test_a_stage_for_which_no_time_is_left_is_left_out(tmp_path):
+    outcomes, _ = played(tmp_path, Stage("fine", 100, ""), budget=1)
+    assert [(o.how, o.said) for o in outcomes] == [("left out", "no time was left")]
+
+
+def test_the_stages_fit_into_their_budget():
+    assert sum(stage.seconds for stage in STAGES) <= 540
+    for stage in STAGES:
+        assert (ROOT / "tools" / "gpu_stages" / f"{stage.name}.py").exists()
+
+
+def test_numbers_miss_their_targets():
+    assert missed(Finding("s", "share", value=80, target=92))
+    assert not missed(Finding("s", "share", value=92, target=92))
+    assert missed(Finding("s", "time", value=16, target=15, most=True))
+    assert not missed(Finding("s", "time", value=16))
+
+
+def test_the_report(tmp_path):
+    outcomes = [
+        Outcome(
+            "probe", "done", 12.3, (Finding("probe", "card", text="H200"), Finding("probe", "x", ok=True))
+        ),
+        Outcome(
+            "bandwidth",
+            "failed",
+            50,
+            (
+                Finding("bandwidth", "Adam", value=85.123, unit="%", target=92.0),
+                Finding("bandwidth", "softmax", ok=False, text="ValueError: no | such"),
+            ),
+            "the last line",
+        ),
+        Outcome("peers", "left out", 0, said="no time was left"),
+    ]
+    report.write(outcomes, "gpu:0", tmp_path)
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["device"] == "gpu:0"
+    assert results["stages"][1]["findings"][0]["value"] == 85.123
+    lines = (tmp_path / "report.md").read_text().splitlines()
+    assert "- card: H200" in lines
+    assert "| probe | done | 12 | 1 of 1 checks hold | versions, copies, ceilings of the card, products," in (
+        "\n".join(lines)
+    )
+    assert "| Adam | 85.12 % | at least 92 % **missed** |  |" in lines
+    assert "- bandwidth: softmax: ValueError: no | such" in lines
+    assert "the last line" in lines
+    assert report.line(outcomes[2]).endswith("no time was left")
+
+
+def test_an_error_is_a_finding_and_the_stage_goes_on(tmp_path):
+    findings = Findings("s", tmp_path / "f")
+    with findings.trying("a part"):
+        raise ValueError("first line\n\nsecond line")
+    findings.measured("a number", np.float32(2), "us")
+    assert read(tmp_path / "f") == [
+        Finding("s", "a part", ok=False, text="ValueError: first line second line"),
+        Finding("s", "a number", value=2.0, unit="us"),
+    ]
+
+
+def test_what_does_not_fit_into_the_time_is_noted(tmp_path):
+    setting = Setting("gpu:0", 10, tmp_path, Findings("s", tmp_path / "f"), time.monotonic())
+    assert setting.within("short", 5) and not setting.within("long", 20)
+    (note,) = read(tmp_path / "f")
+    assert note.name == "long" and note.text.startswith("left out: ")
+
+
+def test_the_command_tries_a_stage_without_a_card(tmp_path, host):
+    command = [sys.executable, "tools/gpu_check.py", "--standin", "--only", "probe", "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (stage,) = json.loads((tmp_path / "results.json").read_text())["stages"]
+    assert stage["how"] == "done"
+    names = {finding["name"] for finding in stage["findings"] if finding["ok"]}
+    assert {"a captured step is replayed on new feeds", "a product of bfloat16, a transposed"} <= names
+    assert "| probe | done |" in (tmp_path / "report.md").read_text()
+
+
+def test_the_command_knows_its_stages(tmp_path):
+    command = [sys.executable, "tools/gpu_check.py", "--only", "probe,speed", "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and "no such stage: speed; there are probe, build" in done.stderr
+
+
+def test_ops_are_compared_with_their_meaning(setting):
+    ops = [op for op in TESTED if op.name in ("tanh", "reduce_sum", "matmul")]
+    pairs = [(op, next(dtype_choices(op))) for op in ops]
+    assert len(pairs) == 3 and not kernels._differing(setting, pairs)
+
+
+def test_an_op_that_is_wrong_is_told(setting, monkeypatch):
+    (op,) = (op for op in TESTED if op.name == "tanh")
+    monkeypatch.setattr(kernels, "_meaning", lambda use: [2 * np.tanh(use.arrays[0])])
+    assert kernels._checked(setting, [(op, next(dtype_choices(op)))]) == 1
+    (told,) = found(setting)
+    assert told.ok is False and "tanh(float32" in told.text
+
+
+def test_training_steps_are_compared_with_the_processor(setting, monkeypatch):
+    monkeypatch.setattr(models, "STEPS", {"small_mlp": STEPS["small_mlp"]})
+    models.run(setting)
+    checks = {finding.name: finding.ok for finding in found(setting) if finding.ok is not None}
+    assert checks == {
+        "small_mlp": True,
+        "two sessions do not disturb each other": True,
+        "feeds of other shapes": True,
+    }
+
+
+def test_losses_that_differ_are_seen(setting, monkeypatch):
+    answers = iter([np.full(20, 1.01), np.ones(20), np.full(20, 1.00001)])
+    monkeypatch.setattr(models, "_losses", lambda step, data, device: next(answers))
+    models._alike(setting, "small_mlp")
+    assert [finding.ok for finding in found(setting)] == [None, False]
+
+
+def test_steps_are_compiled_and_loaded_from_their_image(setting, monkeypatch):
+    monkeypatch.setattr(build, "STEPS", {"small_mlp": STEPS["small_mlp"]})
+    build.run(setting)
+    first, loaded = found(setting)
+    assert first.unit == "s" and int(first.text.split()[0]) > 2
+    assert loaded.unit == "ms" and (setting.folder / "small_mlp_sm_90.cubin").exists()
+
+
+@pytest.mark.parametrize("case", bandwidth.CASES, ids=lambda case: case.name)
+def test_cases_of_bandwidth_run(setting, case):
+    assert bandwidth._seconds(setting, case, 8, 16) > 0
+
+
+def test_the_cost_of_runs_is_measured(setting):
+    overhead.run(setting)
+    names = [finding.name for finding in found(setting)]
+    assert "a step of the small net, loss fetched" in names
+    assert all(finding.value > 0 for finding in found(setting))
+
+
+def test_ceilings_and_times_are_positive(one_driver):
+    assert min(card.ceilings(one_driver, 1 << 12)) > 0
+
+
+def test_peers_are_compared_with_ours(setting, monkeypatch):
+    rows = (
+        peers.Row(peers.OURS, "numpy"),
+        peers.Row("torch in a CUDA graph", "numpy"),
+        peers.Row("x", "no_such"),
+    )
+    monkeypatch.setattr(peers, "ROWS", rows)
+    monkeypatch.setattr(peers, "STEPS", {"small_mlp": STEPS["small_mlp"]})
+    answers = {peers.OURS: (50e-6, [1.0, 2.0]), "torch in a CUDA graph": (40e-6, [1.0, 2.1])}
+    monkeypatch.setattr(peers, "_timed", lambda setting, row, step: answers[row.name])
+    peers.run(setting)
+    _, mine, theirs, losses = found(setting)
+    assert (mine.value, theirs.value, theirs.target) == pytest.approx((50, 40, 50)) and missed(theirs)
+    assert losses.ok is False
+
+
+def test_our_own_row_runs_in_a_process(setting):
+    seconds, losses = peers._timed(setting, peers.ROWS[0], "small_mlp")
+    assert seconds > 0 and len(losses) == 4
+
+
+def test_parts_of_the_probe_are_all_tried(setting, monkeypatch):
+    monkeypatch.setattr(probe, "_copies", lambda setting, driver: 1 / 0)
+    for slow in ("_products", "_replays", "_rates"):
+        monkeypatch.setattr(probe, slow, lambda setting, driver: None)
+    probe.run(setting)
+    results = {finding.name: finding for finding in found(setting)}
+    assert results["copies"].text == "ZeroDivisionError: division by zero"
+    assert "ceiling of reads" in results
+
+
+SANITIZER = """#!/bin/sh
+[ "$1 $3 $4 $5" = "--tool --error-exitcode 9 --log-file" ] || exit 7
+echo "========= ERROR SUMMARY: $2 found 2 errors" > "$6"
+[ "$8 $9" = "-m gpu_stages.sanitized" ] && echo "small_mlp done" && exit $ENDS
+"""
+
+
+@pytest.mark.parametrize(("ends", "ok"), [("0", True), ("9", False)])
+def test_a_sanitizer_watches_steps(setting, monkeypatch, tmp_path, ends, ok):
+    program = tmp_path / "bin" / "compute-sanitizer"
+    program.parent.mkdir()
+    program.write_text(SANITIZER)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("ENDS", ends)
+    memory.run(setting)
+    assert [(f.name, f.ok, f.text) for f in found(setting)] == [
+        (kind, ok, f"1 steps; ERROR SUMMARY: {kind} found 2 errors") for kind in ("memcheck", "racecheck")
+    ]
+
+
+def test_steps_run_for_a_sanitizer(setting, monkeypatch, capsys):
+    monkeypatch.setattr(sanitized, "STEPS", {"small_mlp": STEPS["small_mlp"]})
+    monkeypatch.setattr(sys, "argv", ["sanitized", "standin"])
+    sanitized.main()
+    assert capsys.readouterr().out == "small_mlp done\n"
+
+
+def test_facts_about_the_card_are_kept(setting, monkeypatch, tmp_path):
+    program = tmp_path / "bin" / "nvidia-smi"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho " + ", ".join(f"value{n}" for n in range(len(harvest.FIELDS))) + "\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.setattr(card, "captured", lambda driver, *asking: SimpleNamespace(text=lambda: "label=1"))
+    harvest.run(setting)
+    facts = {finding.name: finding.text for finding in found(setting)}
+    assert facts["nvidia-smi"].startswith("name value0, driver_version value1")
+    assert (tmp_path / "graph.dot").read_text() == "label=1" and "1 labels" in facts["graph"]

@@ -1,0 +1,68 @@
+"""Every op of the registry, in CUDA C: what a card makes of its samples is what NumPy says they mean.
+
+Many ops are one program, since a C++ compiler takes its time to start. Each is run with threads in three
+orders, which must give the same, bit by bit.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.passes.step import Step
+from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.executable import GpuExecutable
+from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.store import DeviceStore
+from staticgraph.runtime.memory import from_storage, to_storage
+from tests.gpu.running import SCHEDULES
+from tests.ops.harness import TESTED, Build, Use, as_tuple, assert_same, dtype_choices, uses
+
+TOGETHER = 20  # ops
+BATCHES = [TESTED[n : n + TOGETHER] for n in range(0, len(TESTED), TOGETHER)]
+
+
+together = pytest.mark.parametrize("ops", BATCHES, ids=lambda ops: f"{ops[0].name}..{ops[-1].name}")
+
+
+@together
+def test_ops_on_a_card_equal_their_meaning(ops: Sequence[OpDef], host: str):
+    """For the usual dtypes, and others by turns."""
+    found = []
+    for op in ops:
+        usual, *others = dtype_choices(op)
+        other = others[TESTED.index(op) % len(others) :][:1] if others else ()
+        found += [use for choice in (usual, *other) for use in uses(op, choice)]
+    check(found)
+
+
+@pytest.mark.slow
+@together
+def test_ops_of_all_dtypes_on_a_card_equal_their_meaning(ops: Sequence[OpDef], host: str):
+    check([use for op in ops for choice in dtype_choices(op) for use in uses(op, choice)])
+
+
+def check(used: Sequence[Use]) -> None:
+    build, wanted, found = Build(), [], []
+    for use in used:
+        _, results = build.add(use)
+        node = results[0].node
+        with np.errstate(all="ignore"):
+            meant = as_tuple(node.op.reference(*use.arrays, **node.attrs))
+        wanted += [(use, result.dtype, array) for result, array in zip(results, meant, strict=True)]
+        found += results
+    function = build.function(found)
+    driver = StandIn()
+    device = Device(driver)
+    compiled = compile_gpu(Step(function, tuple(function.params), (), (), (), len(found), ()))
+    executable = GpuExecutable(compiled, device)
+    given = [to_storage(a, p.dtype) for a, p in zip(build.arrays, build.params, strict=True)]
+    made = []
+    for schedule in SCHEDULES:
+        driver.schedule = schedule
+        made.append(executable.step(given, DeviceStore(device))[0])
+    for (use, dtype, array), *results in zip(wanted, *made, strict=True):
+        assert len({result.tobytes() for result in results}) == 1, f"{use} depends on the order of threads"
+        assert_same(from_storage(results[0], dtype), dtype.round(array), dtype, str(use))

@@ -1,0 +1,78 @@
+"""GPU code in saved graphs: what is in the file need not be compiled where it is loaded."""
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.runtime.gpu import nvrtc
+from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.saving import gpu_kernels, safetensors
+from tests.gpu.sessions import draws, on
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch, host):
+    """A saved net with code for a stand-in; its values before."""
+    monkeypatch.setattr(nvrtc, "compile", lambda functions, architecture: StandIn().image(functions))
+    with sg.Graph().as_default(), sg.Session(device="cpu") as session:
+        sg.set_random_seed(1)
+        x = sg.placeholder(sg.float32, [None, 12], name="x")
+        y = sg.nn.softmax(sg.layers.dense(x, 5, activation=sg.nn.tanh))
+        session.run(sg.global_variables_initializer())
+        sg.save(str(tmp_path / "net.sg"), {"y": y}, kernels=["sm_90", "native"], shapes={"x": [4, 12]})
+        np.save(tmp_path / "y.npy", session.run(y, {x: draws(1, 4, 12)[0]}))
+    return tmp_path / "net.sg"
+
+
+@pytest.mark.parametrize(("trusted", "compilations"), [(True, 0), (False, 1)])
+def test_trusted_images_are_not_compiled_again(path, one_driver, trusted, compilations):
+    with on(one_driver):
+        net = sg.load(str(path), trusted=trusted)
+        made = net(x=draws(1, 4, 12)[0])["y"]
+    np.testing.assert_allclose(made, np.load(path.parent / "y.npy"), rtol=1e-6)
+    assert one_driver.counts.compilations == compilations
+
+
+def test_images_of_another_version_are_compiled_again(path, one_driver, monkeypatch):
+    monkeypatch.setattr(gpu_kernels, "prelude_digest", lambda: "of tomorrow")
+    with on(one_driver):
+        sg.load(str(path), trusted=True)(x=draws(1, 4, 12)[0])
+    assert one_driver.counts.compilations == 1
+
+
+def test_another_shape_is_compiled(path, one_driver):
+    with on(one_driver):
+        net = sg.load(str(path), trusted=True)
+        assert net(x=draws(1, 7, 12)[0])["y"].shape == (7, 5)
+    assert one_driver.counts.compilations == 1
+
+
+def test_a_processor_takes_its_own_code(path):
+    net = sg.load(str(path), trusted=True)
+    made = net(x=draws(1, 4, 12)[0])["y"]
+    np.testing.assert_array_equal(made, np.load(path.parent / "y.npy"))
+
+
+def test_the_summary_tells_of_it(path):
+    summary = sg.inspect(str(path))
+    code = summary.kernels["cuda-sm_90"]
+    assert code.programs == [{"signature": "predict", "feeds": {"x": "float32[4, 12]"}}]
+    assert "cuda-sm_90" in str(summary)
+
+
+def test_what_is_no_image_is_an_error(path, one_driver, monkeypatch):
+    read = safetensors.read
+
+    def damaged(member, what):
+        found = dict(read(member, what))
+        found.pop("image", None)
+        return found
+
+    monkeypatch.setattr(safetensors, "read", damaged)
+    with on(one_driver), pytest.raises(sg.errors.InvalidFileError, match="its code for GPUs"):
+        sg.load(str(path), trusted=True)
+
+
+def test_cards_that_nobody_knows_are_processors_that_nobody_knows(tmp_path):
+    with sg.Graph().as_default(), sg.Session() as session, pytest.raises(sg.errors.OpError):
+        sg.save(str(tmp_path / "net.sg"), {"y": sg.constant(1.0) * 2}, session=session, kernels=["sm_x"])

@@ -1,0 +1,56 @@
+"""Tries this project on a GPU, measures it, and compares it with its peers: one command, in nine minutes.
+
+    python tools/gpu_check.py --out FOLDER                  all stages, on the first GPU
+    python tools/gpu_check.py --only probe,models --out FOLDER
+    python tools/gpu_check.py --standin --out FOLDER        what can be tried without a GPU, at small sizes
+
+Each stage is a process of its own with a time of its own: one that fails or hangs is told, and the next one
+runs. results.json and report.md in FOLDER are written anew after each. docs/gpu.md tells what the stages do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from gpu_stages import report
+from gpu_stages.runner import STAGES, Outcome, Stage, run_stages
+
+
+def chosen(only: str | None, standin: bool) -> list[Stage]:
+    """The stages with these names, separated by commas, or all; without a card, those that need none."""
+    names = only.split(",") if only else [stage.name for stage in STAGES]
+    if unknown := sorted(set(names) - {stage.name for stage in STAGES}):
+        known = ", ".join(stage.name for stage in STAGES)
+        raise SystemExit(f"no such stage: {', '.join(unknown)}; there are {known}")
+    return [stage for stage in STAGES if stage.name in names and not (standin and stage.card)]
+
+
+def main() -> None:
+    """The command line. The exit status is 1 where something failed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder for the results")
+    parser.add_argument("--budget", type=float, default=540, help="seconds, all stages together")
+    parser.add_argument("--only", help="names of stages, separated by commas")
+    parser.add_argument("--device", default="gpu:0", help="which GPU")
+    parser.add_argument("--standin", action="store_true", help="without a GPU")
+    options = parser.parse_args()
+    device = "standin" if options.standin else options.device
+    stages = chosen(options.only, options.standin)
+    folder = options.out.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def tell(outcomes: list[Outcome]) -> None:
+        report.write(outcomes, device, folder)
+        print(report.line(outcomes[-1]), flush=True)
+
+    outcomes = run_stages(stages, device, options.budget, folder, tell)
+    print(f"\n{report.markdown(outcomes, device)}")
+    sys.exit(any(outcome.how != "done" for outcome in outcomes))
+
+
+if __name__ == "__main__":
+    main()
