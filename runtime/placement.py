@@ -33,7 +33,7 @@ def opened(settings: Settings, config: Any) -> Device | None:
 
     if kind == "auto" and not usable():
         return None
-    return Device(find(int(number or 0)))
+    return Device(find(int(number or 0)), int(number or 0))
 
 
 def store_on(device: Device | None) -> VariableStore:

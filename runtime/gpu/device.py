@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from weakref import finalize
 
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
@@ -18,15 +19,16 @@ class Image:
     data: bytes
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
 class Device:
-    """A driver and what was asked of it so far.
+    """A driver and what was asked of it so far. What nobody closes is given back when nobody refers to it.
 
     `moved` changes whenever memory that programs share, or a variable's, gets another address: what was
     captured before is of no use then.
     """
 
     driver: Driver
+    number: int = 0  # of the card
     moved: int = 0
     functions: int = 0  # that were loaded
     images: list[Image] = field(default_factory=list)
@@ -34,10 +36,19 @@ class Device:
     _products: dict[Product, Multiplication] = field(default_factory=dict)
     _arena: int = 0
     _arena_bytes: int = 0
-    _closed: bool = False
+    _closing: finalize[..., Device] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._closing = finalize(self, self.driver.close)
+        self._closing.atexit = False  # then it goes with the process
 
     def __repr__(self) -> str:
-        return f"<Device {self.driver.card.name!r}>"
+        return f"<Device {self.name}, {self.driver.card.name!r}>"
+
+    @property
+    def name(self) -> str:
+        """As in the names of TensorFlow's devices."""
+        return f"GPU:{self.number}"
 
     def arena(self, size: int) -> int:
         """The address of the memory that each program uses while it runs, at least as much as asked for."""
@@ -71,13 +82,11 @@ class Device:
 
     def release(self, addresses: Iterable[int]) -> None:
         """Give memory back, when all that uses it is done."""
-        if not self._closed:
+        if self._closing.alive:
             self.driver.synchronize()
             for address in addresses:
                 self.driver.free(address)
 
     def close(self) -> None:
         """Give everything back."""
-        if not self._closed:
-            self._closed = True
-            self.driver.close()
+        self._closing()

@@ -56,7 +56,7 @@ class GpuExecutable(Executable):
         self.needed = tuple(compiled.step.needed)
         self._device, self._driver = device, device.driver
         self._owned: list[int] = []
-        finalize(self, device.release, self._owned)
+        finalize(self, device.release, self._owned).atexit = False  # then it goes with the process
         before = device.functions
         prepare(device, compiled)
         self._loaded = device.functions - before

@@ -15,9 +15,8 @@ from staticgraph.runtime.seeing.stamps import Times
 class CardMeter:
     """Measures what a card does: rates and limits are those of all of it."""
 
-    device = "GPU:0"
-
     def __init__(self, device: Device) -> None:
+        self.device = device.name
         self._driver = device.driver
 
     def timed(self, program: Executable) -> TimedOnCard | None:

@@ -29,7 +29,7 @@ class PlacementLog:
         """Tell of the operations that are new."""
         new = self.graph.get_operations()[self._told :]
         self._told += len(new)
-        card = "CPU:0" if self.device is None else "GPU:0"
+        card = "CPU:0" if self.device is None else self.device.name
         for op in new:
             place = "CPU:0" if self.ledger.on_host(op) or is_host(op) else card
             print(f"{op.name}: ({op.type}): /job:localhost/replica:0/task:0/device:{place}", file=sys.stderr)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.standin.driver import DeviceError, StandIn
 from tests.gpu.sessions import on
 
 
@@ -196,6 +196,20 @@ def test_closing_gives_all_memory_back(one_driver):
     assert one_driver.memory.used == 0
     with pytest.raises(sg.errors.OpError, match="closed"):
         session.run(v)
+
+
+def test_a_session_that_is_dropped_gives_all_memory_back(one_driver):
+    with sg.Graph().as_default(), on(one_driver):
+        v = sg.Variable(np.ones(100, np.float32))
+        session = sg.Session()
+        session.run(v.initializer)
+        for _ in range(3):
+            session.run(sg.assign_add(v, v))
+        del session
+    gc.collect()
+    assert one_driver.memory.used == 0
+    with pytest.raises(DeviceError, match="closed"):
+        one_driver.allocate(1)
 
 
 def test_programs_that_are_dropped_give_their_memory_back(one_driver, monkeypatch):

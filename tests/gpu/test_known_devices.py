@@ -74,7 +74,7 @@ def test_sessions_of_keras_and_estimators(host, tmp_path):
         model.compile("adam", "mse")
         losses = model.fit(np.ones((8, 4)), np.ones((8, 1)), epochs=3, verbose=0).history["loss"]
         assert losses[-1] < losses[0]
-        assert repr(backend.get_session().device) == "<Device 'stand-in'>"
+        assert repr(backend.get_session().device) == "<Device GPU:0, 'stand-in'>"
         backend.clear_session()
         estimator = sg.estimator.Estimator(model_fn, str(tmp_path))
         estimator.train(data, steps=4)
@@ -85,7 +85,7 @@ def test_default_sessions(host):
     with sg.Graph().as_default():
         y = sg.placeholder_with_default(2.0, []) * 3
         session = sg.InteractiveSession(device="standin")
-        assert y.eval() == 6 and repr(session.device) == "<Device 'stand-in'>"
+        assert y.eval() == 6 and repr(session.device) == "<Device GPU:0, 'stand-in'>"
         session.close()
         other = sg.Session(device="standin")
         with other.as_default():

@@ -8,6 +8,7 @@ from staticgraph.compiler.lower.program import HostCall
 from staticgraph.messages.config import ConfigProto
 from staticgraph.runtime import placement
 from staticgraph.runtime.gpu import present
+from staticgraph.runtime.gpu.device import Device
 from tests.gpu.sessions import on
 
 
@@ -46,6 +47,14 @@ def test_the_log_of_placements(one_driver, capsys):
         "root: (Sqrt): /job:localhost/replica:0/task:0/device:GPU:0",
         "text: (AsString): /job:localhost/replica:0/task:0/device:CPU:0",
     ]
+
+
+def test_the_log_tells_cards_apart(one_driver, capsys, monkeypatch):
+    monkeypatch.setattr("staticgraph.runtime.session.opened", lambda settings, config: Device(one_driver, 1))
+    with sg.Session(config=ConfigProto(log_device_placement=True)) as session:
+        session.run(sg.constant([4.0], name="a") * 2)
+        assert session.device.name == "GPU:1"
+    assert "a: (Const): /job:localhost/replica:0/task:0/device:GPU:1" in capsys.readouterr().err
 
 
 def test_a_config_without_gpus_is_the_processor(monkeypatch):

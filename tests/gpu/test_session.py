@@ -152,4 +152,4 @@ def test_a_scalar_that_the_host_sets_stays_one(host):
         assert session.run(more) == 7 and np.shape(session.run(v)) == ()
         v.load(1, session)
         assert session.run(more) == 3
-        assert repr(session.device) == "<Device 'stand-in'>"
+        assert repr(session.device) == "<Device GPU:0, 'stand-in'>"
