@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -36,23 +37,23 @@ Walked = tuple[Instruction, LaunchCode | None, Loop | Branch | None]
 
 
 @dataclass(frozen=True, slots=True)
-class CompiledStep:
+class CompiledStep(ABC):
     """What is known of a compiled step, whatever device it is for."""
 
     step: Step
     fusion: Fusion
     program: Program
 
+    @abstractmethod
     def walk(self) -> Iterator[Walked]:
         """Every instruction, those of loops and branches after these; the code of launches; and the loop or
         branch that it is in.
         """
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def memory(self) -> MemoryUse:
         """What the step needs, by kind; print it."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

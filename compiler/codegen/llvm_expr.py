@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen.llvm_site import Site, constant
 from staticgraph.compiler.codegen.llvm_text import Emitter, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel.approximate import far
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, missing
 from staticgraph.compiler.kernel.index import bounds
 from staticgraph.compiler.kernel.scalar import CONVERSIONS
 
@@ -100,18 +100,9 @@ class ExprPrinter:
 
     def value(self, expr: Expr) -> Value:
         """Print `expr`, unless it is known already."""
-        known = self._known
-        stack = [expr]
-        while stack:
-            node = stack[-1]
-            if node in known:
-                stack.pop()
-            elif missing := [x for x in self._operands(node) if x not in known]:
-                stack += reversed(missing)
-            else:
-                stack.pop()
-                self.bind(node, self._print(node))
-        return known[expr]
+        for node in missing(expr, self._known, self._operands):
+            self.bind(node, self._print(node))
+        return self._known[expr]
 
     def single(self, expr: Expr) -> str:
         """An expression on which all lanes agree."""

@@ -8,7 +8,7 @@ arithmetic is made of the same expressions, with dtype int64.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -246,6 +246,22 @@ def unknown(what: str, root: Expr) -> list[Expr]:
         else:
             done[stack.pop()] = None
     return list(done)
+
+
+def missing(root: Expr, known: Container[Any], operands: Callable[[Expr], Sequence[Expr]]) -> Iterator[Expr]:
+    """What is to be made known before `root` is, `root` included, each after its operands.
+
+    Whoever asks for the next one has made the one before known.
+    """
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node in known:
+            stack.pop()
+        elif waiting := [x for x in operands(node) if x not in known]:
+            stack += reversed(waiting)
+        else:
+            yield stack.pop()
 
 
 def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:

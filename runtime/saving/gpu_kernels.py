@@ -14,19 +14,15 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.prelude import PRELUDE
 from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.gpu import nvrtc
 from staticgraph.runtime.gpu.device import Device, Image
-from staticgraph.runtime.saving import safetensors
 from staticgraph.runtime.saving.attributes import encode_type
-from staticgraph.runtime.saving.kernels import feeds
+from staticgraph.runtime.saving.kernels import feeds, packed, unpacked
 from staticgraph.runtime.saving.strict_json import Kinds, dump, fields, items, parse
 
 _PROGRAMS, _IMAGE = "programs.json", "image"
@@ -61,8 +57,7 @@ def write(architecture: str, steps: Iterable[tuple[str, Sequence[str], Step]]) -
         "functions": [*functions],
     }  # fmt: skip
     image = nvrtc.compile([*functions.values()], architecture) if functions else b""
-    entries = {_PROGRAMS: dump(head).encode(), _IMAGE: image}
-    return safetensors.write({name: (uint8, np.frombuffer(data, np.uint8)) for name, data in entries.items()})
+    return packed({_PROGRAMS: dump(head).encode(), _IMAGE: image})
 
 
 def described(member: memoryview) -> tuple[str, list[dict[str, Any]]]:
@@ -85,7 +80,7 @@ def provide(members: Iterable[bytes], device: Device) -> None:
 
 
 def _parts(member: memoryview) -> tuple[dict[str, Any], bytes]:
-    entries = {name: array.tobytes() for name, (_, array) in safetensors.read(member, "its code").items()}
+    entries = unpacked(member)
     if entries.keys() != {_PROGRAMS, _IMAGE}:
         raise InvalidFileError(f"its code for GPUs has no {_PROGRAMS} or no {_IMAGE}")
     return fields(parse(entries[_PROGRAMS], _PROGRAMS), _PROGRAMS, _HEAD), entries[_IMAGE]

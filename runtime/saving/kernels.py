@@ -70,7 +70,17 @@ def write(
     }
     entries = {_PROGRAMS: dump(head).encode(), **objects}
     entries |= {str(number): constants for number, (_, constants) in enumerate(programs)}
+    return packed(entries)
+
+
+def packed(entries: Mapping[str, bytes]) -> list[Any]:
+    """The pieces of a member that holds bytes by name."""
     return safetensors.write({name: (uint8, np.frombuffer(data, np.uint8)) for name, data in entries.items()})
+
+
+def unpacked(member: memoryview) -> dict[str, bytes]:
+    """What a member holds."""
+    return {name: array.tobytes() for name, (_, array) in safetensors.read(member, "its code").items()}
 
 
 def record(name: str, feeds: Sequence[str], compiled: Any) -> dict[str, Any]:
@@ -171,7 +181,7 @@ def layout_version() -> str:
 
 def _parts(member: memoryview) -> tuple[dict[str, Any], dict[str, bytes]]:
     """What a member tells of itself, and its other entries."""
-    entries = {name: array.tobytes() for name, (_, array) in safetensors.read(member, "its code").items()}
+    entries = unpacked(member)
     if _PROGRAMS not in entries:
         raise InvalidFileError(f"its code has no {_PROGRAMS}")
     return fields(parse(entries.pop(_PROGRAMS), _PROGRAMS), _PROGRAMS, _HEAD), entries

@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import apply, constant, convert, loaded, stored
 from staticgraph.compiler.graph.dtypes import DType, int32, int64, uint64
 from staticgraph.compiler.kernel.approximate import approximate
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, substitute
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, missing, substitute
 from staticgraph.compiler.kernel.index import Affine, bounds, offset
 from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES
 from staticgraph.compiler.kernel.stmt import Buffer, Store
@@ -171,18 +171,9 @@ class Writer:
         self._scopes[-1].append(expr)
 
     def _value(self, expr: Expr) -> Known:
-        known = self._known
-        stack = [expr]
-        while stack:
-            node = stack[-1]
-            if node in known:
-                stack.pop()
-            elif missing := [x for x in self._operands(node) if x not in known]:
-                stack += reversed(missing)
-            else:
-                stack.pop()
-                self._learn(node, self._print(node))
-        return known[expr]
+        for node in missing(expr, self._known, self._operands):
+            self._learn(node, self._print(node))
+        return self._known[expr]
 
     def _operands(self, node: Expr) -> tuple[Expr, ...]:
         """What to print before `node`. A `Load` asks for its place itself."""
