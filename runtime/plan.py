@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -112,7 +113,8 @@ class Plan:
 
     def step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
         """What a run with arrays of these shapes and variables of these types does."""
-        from staticgraph.runtime.compiling import specialise
+        with collector_paused():
+            from staticgraph.runtime.compiling import specialise
 
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}

@@ -12,6 +12,11 @@ if not os.path.isdir(os.path.join(__path__[0], "compiler")):
 
     __path__.pop()
 
+from staticgraph.compiler.graph import collector as _collector
+
+# What is imported stays: to look through it for garbage would take a sixth of the time.
+_collecting = _collector.pause()
+
 # The graph
 from staticgraph.compiler.graph import errors
 from staticgraph.compiler.graph.dtypes import (
@@ -155,6 +160,8 @@ if TYPE_CHECKING:
 from staticgraph.page import show
 from staticgraph.visualize import visualize
 
+_collector.go_on(_collecting)
+
 __version__ = "0.1.0"
 
 
@@ -206,7 +213,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(messages, name)
     if name in _FILES:
-        from staticgraph import saving
+        with _collector.collector_paused():
+            from staticgraph import saving
 
         return getattr(saving, name)
     if name in _INPUTS:

@@ -12,12 +12,28 @@ def collector_paused() -> Iterator[None]:
     """Context in which no garbage is looked for.
 
     While a large graph is compiled the collector would go through all of it again and again, which takes a
-    third of the time.
+    third of the time. So it is with modules that are imported: all that they make stays.
     """
-    enabled = gc.isenabled()
-    gc.disable()
+    collecting = pause()
     try:
         yield
     finally:
-        if enabled:
-            gc.enable()
+        go_on(collecting)
+
+
+def pause() -> bool:
+    """Look for no garbage until `go_on`, which has to be given what this returns."""
+    collecting = gc.isenabled()
+    gc.disable()
+    return collecting
+
+
+def go_on(collecting: bool) -> None:
+    """Look for garbage again, if it was done before the pause."""
+    if not collecting:
+        return
+    if not gc.get_freeze_count():
+        # What was made meanwhile becomes old, without being looked at: else the next look went through it all.
+        gc.freeze()
+        gc.unfreeze()
+    gc.enable()

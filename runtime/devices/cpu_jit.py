@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.codegen.llvm_text import Code, module
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
+from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.runtime import switches
 from staticgraph.runtime.devices import half, object_cache
 from staticgraph.runtime.devices.compile_ahead import CompileAhead
@@ -187,7 +188,8 @@ def _conversions() -> dict[str, int]:
 
 @functools.cache
 def _llvm() -> Any:
-    import llvmlite.binding as llvm
+    with collector_paused():
+        import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

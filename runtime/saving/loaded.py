@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.errors import (
     FeedError,
     InvalidArgumentError,
@@ -233,7 +234,8 @@ class Variables(MutableMapping[str, np.ndarray]):
 
 def load(path: str | os.PathLike[str], mapped: bool = False, trusted: bool = False) -> LoadedGraph:
     """The graph in the file at `path`; see `staticgraph.saving.load`."""
-    return LoadedGraph(path, graph_file.read(path, mapped, _adopt if trusted else None))
+    with collector_paused():
+        return LoadedGraph(path, graph_file.read(path, mapped, _adopt if trusted else None))
 
 
 def _adopt(members: Mapping[str, bytes], signatures: Mapping[str, Bound], session: Session) -> None:
