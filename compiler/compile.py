@@ -10,18 +10,14 @@ from functools import partial
 from typing import Protocol
 
 from staticgraph.compiler.arrange import Times, Written, walk, write
-from staticgraph.compiler.codegen import abi, contraction, llvm
+from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.listing import LaunchCode
 from staticgraph.compiler.codegen.llvm_clock import Clock
 from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.kernel.chunk import chunked
-from staticgraph.compiler.kernel.contraction import analyse
-from staticgraph.compiler.kernel.cpu import schedule
 from staticgraph.compiler.kernel.digest import digest
-from staticgraph.compiler.kernel.place_rows import place_rows
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
@@ -202,7 +198,7 @@ def emit(work: Loops | Kernel, target: CpuTarget, kept: Kept | None = None) -> a
     key = (target, *structure_of(work))
     found = _emitted.get(key)
     if found is None:
-        found = _emitted[key] = _from(kept, work, target) if kept is not None else _generate(work, target)
+        found = _emitted[key] = _from(kept, work, target) if kept is not None else _generated(work, target)
         if len(_emitted) > EMITTED_LIMIT:
             _emitted.popitem(last=False)
     return found
@@ -212,7 +208,7 @@ def _from(kept: Kept, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode
     name = digest(repr(target), structure_of(work))
     found = kept.read(name)
     if found is None:
-        found = _generate(work, target)
+        found = _generated(work, target)
         kept.write(name, found)
     return found
 
@@ -225,12 +221,8 @@ def structure_of(work: Loops | Kernel) -> tuple[object, ...]:
     return (tuple(work.buffers.items()), *map(structure, work.body))
 
 
-def _generate(work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
-    if isinstance(work, Loops):
-        buffers = dict(work.buffers)
-        product = None if work.rows else analyse(work.nests[0].domain, work.nests[0].stores, buffers)
-        if product is not None:
-            return contraction.emit(product, target)
-        work = place_rows("loops", buffers, work.rows, work.nests, work.sums)
-    split = chunked(schedule(work, target.vector_bytes), target.vector_bytes)
-    return llvm.emit_phases(split.phases, target, cost=split.cost)
+def _generated(work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
+    # Where all code is kept from before, what writes code is not needed.
+    from staticgraph.compiler.generate import generate
+
+    return generate(work, target)

@@ -32,6 +32,7 @@ LAYERS = {
     "compiler.lower":    "compiler.graph compiler.kernel compiler.ops compiler.passes",
     "compiler.codegen":  "compiler.graph.dtypes compiler.kernel",
     "compiler.arrange":  "compiler.kernel compiler.lower compiler.codegen",
+    "compiler.generate": "compiler.kernel compiler.lower compiler.codegen",
     "compiler.compile":  "compiler",
     "compiler.compile_gpu": "compiler",
     "runtime":           "compiler",

@@ -110,7 +110,9 @@ class Builder:
 
     def constant(self, value: Any, dtype: DType | str | None = None) -> Value:
         """A constant; a dtype of None is inferred as in TF1: float32 for Python floats, int32 for ints."""
-        literal = Literal.of(np.asarray(value), as_dtype(dtype) if dtype is not None else infer_dtype(value))
+        type = as_dtype(dtype) if dtype is not None else infer_dtype(value)
+        with np.errstate(over="ignore"):  # a count may be infinite in float16
+            literal = Literal.of(np.asarray(value), type)
         return self.node(OPS["constant"], (), {"value": literal}).outputs[0]
 
     def parameter(self, name: str, dtype: DType | str, shape: Sequence[int]) -> Value:

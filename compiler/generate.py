@@ -1,0 +1,24 @@
+"""The code of one kernel for a processor: that of a product where it is one, loops otherwise."""
+
+from __future__ import annotations
+
+from staticgraph.compiler.codegen import abi, contraction, llvm
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.kernel.chunk import chunked
+from staticgraph.compiler.kernel.contraction import analyse
+from staticgraph.compiler.kernel.cpu import schedule
+from staticgraph.compiler.kernel.place_rows import place_rows
+from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.lower.program import Loops
+
+
+def generate(work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
+    """The code of `work`, in one or several phases."""
+    if isinstance(work, Loops):
+        buffers = dict(work.buffers)
+        product = None if work.rows else analyse(work.nests[0].domain, work.nests[0].stores, buffers)
+        if product is not None:
+            return contraction.emit(product, target)
+        work = place_rows("loops", buffers, work.rows, work.nests, work.sums)
+    split = chunked(schedule(work, target.vector_bytes), target.vector_bytes)
+    return llvm.emit_phases(split.phases, target, cost=split.cost)
