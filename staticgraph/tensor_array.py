@@ -109,7 +109,7 @@ class TensorArray:
         """The array with `value` as the row at `index`."""
         with name_scope(name, "TensorArrayWrite", [index, value]) as scope:
             value = self._row(convert_to_tensor(value, name="value"), "write")
-            flow, at = self._long_enough(index), convert_to_tensor(index, name="index")
+            flow, at = self._long_enough(index, value), convert_to_tensor(index, name="index")
             return self.with_flow(
                 ops.tensor_array_write(flow, at, value, number=self._rows.number, name=scope)
             )
@@ -155,7 +155,8 @@ class TensorArray:
         with name_scope(name, "TensorArrayScatter", [indices, value]) as scope:
             value = convert_to_tensor(value, dtype=self._dtype, name="value")
             self._merge(None if value.type.shape is None else value.type.shape[1:], "scatter")
-            flow = self._long_enough(ops.reduce_max(convert_to_tensor(indices)) if self._dynamic else 0)
+            last = ops.reduce_max(convert_to_tensor(indices)) if self._dynamic else 0
+            flow = self._long_enough(last, value, rows=True)
             at = convert_to_tensor(indices, name="indices")
             return self.with_flow(
                 ops.tensor_array_scatter(flow, at, value, number=self._rows.number, name=scope)
@@ -223,13 +224,17 @@ class TensorArray:
             tensor.set_shape(TensorShape((*lead, *self._rows.shape)))
         return tensor
 
-    def _long_enough(self, index: Any) -> Tensor:
-        """The flow, with zeros after it if `index` is outside and it may grow."""
+    def _long_enough(self, index: Any, value: Tensor, rows: bool = False) -> Tensor:
+        """The flow, with zeros after it if `index` is outside and it may grow. The first are of the shape of
+        `value`, or with `rows` of its rows.
+        """
         if not self._dynamic:
             return self._flow
-        return ops.tensor_array_grow(
-            self._flow, size=ops.maximum(shape(self._flow)[0], convert_to_tensor(index) + 1)
-        )
+        row = None
+        if not self._rows.declared:
+            row = shape(value)[1:] if rows else shape(value)
+        size = ops.maximum(shape(self._flow)[0], convert_to_tensor(index) + 1)
+        return ops.tensor_array_grow(self._flow, size=size, row=row)
 
 
 class _Rows:
@@ -237,6 +242,7 @@ class _Rows:
 
     def __init__(self, shape: Shape | None) -> None:
         self.shape = shape
+        self.declared = shape is not None and None not in shape  # from the beginning
         self.number = 0
 
     def learn(self, found: Shape | None) -> None:

@@ -37,7 +37,7 @@ def write_ours(tf: Any, folder: Path) -> None:
     for build in structures.WRITTEN:
         with tf.Graph().as_default() as graph:
             told = build(tf)
-            write_graph(folder, build.__name__, graph.as_graph_def(), told)
+            write_graph(folder, build.__name__, graph.as_graph_def(add_shapes=True), told)
             save(folder / build.__name__, models.run(tf, graph, told))
     with tf.Graph().as_default() as graph, tf.Session() as sess:
         told = structures.recurrent(tf)

@@ -82,18 +82,35 @@ def tensor_array_scatter(flow: Any, index: Any, value: Any, *, number: int) -> A
     return ops.tensor_scatter_update(flow, ops.expand_dims(index, axis=1), value)
 
 
-def _grow_type(flow: TensorType, size: Any) -> TensorType:
-    if flow.shape is None or size is None:
-        return TensorType(flow.dtype, None if flow.shape is None else (None, *flow.shape[1:]))
-    return TensorType(flow.dtype, (int(size), *flow.shape[1:]))
+def _grow_type(flow: TensorType, size: Any, row: Any) -> TensorType:
+    if flow.shape is None:
+        return flow
+    (rows, *shape), count = flow.shape, None if size is None else int(size)
+    if row is not None and rows == 0:
+        shape = list(row)
+    elif row is not None and rows is None:  # there may be none
+        if len(shape) != len(row):
+            return TensorType(flow.dtype, None)
+        shape = [n if n == m else None for n, m in zip(shape, row, strict=True)]
+    return TensorType(flow.dtype, (count, *shape))
+
+
+def _grow(flow: np.ndarray, size: int, row: Any) -> np.ndarray:
+    if row is not None and not len(flow):
+        return np.zeros((int(size), *row), flow.dtype)
+    return np.pad(flow, [(0, int(size) - len(flow))] + [(0, 0)] * (flow.ndim - 1))
 
 
 @composite(
-    type=_grow_type, operands=("size",), partial=("size",),
-    numpy=lambda flow, size: np.pad(flow, [(0, int(size) - len(flow))] + [(0, 0)] * (flow.ndim - 1)),
-    samples=[Sample(real(2, 3), size=5), Sample(real(3), size=3), Sample(real(1, 2, 2), size=4)],
+    type=_grow_type, operands=("size", "row"), partial=("size", "row"), numpy=_grow,
+    samples=[Sample(real(2, 3), size=5), Sample(real(3), size=3), Sample(real(1, 2, 2), size=4),
+             Sample(real(0), size=2, row=(3,))],
 )  # fmt: skip
-def tensor_array_grow(flow: Any, *, size: Any) -> Any:
-    """The array with rows of zeros after its own, `size` rows in all."""
+def tensor_array_grow(flow: Any, *, size: Any, row: Any = None) -> Any:
+    """The array with rows of zeros after its own, `size` rows in all. One without any takes rows of the shape
+    `row`: what it was made with may have been a guess.
+    """
+    if row is not None and flow.shape[0] == 0:
+        return ops.fill(flow.recorder.constant(0, flow.dtype), dims=(int(size), *row))
     extra = int(size) - flow.shape[0]
     return ops.pad(flow, paddings=((0, extra), *((0, 0) for _ in flow.shape[1:]))) if extra > 0 else flow

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
+from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.regions import regions_of
 
-__all__ = ["CHANGES", "Arrays"]
+__all__ = ["CHANGES", "Arrays", "Made"]
 
 CHANGES = frozenset({"tensor_array_write", "tensor_array_scatter", "tensor_array_grow"})
+
+
+class Made(Protocol):
+    """What makes an array: an operation, or a node that there is no operation for."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def region(self) -> Region | None: ...
 
 
 class Arrays:
@@ -19,8 +30,8 @@ class Arrays:
     """
 
     def __init__(self, operations: Sequence[Operation]) -> None:
-        self._made: dict[Tensor, Operation] = {}
-        self.growing: set[Operation] = set()
+        self._made: dict[Tensor, Made] = {}
+        self.growing: set[Made] = set()
         self.can_be_written = True
         for op in operations:
             if op.definition.name == "tensor_array":
@@ -33,9 +44,13 @@ class Arrays:
             if tensor.op.definition.name == "tensor_array_grow":
                 self.growing.add(made)
 
-    def of(self, tensor: Tensor) -> Operation | None:
-        """The operation that made the array, where a tensor is the flow of one."""
+    def of(self, tensor: Tensor) -> Made | None:
+        """What made the array, where a tensor is the flow of one."""
         return self._made.get(tensor)
+
+    def let(self, tensor: Tensor, made: Made) -> None:
+        """Take `tensor` for the flow of that array."""
+        self._made[tensor] = made
 
     def _pass(self, tensor: Tensor, other: Tensor) -> None:
         if tensor in self._made:

@@ -17,7 +17,7 @@ from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.graph_def.ordering import MERGES, NEXT, Edge, edge, sorted_by_needs
 from staticgraph.messages.graph import NodeDef
 
-__all__ = ["DATAFLOW", "Branch", "Carried", "Loop", "Step", "markers", "structured"]
+__all__ = ["DATAFLOW", "SWITCHES", "Branch", "Carried", "Loop", "Step", "markers", "structured"]
 
 ENTERS = frozenset({"Enter", "RefEnter"})
 EXITS = frozenset({"Exit", "RefExit"})

@@ -130,6 +130,40 @@ def _print_line(writer: Writer, op: Operation) -> bool:
     return True
 
 
+@_exception("softmax_cross_entropy", "sparse_softmax_cross_entropy")
+def _cross_entropy(writer: Writer, op: Operation) -> bool:
+    """TensorFlow's take a matrix: other tensors become one, and the results are of their shape again."""
+    features, labels = op.inputs
+    dense = op.definition.name == "softmax_cross_entropy"
+    if features.type.rank == 2 or (dense and features.type.shape != labels.type.shape):
+        return False
+    types, name = {"T": features.dtype, "Tshape": int32}, op.name
+    told = {"T": features.dtype, "out_type": int32}
+    shape = writer.helper("Shape", f"{name}/shape", [writer.port(features, op)], told, op)
+    last = _sliced(writer, op, shape, -1, 0, {"end_mask": 1})
+    rest, zero = (writer.constant(n, int32, f"{name}/const", op) for n in ([-1], 0))
+    flat = writer.helper("ConcatV2", f"{name}/flat", [rest, last, zero], {"T": int32, "N": 2}, op)
+    given = [
+        writer.helper("Reshape", f"{name}/rows", [writer.port(t, op), to], {**types, "T": t.dtype}, op)
+        for t, to in zip(op.inputs, (flat, flat if dense else rest), strict=True)
+    ]
+    attrs = {"T": features.dtype} if dense else {"T": features.dtype, "Tlabels": labels.dtype}
+    made = writer.helper(op.type, f"{name}/loss", given, attrs, op)
+    losses = _sliced(writer, op, shape, 0, -1, {"begin_mask": 1})
+    results = [
+        writer.helper("Reshape", f"{name}/result", [port, to], types, op)
+        for port, to in ((made, losses), (f"{made}:1", shape))
+    ]
+    writer.node("IdentityN", name, results, {"T": (features.dtype, features.dtype)}, op)
+    return True
+
+
+def _sliced(writer: Writer, op: Operation, shape: str, begin: int, end: int, masks: dict[str, int]) -> str:
+    ends = [writer.constant([n], int32, f"{op.name}/const", op) for n in (begin, end, 1)]
+    types = {"T": int32, "Index": int32, **masks}
+    return writer.helper("StridedSlice", f"{op.name}/slice", [shape, *ends], types, op)
+
+
 @_exception("pick")
 def _pick(writer: Writer, op: Operation) -> bool:
     """A slice at one index, which takes the other axes as a whole."""

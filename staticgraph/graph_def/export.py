@@ -16,11 +16,13 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Param, Role
 from staticgraph.compiler.graph.region import Region
+from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.regions import regions_of
-from staticgraph.graph_def.arrays import Arrays
+from staticgraph.graph_def.arrays import Arrays, Made
 from staticgraph.graph_def.attributes import attr_value
 from staticgraph.graph_def.correspondence import OWN, Pairs, pairs
+from staticgraph.graph_def.kept_rows import KeptRows
 from staticgraph.graph_def.own import own_attrs
 from staticgraph.graph_def.signatures import REQUIRED, Argument, signature
 from staticgraph.graph_def.write_control_flow import ControlFlow
@@ -85,7 +87,8 @@ class Writer:
         self._regions = RegionWriter(graph.get_operations())
         self._add_shapes = add_shapes
         self.arrays = Arrays(graph.get_operations())
-        self._control_flow = ControlFlow(self, graph.get_operations(), self.arrays)
+        self._control_flow = ControlFlow(self, graph.get_operations(), self.arrays, self.stand_ins)
+        self.kept = KeptRows(self, self._control_flow)
         self._rows: dict[tuple[Tensor, Region | None], str] = {}
 
     def write(self, op: Operation) -> None:
@@ -103,13 +106,12 @@ class Writer:
 
     def port(self, tensor: Tensor, op: Operation) -> str:
         """How the node of `op` names an input: `node`, or `node:1` for its second output."""
-        if tensor in self.stand_ins:
-            return self.stand_ins[tensor]
         if self.has_arrays and self.arrays.of(tensor) is not None:
             return self._all_rows(tensor, op)
         if self._control_flow.can_be_written:
             return self._control_flow.port(tensor, op.region)
-        return tensor.name if tensor.value_index else tensor.op.name
+        ours = tensor.name if tensor.value_index else tensor.op.name
+        return self.stand_ins.get(tensor, ours)
 
     @property
     def has_arrays(self) -> bool:
@@ -120,8 +122,8 @@ class Writer:
         """How the node of `op` names the state of a tensor array."""
         return self._control_flow.port(tensor, op.region)
 
-    def handle(self, made: Operation, op: Operation) -> str:
-        """How the node of `op` names a tensor array, by the operation that made it."""
+    def handle(self, made: Made, op: Operation) -> str:
+        """How the node of `op` names a tensor array, by what made it."""
         return self._control_flow.handle(made, op.region)
 
     def _all_rows(self, tensor: Tensor, op: Operation) -> str:
@@ -177,12 +179,18 @@ class Writer:
         if op.region is not None and not self._control_flow.can_be_written:
             node.attr["_region"].i = self._regions.number(op.region)
         if self._add_shapes and name == op.name:
-            shapes = [output.type.shape for output in op.outputs]
+            shapes = [self._shape(output) for output in op.outputs]
+            if type == "TensorArrayV3":
+                shapes = [(2,), ()]  # its handle and its state
             told = signature(type)
             if told is not None and not any(output.is_list for output in told.outputs):
                 shapes += [None] * (len(told.outputs) - len(shapes))  # outputs that are none of ours
             node.attr["_output_shapes"].CopyFrom(attr_value("list(shape)", shapes))
         self.nodes.append(node)
+
+    def _shape(self, tensor: Tensor) -> Shape | None:
+        """The shape that a tensor has in TensorFlow: the state of an array is a number."""
+        return () if self.has_arrays and self.arrays.of(tensor) is not None else tensor.type.shape
 
     def _controls(self, op: Operation, name: str, has_inputs: bool) -> Iterator[str]:
         """What the node `name`, that of `op` or one that serves it, waits for."""

@@ -16,7 +16,10 @@ from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.summation import parts
+from staticgraph.graph_def.kept_rows import Source
 from staticgraph.graph_def.nodes import constant
+from staticgraph.graph_def.received import Rows
 
 __all__ = ["RULES", "Given", "NoRule"]
 
@@ -28,7 +31,9 @@ class NoRule(Exception):
 class Backward(Protocol):
     """Derivatives that are being built."""
 
-    def value(self, tensor: Tensor) -> Tensor: ...
+    def value(self, source: Source) -> Tensor: ...
+    def like(self, tensor: Tensor) -> Tensor: ...
+    def is_array(self, tensor: Tensor) -> bool: ...
     def node(
         self, type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any], outputs: Sequence[TensorType]
     ) -> list[Tensor]: ...
@@ -47,6 +52,17 @@ class Given:
     @property
     def inputs(self) -> list[Tensor]:
         return [self._at.value(t) for t in self.op.inputs]
+
+    def input(self, place: int) -> Tensor:
+        return self._at.value(self.op.inputs[place])
+
+    def like(self, place: int) -> Tensor:
+        """Something of the shape of an input."""
+        return self._at.like(self.op.inputs[place])
+
+    def is_array(self, place: int) -> bool:
+        """Whether an input is a tensor array, each row of which is written once."""
+        return self._at.is_array(self.op.inputs[place])
 
     def output(self, at: int = 0) -> Tensor:
         return self._at.value(self.op.outputs[at])
@@ -82,8 +98,8 @@ class Given:
         return self._at.node(type, inputs, told, [t.type for t in like])
 
     def more(self, at: int, like: Tensor) -> Tensor:
-        """An output that only TensorFlow's node has."""
-        return self._at.forward(self.op, at, like.type)
+        """An output that only TensorFlow's node has, of the dtype of `like`."""
+        return self._at.forward(self.op, at, TensorType(like.dtype, None))
 
     def fitted(self, g: Tensor, x: Tensor) -> Tensor:
         """`g` summed over the axes along which `x` was repeated."""
@@ -150,6 +166,11 @@ def _transpose(at: Given, g: Tensor) -> Sequence[Any]:
 @_rule("reverse")
 def _reverse(at: Given, g: Tensor) -> Sequence[Any]:
     return [ops.reverse(g, axis=at.known("axis"))]
+
+
+@_rule("reverse_sequence")
+def _reverse_sequence(at: Given, g: Tensor) -> Sequence[Any]:
+    return [ops.reverse_sequence(g, at.input(1), **at.attrs), None]
 
 
 @_rule("tile")
@@ -228,12 +249,17 @@ def _mirror_pad(at: Given, g: Tensor) -> Sequence[Any]:
 
 @_rule("gather")
 def _gather(at: Given, g: Tensor) -> Sequence[Any]:
-    x, indices = at.inputs
     if at.known("axis") or at.attrs.get("batch_dims"):
         raise NoRule(f"{at.op.name} ({at.op.type}) gathers along an axis that is not the first")
-    shape = ops.concat([constant([-1], int32), ops.shape_of(x)[1:]], axis=0)
-    rows, at_rows = ops.reshape(g, shape=shape), ops.reshape(indices, shape=[-1])
-    return [ops.unsorted_segment_sum(rows, at_rows, num_segments=ops.shape_of(x)[0]), None]
+    return [Rows(at.input(1), g), None]
+
+
+@_rule("pick")
+def _pick(at: Given, g: Tensor) -> Sequence[Any]:
+    if at.attrs["axis"] % at.rank():
+        raise NoRule(f"{at.op.name} ({at.op.type}) picks along an axis that is not the first")
+    index, count = at.input(1), ops.shape_of(at.like(0), out_type=at.op.inputs[1].dtype)[0]
+    return [Rows(ops.select(index < 0, index + count, index), g), None]
 
 
 @_rule("gather_nd")
@@ -252,6 +278,21 @@ def _select_rows(at: Given, g: Tensor) -> Sequence[Any]:
     condition, *_ = at.inputs
     nothing = ops.zeros_like(g)
     return [None, ops.select_rows(condition, g, nothing), ops.select_rows(condition, nothing, g)]
+
+
+# Tensor arrays
+
+
+@_rule("tensor_array_write", "tensor_array_scatter")
+def _array_written(at: Given, g: Tensor) -> Sequence[Any]:
+    index = at.input(1)
+    row = ops.gather(g, index, axis=0)
+    return [g if at.is_array(0) else Rows(index, -row).added_to(g), None, row]
+
+
+@_rule("tensor_array_grow")
+def _array_grown(at: Given, g: Tensor) -> Sequence[Any]:
+    return [g if at.is_array(0) else g[: ops.shape_of(at.input(0))[0]]]
 
 
 # Sums
@@ -327,6 +368,23 @@ def _product(
     by_a = product(b, g, second, True) if first else product(g, b, False, not second)
     by_b = product(g, a, True, first) if second else product(a, g, not first, False)
     return [by_a, by_b]
+
+
+@_rule("einsum")
+def _einsum(at: Given, g: Tensor) -> Sequence[Any]:
+    letters, result = parts(at.attrs["equation"])
+    made = []
+    for place, (name, x) in enumerate(zip(letters, at.inputs, strict=True)):
+        others = [each for each in range(len(letters)) if each != place]
+        named = [result, *(letters[each] for each in others)]
+        found = "".join(letter for letter in name if letter in "".join(named))
+        equation = f"{','.join(named)}->{found}"
+        by_x = ops.einsum([g, *(at.input(each) for each in others)], equation=equation)
+        if found != name:  # it was summed over the axes of this operand alone
+            keep, shape = constant([letter in found for letter in name], int32), ops.shape_of(x)
+            by_x = ops.broadcast_to(ops.reshape(by_x, shape=shape * keep + (1 - keep)), shape=shape)
+        made.append(by_x)
+    return made
 
 
 @_rule("bias_add")

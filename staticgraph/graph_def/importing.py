@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from difflib import get_close_matches
 from typing import Any
 
-from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.dtypes import DType, bool_
 from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.naming import check_op_name
@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import get_default_graph
 from staticgraph.graph_def.attributes import plain_value, same
 from staticgraph.graph_def.correspondence import IGNORED, OWN, by_type
-from staticgraph.graph_def.dataflow import DATAFLOW, Branch, Loop, Step, markers, structured
+from staticgraph.graph_def.dataflow import DATAFLOW, SWITCHES, Branch, Loop, Step, markers, structured
 from staticgraph.graph_def.functions import Library
 from staticgraph.graph_def.nodes import READERS, GraphDefError, Node, UnknownOpError
 from staticgraph.graph_def.ordering import Edge, dependents, edge, in_order, nodes_by_name
@@ -186,6 +186,9 @@ class _Import:
             if node.name in self.markers:
                 self.provide(node.name, tuple(inputs))
                 return
+            if node.op in SWITCHES:
+                self._let_in(node, inputs)
+                return
             region = self.regions.around(region_number(node), node.name)
             with self._in(region), self.graph.control_dependencies(controls), self._device(node.device):
                 made = self._made(node, full, inputs, controls)
@@ -198,6 +201,13 @@ class _Import:
         self.outputs[node.name] = outputs
         if self.graph.has_operation(full):
             self.operations[node.name] = self.graph.get_operation_by_name(full)
+
+    def _let_in(self, node: NodeDef, inputs: Sequence[Any]) -> None:
+        """Take what goes into a side of a branch, or an array whose handle does, for what it is outside."""
+        given, pred = inputs
+        if not isinstance(pred, Tensor) or pred.dtype is not bool_:
+            raise GraphDefError(f"its condition is {getattr(pred, 'type', pred)}, and must be bool")
+        self.provide(node.name, (given, given))
 
     def _made(self, node: NodeDef, full: str, inputs: list[Any], controls: list[Operation]) -> Any:
         if node.op in CALLS or node.op in self.library:

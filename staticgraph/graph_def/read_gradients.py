@@ -118,7 +118,8 @@ def _batch_norm(node: Node) -> Any:
 def _batch_norm_grad(node: Node) -> Any:
     dy, x, scale, mean, variance, *_ = node.tensors
     offset = ops.zeros_like(scale)
-    y = ops.fused_batch_norm(x, scale, offset, mean, variance, **_normalizing(node))[0]
+    moments = ops.stop_gradient(mean), ops.stop_gradient(variance)
+    y = ops.fused_batch_norm(x, scale, offset, *moments, **_normalizing(node))[0]
     return (*derivative(node, y, dy, x, scale, offset), mean, variance)
 
 

@@ -159,12 +159,6 @@ def _sparse_momentum(node: Node) -> Any:
     return ops.scatter_sub(variable, indices, change, name=node.out)
 
 
-@reads("Switch", "RefSwitch")
-def _switch(node: Node) -> Any:
-    """What goes into a side of a branch: the branch itself is put together from its Merges."""
-    return node.inputs[0], node.inputs[0]
-
-
 @reads("Merge", "RefMerge")
 def _merge(node: Node) -> Any:
     """The value of a variable where it has one, else an initial value: all other Merges end a branch or begin

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import bool_, float32
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.regions import regions_of
-from staticgraph.graph_def.arrays import Arrays
+from staticgraph.graph_def.arrays import Arrays, Made
 from staticgraph.messages.types import DataType
 
 __all__ = ["ControlFlow", "Nodes"]
@@ -35,11 +35,18 @@ class Nodes(Protocol):
 class ControlFlow:
     """The loops and branches of a graph, all of them or none: `can_be_written` tells which."""
 
-    def __init__(self, nodes: Nodes, operations: Sequence[Operation], arrays: Arrays) -> None:
+    def __init__(
+        self,
+        nodes: Nodes,
+        operations: Sequence[Operation],
+        arrays: Arrays,
+        stand_ins: Mapping[Tensor, str],
+    ) -> None:
         self._nodes = nodes
         self._arrays = arrays
         self._frames: dict[Operation, _Frame] = {}
-        self._gates: dict[tuple[Operation, Tensor | Operation], str] = {}
+        self._gates: dict[tuple[Operation, Tensor | str], str] = {}
+        self._stand_ins = stand_ins
         owners = [op for op in operations if regions_of(op)]
         inside = {op.region for op in operations if op.region is not None}
         self.can_be_written = (
@@ -56,31 +63,45 @@ class ControlFlow:
 
     def port(self, tensor: Tensor, region: Region | None) -> str:
         """How a node in `region` names a tensor."""
-        if tensor.op.region is region:
-            end = self._ends.get(tensor)
-            if end is not None:
-                return end.name
-            if regions_of(tensor.op):
-                return self._frame(tensor.op).ends[tensor.value_index]
-            if tensor.op.definition.name == "tensor_array":
-                return f"{tensor.op.name}:1"
-            return tensor.name if tensor.value_index else tensor.op.name
-        assert region is not None, tensor
         by_reference = tensor.op.definition.name == "variable"
-        return self._through(
-            tensor, self.port(tensor, region.parent), region, self._dtype(tensor), by_reference
+        return self.inside(
+            tensor, self._beside(tensor), tensor.op.region, region, self._dtype(tensor), by_reference
         )
 
-    def handle(self, made: Operation, region: Region | None) -> str:
-        """How a node in `region` names a tensor array, by the operation that made it."""
-        if made.region is region:
-            return made.name
-        assert region is not None, made
-        return self._through(made, self.handle(made, region.parent), region, RESOURCE, False)
+    def _beside(self, tensor: Tensor) -> str:
+        """How a node in the same region names a tensor."""
+        if tensor in self._stand_ins:
+            return self._stand_ins[tensor]
+        end = self._ends.get(tensor)
+        if end is not None:
+            return end.name
+        if regions_of(tensor.op):
+            return self._frame(tensor.op).ends[tensor.value_index]
+        if tensor.op.definition.name == "tensor_array":
+            return f"{tensor.op.name}:1"
+        return tensor.name if tensor.value_index else tensor.op.name
 
-    def _through(
-        self, what: Tensor | Operation, outer: str, region: Region, dtype: Any, by_reference: bool
+    def handle(self, made: Made, region: Region | None) -> str:
+        """How a node in `region` names a tensor array, by what made it."""
+        return self.inside(made.name, made.name, made.region, region, RESOURCE)
+
+    def inside(
+        self,
+        what: Tensor | str,
+        port: str,
+        beside: Region | None,
+        region: Region | None,
+        dtype: Any,
+        by_reference: bool = False,
     ) -> str:
+        """How a node in `region` names `what`, which is `port` in the region `beside` around it."""
+        if region is beside:
+            return port
+        assert region is not None, what
+        outer = self.inside(what, port, beside, region.parent, dtype, by_reference)
+        return self._through(what, outer, region, dtype, by_reference)
+
+    def _through(self, what: Tensor | str, outer: str, region: Region, dtype: Any, by_reference: bool) -> str:
         """What comes into a region through the gate of the loop or branch that it is a part of."""
         owner = region.owner
         assert owner is not None, what
@@ -118,6 +139,30 @@ class ControlFlow:
         if owner not in self._frames:
             self._frames[owner] = _Frame(owner, self._nodes.unique)
         return self._frames[owner]
+
+    def thread(self, path: Sequence[Region], given: str, dtype: Any, change: Callable[[str], str]) -> str:
+        """Carry a value through loops and branches, the outermost first, to where `change` makes another one
+        of it; what it is after all of them.
+        """
+        if not path:
+            return change(given)
+        (region, *rest), add = path, self._nodes.node
+        owner = region.owner
+        assert owner is not None, given
+        frame, types, pair = self._frame(owner), {"T": dtype}, {"T": dtype, "N": 2}
+        if not frame.is_loop:
+            switch = add("Switch", frame.new("Switch"), [given, frame.pred_id], types, owner)
+            sides = [switch, f"{switch}:1"]
+            taken = region is _true_side(owner)
+            sides[taken] = self.thread(rest, sides[taken], dtype, change)
+            return add("Merge", frame.new("Merge"), sides, pair, owner)
+        entering = {**types, "frame_name": owner.name}
+        enter = add("Enter", frame.new("Enter"), [given], entering, owner)
+        next = frame.new("NextIteration")
+        merge = add("Merge", frame.new("Merge"), [enter, next], pair, owner)
+        switch = add("Switch", frame.new("Switch"), [merge, frame.test], types, owner)
+        add("NextIteration", next, [self.thread(rest, f"{switch}:1", dtype, change)], types, owner)
+        return add("Exit", frame.new("Exit"), [switch], types, owner)
 
     # Nodes
 

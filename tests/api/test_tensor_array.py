@@ -128,6 +128,22 @@ class TestInLoops:
             for count in (4, 1, 7):
                 assert list(sess.run(array.stack(), {n: count})) == list(range(count))
 
+    @pytest.mark.parametrize("element", [None, [None]])
+    def test_that_grows_until_data_say_so(self, element):
+        """The loop is done in Python; the rows of the arrays become known in its first round."""
+        x = sg.placeholder(sg.float32, [None])
+        arrays = [sg.TensorArray(sg.float32, 0, dynamic_size=True, element_shape=element) for _ in range(2)]
+
+        def body(i, s, a, b):
+            return i + 1, s * 2.0, a.write(i, s * x), b.scatter([i], [s + x])
+
+        _, _, a, b = sg.while_loop(lambda i, s, *_: s < 5.0, body, [0, x[0], *arrays])
+        with sg.Session() as sess:
+            for values, factors in ([1.0, 2.0], [[1.0], [2.0], [4.0]]), ([2.0, 0.0, 1.0], [[2.0], [4.0]]):
+                rows, others = sess.run([a.stack(), b.stack()], {x: values})
+                np.testing.assert_array_equal(rows, np.float32(factors) * np.float32(values))
+                np.testing.assert_array_equal(others, np.float32(factors) + np.float32(values))
+
 
 class TestDerivatives:
     def test_of_what_is_read_by_what_was_written(self):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.graph_def.models import EXPORTED, IMPORTED, TRAINED, fed, model, numbers, weights
+from tests.graph_def.slopes import SLOPES
 
 
 def loops(tf):
@@ -168,7 +169,7 @@ STRUCTURES = [loops, branches, other_branches, arrays, recurrent, assigned]
 FUNCTIONAL = [loops, branches, other_branches]  # recorded a second time, with functions in place of nodes
 
 READ = [*IMPORTED, *STRUCTURES]
-WRITTEN = [*EXPORTED, *TRAINED, *STRUCTURES]
+WRITTEN = [*EXPORTED, *TRAINED, *STRUCTURES, *SLOPES]
 
 
 def partitioned(tf, folder, session):

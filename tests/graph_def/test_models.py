@@ -10,6 +10,7 @@ import pytest
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf
 from tests.graph_def import models, structures
+from tests.graph_def.slopes import SLOPES
 
 DATA = Path(__file__).parent / "data"
 TOLERANCE = 1e-6  # of the largest number of a result, where that is more than one
@@ -73,8 +74,18 @@ def test_what_is_written_here_ran_there(build):
         model = build(tf)
         found = models.run(sg, graph, model)
         written = graph.as_graph_def()
+    assert not any(node.op.startswith("sg.") for node in written.node)
     assert (DATA / "ours" / f"{build.__name__}.pb").read_bytes() == written.SerializeToString()
     check(found, recorded(DATA / "ours" / f"{build.__name__}.npz"))
+
+
+@pytest.mark.parametrize("build", SLOPES, ids=lambda build: build.__name__)
+def test_derivatives_of_loops_come_back(build):
+    """TensorFlow's nodes for a derivative through loops, branches and tensor arrays run here as well."""
+    model = told(build)
+    with sg.Graph().as_default() as graph:
+        sg.import_graph_def(graph_def(DATA / "ours" / f"{build.__name__}.pb"), name="")
+        check(models.run(sg, graph, model), recorded(DATA / "ours" / f"{build.__name__}.npz"))
 
 
 @pytest.mark.parametrize("build", structures.READ, ids=lambda build: build.__name__)
