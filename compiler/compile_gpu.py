@@ -9,30 +9,42 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from staticgraph.compiler.codegen.cuda.attention.attention import attention as in_one
+from staticgraph.compiler.codegen.cuda.attention.form import keeps_to_rows
 from staticgraph.compiler.codegen.cuda.choose import emit, emit_kernel
+from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import Call, Function, Work
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile import CompiledStep, Walked, optimize, structure_of
 from staticgraph.compiler.graph.collector import collector_paused
+from staticgraph.compiler.graph.function import Function as Graph
 from staticgraph.compiler.kernel.stmt import Kernel, padded
+from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.program import Instruction, Launch, Loops, Program, walk
+from staticgraph.compiler.passes.attention import attention
 from staticgraph.compiler.passes.fuse import fuse
-from staticgraph.compiler.passes.group import Fusion
+from staticgraph.compiler.passes.group import Fusion, Group
 from staticgraph.compiler.passes.pipeline import Observer
 from staticgraph.compiler.passes.step import Step
 from staticgraph.compiler.rewrite.engine import Trace
 
+Refused = frozenset[Convolution] | None
+# Bytes of scratch memory for launches that are done side by side, where they need as much.
+SIDE_BY_SIDE = 8 << 20
 # What pays on a processor only: a GPU has enough arithmetic, and would wait for the rounds of its loops.
 LEFT_OUT = frozenset({"fewer_products"})
 
 
 @dataclass(frozen=True)
 class GpuCompiled(CompiledStep):
-    """A program, and what a GPU does for each of its launches."""
+    """A program, and what a GPU does for each of its launches. Those that need scratch memory get some of
+    their own as far as `room` goes.
+    """
 
     works: dict[int, Work] = field(repr=False)  # by the identity of the launch
+    room: int = SIDE_BY_SIDE
 
     def work(self, launch: Launch) -> Work:
         """What a GPU does for a launch of the program, or of those inside it."""
@@ -49,9 +61,16 @@ class GpuCompiled(CompiledStep):
         return list(dict.fromkeys(call.function for call in calls if isinstance(call, Call)))
 
     @property
+    def convolutions(self) -> list[Convolution]:
+        """Those that cuDNN is asked for, each once."""
+        calls = (call for work in self.works.values() for call in work.calls)
+        return list(dict.fromkeys(call for call in calls if isinstance(call, Convolution)))
+
+    @property
     def scratch(self) -> int:
-        """Bytes of scratch memory that the launch with the most of it needs."""
-        return max((sum(padded(size) for _, size in work.scratch) for work in self.works.values()), default=0)
+        """Bytes of scratch memory: at least what the launch with the most of it needs."""
+        needs = [sum(padded(size) for _, size in work.scratch) for work in self.works.values()]
+        return max(min(sum(needs), self.room), max(needs, default=0))
 
     @property
     def memory(self) -> MemoryUse:
@@ -66,25 +85,59 @@ def compile_gpu(
     without: Collection[str] = (),
     trace: Trace | None = None,
     precision: Precision = Precision.FLOAT32,
+    refused: Refused = None,
 ) -> GpuCompiled:
-    """The program of `step` for a GPU. `precision` is that of products of float32, the other keywords are
-    those of `compile`.
+    """The program of `step` for a GPU. `precision` is that of products of float32; `refused` are the
+    convolutions that cuDNN does not do on it, None where there is no cuDNN. The other keywords are those of
+    `compile`.
     """
     left_out = LEFT_OUT.union(without)
     with collector_paused():
-        fusion = optimize(step.function, observers, left_out, trace)
-        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=partial(fuse, without=left_out))
-        made = _coded(step, fusion, lowered(), precision)
-        if memory_limit is not None and (over := made.memory.peak - memory_limit) > 0:
-            made = _coded(step, fusion, lowered(max(made.program.arena - over, 0)), precision)
+        fusion = with_attention(optimize(step.function, observers, left_out, trace), precision, left_out)
+
+        def fused(function: Graph) -> Fusion:
+            return with_attention(fuse(function, left_out), precision, left_out)
+
+        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=fused)
+        made = coded(step, fusion, lowered(), precision, refused)
+        if memory_limit is None or made.memory.peak <= memory_limit:
+            return made
+        if made.convolutions:  # which have workspaces that our own functions do without
+            refused = None
+            made = coded(step, fusion, made.program, precision)
+        made = replace(made, room=0)
+        if (over := made.memory.peak - memory_limit) > 0:
+            less = lowered(max(made.program.arena - over, 0))
+            made = replace(coded(step, fusion, less, precision, refused), room=0)
             if made.memory.peak > memory_limit:
                 raise does_not_fit(made.memory, memory_limit)
         return made
 
 
-def _coded(step: Step, fusion: Fusion, program: Program, precision: Precision) -> GpuCompiled:
+def with_attention(fusion: Fusion, precision: Precision, without: Collection[str] = ()) -> Fusion:
+    """The same with attention as one group wherever a GPU has one function for it; unless `join` is left out,
+    which makes one kernel of those that go through the same rows.
+    """
+    known: dict[tuple[object, ...], bool] = {}  # by structure, as layers are alike
+
+    def pays(group: Group) -> bool:
+        stored, work = (build_kernel(g).work for g in (replace(group, local=set()), group))
+        assert isinstance(stored, Loops) and isinstance(work, Loops)
+        key = *structure_of(stored), *structure_of(work)
+        if key not in known:
+            found = in_one(work.nests, dict(work.buffers), work.rows, work.sums, precision)
+            known[key] = found is not None and keeps_to_rows(stored.nests, stored.rows)
+        return known[key]
+
+    return fusion if "join" in without else attention(fusion, pays)
+
+
+def coded(
+    step: Step, fusion: Fusion, program: Program, precision: Precision, refused: Refused = None
+) -> GpuCompiled:
+    """A program that has been lowered, with what a GPU does for its launches."""
     launches = [i for i in every_instruction(program) if isinstance(i, Launch)]
-    works = {id(launch): work_of(launch.work, precision) for launch in launches}
+    works = {id(launch): work_of(launch.work, precision, refused) for launch in launches}
     return GpuCompiled(replace(step, function=fusion.function), fusion, program, works)
 
 
@@ -98,18 +151,18 @@ _works: OrderedDict[tuple[object, ...], Work] = OrderedDict()
 WORKS_LIMIT = 4096
 
 
-def work_of(work: Loops | Kernel, precision: Precision = Precision.FLOAT32) -> Work:
+def work_of(work: Loops | Kernel, precision: Precision = Precision.FLOAT32, refused: Refused = None) -> Work:
     """What a GPU does for one kernel."""
-    key = precision, *structure_of(work)
+    key = precision, refused, *structure_of(work)
     found = _works.get(key)
     if found is None:
-        found = _works[key] = _generate(work, precision)
+        found = _works[key] = _generate(work, precision, refused)
         if len(_works) > WORKS_LIMIT:
             _works.popitem(last=False)
     return found
 
 
-def _generate(work: Loops | Kernel, precision: Precision) -> Work:
+def _generate(work: Loops | Kernel, precision: Precision, refused: Refused) -> Work:
     if isinstance(work, Kernel):
         return emit_kernel(work)
-    return emit(work.nests, dict(work.buffers), work.rows, work.sums, precision)
+    return emit(work.nests, dict(work.buffers), work.rows, work.sums, precision, refused)

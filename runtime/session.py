@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.errors import EmptyGraphError, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_stack
 from staticgraph.compiler.graph.opdef import recorders
@@ -59,6 +60,7 @@ class Session:
         memory_limit: int | None = None,
         math: str | None = None,
         matmul_precision: str | None = None,
+        overlap: bool | None = None,
         passes: str | None = None,
         no_compile: bool | None = None,
         check_nan: bool | None = None,
@@ -72,9 +74,9 @@ class Session:
             raise misuse(TypeError, f"target is {shown(target)}, and must be a string", hint)
         self.graph = graph if graph is not None else get_default_graph()
         self.settings = settings(
-            memory_limit=memory_limit, math=math, matmul_precision=matmul_precision, passes=passes,
-            no_compile=no_compile, check_nan=check_nan, device=device, dump=dump, failures=failures,
-            trace=trace,
+            memory_limit=memory_limit, math=math, matmul_precision=matmul_precision, overlap=overlap,
+            passes=passes, no_compile=no_compile, check_nan=check_nan, device=device, dump=dump,
+            failures=failures, trace=trace,
         )  # fmt: skip
         self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
         self._growth = Growth(self.graph)
@@ -246,7 +248,8 @@ class Session:
     def _caller(self, fetches: Any, feeds: tuple[Tensor, ...]) -> Caller:
         """What calls the plan of `fetches` with the values of `feeds`, in this order."""
         # Building a graph does not need the compiler, which takes as long to import as all the rest.
-        from staticgraph.runtime.caller import Caller
+        with collector_paused():
+            from staticgraph.runtime.caller import Caller
 
         return _cached(
             self._callers, fetches, feeds, lambda: Caller(self._plan(fetches, feeds), feeds, self.variables)

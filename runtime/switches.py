@@ -178,6 +178,11 @@ SWITCHES = {
             _truth, False,
         ),
         Switch(
+            "overlap", "0 or 1", "1",
+            "0: a GPU does the work of a step in order, nothing of it [side by side](gpu.md#side-by-side)",
+            _truth, True,
+        ),
+        Switch(
             "passes", "names of passes to leave out, such as -fuse,-join", "all passes",
             "passes that are left out, to find the one at fault: "
             + ", ".join(f"-{name}" for name in OPTIONAL_PASSES),
@@ -214,6 +219,7 @@ class Settings:
     matmul_precision: str = "float32"
     memory_limit: Any = None
     no_compile: bool = False
+    overlap: bool = True
     passes: frozenset[str] = frozenset()
     trace: frozenset[str] = frozenset()
 

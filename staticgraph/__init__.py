@@ -190,9 +190,8 @@ _MODULES = (
     "summary",
     "train",
 )
-_FILES = (
-    "LoadedGraph", "Signature", "inspect", "load", "load_weights", "read_weights", "save", "save_weights",
-)  # fmt: skip
+_FILES = ("LoadedGraph", "Signature", "inspect", "load", "save")
+_WEIGHTS = ("load_weights", "read_weights", "save_weights")
 _GRAPH_DEFS = ("import_graph_def",)
 _MESSAGES = ("ConfigProto", "RunMetadata", "RunOptions")
 _INPUTS = (
@@ -217,6 +216,10 @@ def __getattr__(name: str) -> Any:
             from staticgraph import saving
 
         return getattr(saving, name)
+    if name in _WEIGHTS:
+        from staticgraph import weights
+
+        return getattr(weights, name)
     if name in _INPUTS:
         from staticgraph import input_names
 
@@ -275,4 +278,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_FILES, *_GRAPH_DEFS, *_MESSAGES, *_INPUTS})
+    return sorted({*globals(), *_MODULES, *_FILES, *_WEIGHTS, *_GRAPH_DEFS, *_MESSAGES, *_INPUTS})

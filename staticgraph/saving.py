@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.late_ops import declare
-from staticgraph.runtime.saving import failure_file, graph_file, loaded
-from staticgraph.runtime.saving.failure_file import Failure
+from staticgraph.runtime.saving import graph_file, loaded
 from staticgraph.runtime.saving.late_ops import declared_by
 from staticgraph.runtime.saving.loaded import LoadedGraph
 from staticgraph.runtime.saving.signature import PREDICT, TRAIN, InputShapes, Signature, bind
-from staticgraph.runtime.saving.summary import Summary
-from staticgraph.weights import load_weights, read_weights, save_weights
 
-__all__ = [
-    "Failure",
-    "LoadedGraph",
-    "Signature",
-    "Summary",
-    "inspect",
-    "load",
-    "load_failure",
-    "load_weights",
-    "read_weights",
-    "save",
-    "save_weights",
-]
+if TYPE_CHECKING:
+    from staticgraph.runtime.saving.failure_file import Failure
+    from staticgraph.runtime.saving.summary import Summary
+
+__all__ = ["LoadedGraph", "Signature", "inspect", "load", "load_failure", "save"]
 
 declared_by(declare)
 
@@ -130,6 +119,9 @@ def load_failure(path: str | os.PathLike[str]) -> Failure:
     """A run that failed, from a file that the switch `failures` had written: its feeds, and a session with
     its graph and its variables as they were before it. `InvalidFileError`, `NotFoundError`.
     """
+    # Programs that load a graph are to begin at once.
+    from staticgraph.runtime.saving import failure_file
+
     return failure_file.read(path)
 
 

@@ -54,6 +54,7 @@ OPTIONAL = {
     "scipy":      "staticgraph",
     "sklearn":    "staticgraph",
     "cuda":       "runtime",                             # cuda.pathfinder, which CuPy brings
+    "cudnn":      "runtime",
     "cupy":       "runtime",
     "onnx":       "staticgraph",
     "ml_dtypes":  "staticgraph",

@@ -223,7 +223,7 @@ def _phase(writer: _Function, parts: Sequence[Part]) -> str:
     first = 0
     with function.section():
         done = function.label()
-        for part in parts:
+        for part in parts[:-1]:
             mine, others = function.label(), function.label()
             inside = function.value(f"icmp ult i64 %chunk, {first + part.chunks}")
             function.branch_if(inside, mine, others)
@@ -232,6 +232,7 @@ def _phase(writer: _Function, parts: Sequence[Part]) -> str:
             function.branch(done)
             function.start(others)
             first += part.chunks
+        _part(function, parts[-1], first, small)
         function.branch(done)
         function.start(done)
     return writer.define(function, "ptr %table, i64 %chunk, ptr %private")
@@ -249,7 +250,7 @@ def _part(writer: _Function, part: Part, first: int, inline: bool) -> None:
     else:
         (call,) = part.work
         assert isinstance(call, Call), call
-        chunk = writer.value(f"sub i64 %chunk, {first}")
+        chunk = writer.value(f"sub i64 %chunk, {first}") if first else "%chunk"
         operands = writer.operands(call, "%private")
         with writer.timed(call.times, lambda: "%private", chunk):
             writer.call("void", call.phase.code.name, *operands, ("i64", chunk))

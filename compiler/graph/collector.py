@@ -33,7 +33,7 @@ def go_on(collecting: bool) -> None:
     if not collecting:
         return
     if not gc.get_freeze_count():
-        # What was made meanwhile becomes old, without being looked at: else the next look went through it all.
+        # What was made meanwhile becomes old without being looked at: else the next look went through it.
         gc.freeze()
         gc.unfreeze()
     gc.enable()

@@ -43,8 +43,7 @@ from staticgraph.compiler.kernel.index import Affine, affine
 from staticgraph.compiler.kernel.padded import Inside, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 
-_Operand = tuple[Load, tuple[Inside, ...]]
-_Product = tuple[Reduce, _Operand, _Operand]
+Operand = tuple[Load, tuple[Inside, ...]]  # an element, and where it exists
 _SHORT = 16  # values of an index of the sum, for each of which code may be written
 _FEW = 6  # fewer rows than this do not fill the registers
 
@@ -148,7 +147,7 @@ def analyse(
     rest of them may use other elements at affine positions, but not the loop variables themselves. A buffer
     may be updated in place: the positions read and written must then be the same.
     """
-    product = _product(buffers, stores)
+    product = factors(buffers, stores)
     if product is None or any(index.extent == 0 for index in domain + product[0].axes):
         return None
     total, (left, left_inside), (right, right_inside) = product
@@ -200,6 +199,20 @@ def analyse(
     )  # fmt: skip
 
 
+def factors(
+    buffers: Mapping[str, Buffer], stores: tuple[Store, ...]
+) -> tuple[Reduce, Operand, Operand] | None:
+    """The one sum in the stored values, and the two elements that it multiplies; None if it is not that."""
+    sums = [e for e in walk(*(s.value for s in stores)) if isinstance(e, Reduce)]
+    if len(sums) != 1 or sums[0].dtype not in (float32, float64):
+        return None
+    match sums[0]:
+        case Reduce(_, "add", Scalar("mul", (x, y))):
+            left, right = _operand(buffers, x), _operand(buffers, y)
+            return (sums[0], left, right) if left and right else None
+    return None
+
+
 def _position(place: Affine, dtype: DType) -> Access:
     """A position in a padded array in the form of an access, so that indices merge only where it allows."""
     return Access("", dtype, place.constant, {i: s for i, s in place.terms.items() if isinstance(i, Index)})
@@ -214,19 +227,7 @@ def _limit(window: Access, inside: list[Index], outside: list[Index], extent: in
     return Limit(ks[0], window.step(ks[0]), place, window.step(place), window.offset, extent)
 
 
-def _product(buffers: Mapping[str, Buffer], stores: tuple[Store, ...]) -> _Product | None:
-    """The one sum in the stored values, and the two elements that it multiplies."""
-    sums = [e for e in walk(*(s.value for s in stores)) if isinstance(e, Reduce)]
-    if len(sums) != 1 or sums[0].dtype not in (float32, float64):
-        return None
-    match sums[0]:
-        case Reduce(_, "add", Scalar("mul", (x, y))):
-            left, right = _operand(buffers, x), _operand(buffers, y)
-            return (sums[0], left, right) if left and right else None
-    return None
-
-
-def _operand(buffers: Mapping[str, Buffer], expr: Expr) -> _Operand | None:
+def _operand(buffers: Mapping[str, Buffer], expr: Expr) -> Operand | None:
     match expr:
         case Scalar("cast", (inner,), dtype) if dtype in (float32, float64) and inner.dtype in FLOATING:
             expr = inner

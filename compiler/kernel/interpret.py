@@ -41,8 +41,9 @@ def interpret(kernel: Kernel, arrays: dict[str, np.ndarray], backwards: bool = F
     """
     views = {}
     for name, buffer in (kernel.arguments | kernel.shared).items():
-        views[name] = arrays[name].view()
-        views[name].shape = buffer.shape  # refuses, rather than copies, an array that is not contiguous
+        if not arrays[name].flags.c_contiguous:
+            raise ValueError(f"the array of the buffer {name!r} is not contiguous")
+        views[name] = arrays[name].reshape(buffer.shape)
     for name, buffer in kernel.locals.items():
         unknown = math.nan if buffer.dtype.is_floating else 77
         views[name] = np.full(buffer.shape, unknown).astype(buffer.dtype.numpy)

@@ -12,6 +12,7 @@ from enum import Enum
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.expr import Expr, Index, Local, Scalar
+from staticgraph.compiler.kernel.form import Form
 
 
 class LoopKind(Enum):
@@ -152,11 +153,14 @@ class Kernel:
 
     A buffer that is read and written is written only at the positions that the same iteration has read,
     unless the body is serial: only then may an argument alias another.
+
+    `form`: what the body computes, for those who have a better way. It says nothing that the body does not.
     """
 
     name: str
     buffers: dict[str, Buffer]
     body: tuple[Stmt, ...]
+    form: Form | None = None
 
     @property
     def arguments(self) -> dict[str, Buffer]:

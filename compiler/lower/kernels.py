@@ -11,12 +11,13 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute, walk
+from staticgraph.compiler.kernel.form import Form, Staged, Updates
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.place import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, Store
 from staticgraph.compiler.lower.program import Loops
-from staticgraph.compiler.ops.kinds import Out, View
+from staticgraph.compiler.ops.kinds import Out, View, described
 from staticgraph.compiler.passes.group import Group
 from staticgraph.compiler.passes.pull import Fresh, Position, instantiate, pieces, template
 
@@ -102,11 +103,11 @@ class _Puller:
         assert root.op.statements is not None, root
         views = [View(v.shape, v.dtype, self._reader(v)) for v in root.inputs]
         outs = tuple(Out(self.output(v), v.shape, v.dtype) for v in root.outputs)
-        body = tuple(root.op.statements(outs, *views, **root.attrs))
+        body, form = described(root.op.statements(outs, *views, **root.attrs))
         match first_store(body):
             case Store(target, at, Load(source, where)) if target == source and at == where:
-                body = body[1:]  # what is copied lies there already
-        return Kernel(root.op.name, dict(self.buffers), body)
+                body, form = body[1:], _without_copy(form)  # what is copied lies there already
+        return Kernel(root.op.name, dict(self.buffers), body, form)
 
     def element(self, value: Value, at: Position) -> Expr:
         """One element of any value that the group reads or computes."""
@@ -187,6 +188,14 @@ def counted(value: Value, at: Position) -> Expr | None:
     if int(array[-1]) != start + step * (value.size - 1) or (np.diff(array) != step).any():
         return None
     return cast(simplify_index(at[0] * step + start), value.dtype)
+
+
+def _without_copy(form: Form | None) -> Form | None:
+    """The form of a body whose first statements are left out."""
+    match form:
+        case Updates(Staged((_, *stages), scratch), count, rows):
+            return Updates(Staged(tuple(stages), scratch), count, rows)
+    return None
 
 
 def first_store(body: tuple[Stmt, ...]) -> Store | None:

@@ -13,7 +13,7 @@ windowed       `(at, x)`: a `Reduce` of the elements in a window of the input; a
 contraction    `(at, a, b)`: a `Reduce` of products of elements of the inputs
 source         `(at,)`: the element computed from its position
 assembly       `(*views)`: a list of `Piece`s that together cover the result
-routine        `(outs, *views)`: statements with loops of their own
+routine        `(outs, *views)`: statements with loops of their own, perhaps `Described`
 composite      `(*values)`: other ops, applied where all shapes are known
 host           `(*arrays)`: the op's meaning in NumPy and Python, called between compiled steps
 =============  ============================================================================================
@@ -31,6 +31,8 @@ from staticgraph.compiler.graph.dtypes import ANY, EVERY, DType, bool_, int64
 from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, register
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
+from staticgraph.compiler.kernel.form import Form
+from staticgraph.compiler.kernel.stmt import Stmt
 
 _VARARGS = 0x04  # of code.co_flags: the function takes *args
 
@@ -80,6 +82,19 @@ class Piece:
     shape: tuple[int, ...]
     element: Callable[[tuple[Expr, ...]], Expr]
     step: tuple[int, ...] | None = None  # all ones where None
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """The statements of a routine, and what they compute."""
+
+    body: tuple[Stmt, ...]
+    form: Form
+
+
+def described(made: tuple[Stmt, ...] | Described) -> tuple[tuple[Stmt, ...], Form | None]:
+    """What a routine gives: its statements, and what they compute if it says that."""
+    return (made.body, made.form) if isinstance(made, Described) else (tuple(made), None)
 
 
 def _params(

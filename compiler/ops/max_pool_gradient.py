@@ -7,18 +7,22 @@ The first of equal elements wins. Small windows find it and pass the gradient on
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import REAL, bool_, int32, int64
+from staticgraph.compiler.graph.dtypes import REAL, bool_, int32, int64, uint8
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Local
-from staticgraph.compiler.kernel.stmt import Let, Stmt, Store
-from staticgraph.compiler.ops.kinds import Out, View, routine, windowed
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
+from staticgraph.compiler.kernel.form import Staged
+from staticgraph.compiler.kernel.stmt import Buffer, Let, LoopKind, Stmt, Store
+from staticgraph.compiler.ops.kinds import Described, Out, View, routine, windowed
 from staticgraph.compiler.ops.movement import raveled
 from staticgraph.compiler.ops.pooling_windows import (
     TRUE,
@@ -213,7 +217,7 @@ def _tile(windows: list[Window]) -> bool:
 )  # fmt: skip
 def max_pool_grad(
     outs: tuple[Out, ...], x: View, g: View, *, ksize: Ints, strides: Ints, padding: str
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """Gradient of max pooling: each element of `g` goes to the first of the largest of its window."""
     (out,), windows = outs, pool_windows(x.shape, ksize, strides, padding)
     tiles = _tile(windows)
@@ -238,7 +242,37 @@ def max_pool_grad(
     if not tiles:
         rest = counters(x.shape[lead:], "z")
         body = nested(rest, (Store(out.buffer, at[:lead] + rest, zero),)) + body
-    return nested(at[:lead], body)
+    whole = nested(at[:lead], body)
+    return whole if tiles else Described(whole, _in_two(out, x, g, windows))
+
+
+def _in_two(out: Out, x: View, g: View, windows: list[Window]) -> Staged:
+    """The tap of each window that sees its largest element, then what each element gets from its windows.
+
+    Nothing is added to what another window may add to, as the loops do it.
+    """
+    at, none = counters(g.shape, "w"), math.prod(w.size for w in windows)
+    looks = [tap_place(at, taps, windows) for taps in product(*(range(w.size) for w in windows))]
+    elements = [(x[place], inside) for place, inside in looks]
+    best = reduce(scalar.maximum, (element for element, _ in elements))
+    tap: Expr = Const(none, uint8)
+    for number, (element, inside) in reversed(list(enumerate(elements))):
+        tap = scalar.select(both(inside, scalar.eq(element, best)), Const(number, uint8), tap)
+    chosen = Out("window_first", g.shape, uint8)
+    find = nested(at, (Store(chosen.buffer, at, tap),), LoopKind.PARALLEL)
+
+    here = counters(out.shape)
+    steps, places, taps, covers = look_back(here, windows)
+    hit = both(covers, scalar.eq(chosen[tuple(places)], scalar.cast(tap_number(taps, windows), uint8)))
+    given = when(hit, g[tuple(places)], 0)
+    windows_back = product(*(range(step.extent) for step in steps))
+    total = reduce(operator.add, (substitute(given, _numbers(steps, back)) for back in windows_back))
+    collect = nested(here, (Store(out.buffer, here, total),), LoopKind.PARALLEL)
+    return Staged((find, collect), {chosen.buffer: Buffer(uint8, g.shape, written=True)})
+
+
+def _numbers(indices: Sequence[Index], numbers: Sequence[int]) -> dict[Expr, Expr]:
+    return {index: Const(n, int64) for index, n in zip(indices, numbers, strict=True)}
 
 
 def max_pool_gradient(g: Any, y: Any, x: Any, data_format: str, **attrs: Any) -> tuple[Any]:

@@ -19,12 +19,26 @@ from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import Kind, OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
-from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update, While
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
+from staticgraph.compiler.kernel.form import Scan, Staged
+from staticgraph.compiler.kernel.search import how_many
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    If,
+    Let,
+    Loop,
+    LoopKind,
+    Stmt,
+    Store,
+    Update,
+    While,
+)
 from staticgraph.compiler.ops import philox
-from staticgraph.compiler.ops.kinds import Out, View, drawn
+from staticgraph.compiler.ops.exchanges import exchanged
+from staticgraph.compiler.ops.kinds import Described, Out, View, drawn
 from staticgraph.compiler.ops.movement import raveled, unraveled
 from staticgraph.compiler.ops.samples import Draw, Sample, real
+from staticgraph.compiler.ops.scatter import nested
 
 RESERVED = 256  # blocks that TensorFlow sets aside per number, so that a sampler may reject
 BOUND = 2.0  # truncated normal numbers are nearer to 0 than this
@@ -246,7 +260,7 @@ def _numpy_multinomial(
 def multinomial(
     outs: tuple[Out, ...], state: View, logits: View, *, num_samples: Any, seed: int = 0, seed2: int = 0,
     output_dtype: DType = int64,
-) -> tuple[Stmt, ...]:  # fmt: skip
+) -> tuple[Stmt, ...] | Described:  # fmt: skip
     """`num_samples` classes per row, drawn with probabilities softmax(logits), as `output_dtype`."""
     (out,), (rows, classes) = outs, logits.shape
     row, sample = Index("row", rows), Index("sample", num_samples)
@@ -264,8 +278,9 @@ def multinomial(
 
     highest = scalar.maximum(best, scalar.cast(logits[row, over["peak"]], float64))
     words, lane = _block_of(row * num_samples + sample, state, 2)
+    number = philox.pick(philox.uniform(words, float64), lane)
     passed = scalar.cast(scalar.le(running, wanted), int64)
-    return (
+    body = (
         Loop(
             row,
             (
@@ -276,7 +291,7 @@ def multinomial(
                 Loop(
                     sample,
                     (
-                        Let(wanted, philox.pick(philox.uniform(words, float64), lane) * total),
+                        Let(wanted, number * total),
                         Let(running, Const(0, float64)),
                         Let(chosen, Const(0, int64)),
                         Loop(
@@ -293,6 +308,24 @@ def multinomial(
             LoopKind.PARALLEL,
         ),
     )
+    if not out.shape[0] or not classes:
+        return body
+    j = Index("class", classes)
+    peaks, sums = (Out(name, logits.shape, float64) for name in ("class_peaks", "class_sums"))
+    left, right = Local("left", float64), Local("right", float64)
+    finite = scalar.select(usable(j), scalar.cast(logits[row, j], float64), Const(-1e300, float64))
+    highest_yet = Scan(peaks.buffer, (row, j), 1, finite, left, right, scalar.maximum(left, right))
+    peak = peaks[row, classes - 1]
+    added = substitute(weight(j), {best: peak})
+    sums_yet = Scan(sums.buffer, (row, j), 1, added, left, right, left + right)
+    lets, place = how_many(classes, lambda i: scalar.le(sums[row, i], wanted))
+    draw = (
+        Let(wanted, number * sums[row, classes - 1]), *lets,
+        Store(out.buffer, (row, sample), scalar.cast(place, output_dtype)),
+    )  # fmt: skip
+    find = nested((row, sample), draw, LoopKind.PARALLEL)
+    scratch = {each.buffer: Buffer(float64, logits.shape, written=True) for each in (peaks, sums)}
+    return Described(body, Staged((highest_yet, sums_yet, find), scratch))
 
 
 def _rows(shape: Shape) -> Any:
@@ -314,19 +347,20 @@ def _numpy_permutation(state: np.ndarray, size: int, seed: int, seed2: int) -> n
 )  # fmt: skip
 def random_permutation(
     outs: tuple[Out, ...], state: View, *, size: int, seed: int = 0, seed2: int = 0
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """The numbers 0..size-1 in random order, by exchanging each with one of those that follow."""
     (out,) = outs
     fill, i = Index("fill", size), Index("i", max(0, size - 1))
     mine, other, place = Local("mine", int64), Local("other", int64), Local("place", int64)
     words, lane = _block_of(i, state, 4)
     left = scalar.cast(size - i, uint32)
-    return (
+    target = i + scalar.cast(philox.pick(words, lane) % left, int64)
+    body = (
         Loop(fill, (Store(out.buffer, (fill,), fill),)),
         Loop(
             i,
             (
-                Let(place, i + scalar.cast(philox.pick(words, lane) % left, int64)),
+                Let(place, target),
                 Let(mine, out[i]),
                 Let(other, out[place]),
                 Store(out.buffer, (i,), other),
@@ -334,6 +368,7 @@ def random_permutation(
             ),
         ),
     )
+    return Described(body, exchanged(out, i, target)) if size > 1 else body
 
 
 def _numpy_shuffle(state: np.ndarray, value: np.ndarray, seed: int, seed2: int) -> np.ndarray:

@@ -12,9 +12,10 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
+from staticgraph.compiler.kernel.form import Scan
 from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, Update
 from staticgraph.compiler.ops.complex_numbers import holomorphic
-from staticgraph.compiler.ops.kinds import Out, View, routine
+from staticgraph.compiler.ops.kinds import Described, Out, View, routine
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.scatter import counters, nested
 
@@ -25,7 +26,28 @@ def _type(x: TensorType, axis: int = 0, exclusive: bool = False, reverse: bool =
     return x
 
 
-def scan_statements(
+def scanned(
+    out: Out,
+    x: View,
+    axis: int,
+    exclusive: bool,
+    reverse: bool,
+    start: float,
+    combine: Callable[[Expr, Expr], Expr],
+) -> tuple[Stmt, ...] | Described:
+    """The first element along `axis`, then each from the one before it, for all positions side by side."""
+    axis = normalize_axis(axis, x.rank)
+    body = _statements(out, x, axis, exclusive, reverse, start, combine)
+    if x.shape[axis] < 2:
+        return body
+    left, right = Local("left", x.dtype), Local("right", x.dtype)
+    at, first = counters(x.shape), Const(start, x.dtype) if exclusive else None
+    return Described(
+        body, Scan(out.buffer, at, axis, x[at], left, right, combine(left, right), first, reverse)
+    )
+
+
+def _statements(
     out: Out,
     x: View,
     axis: int,
@@ -34,8 +56,6 @@ def scan_statements(
     start: float,
     combine: Callable[[Expr, Expr], Expr],
 ) -> tuple[Stmt, ...]:
-    """The first element along `axis`, then each from the one before it, for all positions side by side."""
-    axis = normalize_axis(axis, x.rank)
     n = x.shape[axis]
     if n == 0:
         return ()
@@ -100,13 +120,13 @@ def _cumsum_grad(
 )
 def cumsum(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """Sums of the elements up to each one, along `axis`.
 
     `exclusive`: without the element itself, so that the first
     sum is 0. `reverse`: from the last element backwards.
     """
-    return scan_statements(outs[0], x, axis, exclusive, reverse, 0, lambda total, value: total + value)
+    return scanned(outs[0], x, axis, exclusive, reverse, 0, lambda total, value: total + value)
 
 
 def _cumprod_grad(
@@ -122,9 +142,9 @@ def _cumprod_grad(
 )  # fmt: skip
 def cumprod(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """Products of the elements up to each one, along `axis`; `exclusive` and `reverse` as for `cumsum`."""
-    return scan_statements(outs[0], x, axis, exclusive, reverse, 1, lambda total, value: total * value)
+    return scanned(outs[0], x, axis, exclusive, reverse, 1, lambda total, value: total * value)
 
 
 def _logaddexp(a: Any, b: Any) -> Any:
@@ -163,10 +183,10 @@ def _cumulative_logsumexp_grad(
 )
 def cumulative_logsumexp(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """The logarithm of the sum of the exponentials of the elements up to each one, along `axis`.
 
     `exclusive` and `reverse` as for `cumsum`; an empty sum is the lowest finite number.
     """
     start = float(x.dtype.min)
-    return scan_statements(outs[0], x, axis, exclusive, reverse, start, _logaddexp)
+    return scanned(outs[0], x, axis, exclusive, reverse, start, _logaddexp)

@@ -20,9 +20,10 @@ from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store
 from staticgraph.compiler.ops.gathering import batch_rank, checked, coordinates, gathered, nd_shape
-from staticgraph.compiler.ops.kinds import Out, View, routine
+from staticgraph.compiler.ops.kinds import Described, Out, View, routine
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.samples import Sample, indices, real
+from staticgraph.compiler.ops.updates import in_order
 
 Combine = Callable[[Expr, Expr], Expr]
 _ACCUMULATED = NUMERIC
@@ -75,6 +76,22 @@ def slices(
     at = counters((*columns[:-1], width), "s")
     column = (*at[:-1], block * width + at[-1])
     return nested((block, *outer), (*lets, If(inside, nested(at, (write(rows, column),)))))
+
+
+def updated(
+    out: Out,
+    begin: tuple[Stmt, ...],
+    body: tuple[Stmt, ...],
+    outer: Sequence[Index],
+    places: Sequence[Expr],
+    inside: Expr,
+    columns: Sequence[int],
+    write: Callable[[tuple[Expr, ...], tuple[Expr, ...]], Store],
+) -> tuple[Stmt, ...] | Described:
+    """`begin`, which stores all of the result, then `body`, which are `slices` of the others."""
+    at = counters(columns, "s")
+    form = in_order(out, begin, outer, inside, at, write(tuple(places), at))
+    return begin + body if form is None else Described(begin + body, form)
 
 
 def _block_width(columns: int) -> int:
@@ -132,7 +149,7 @@ def _gather_grad_type(
 )
 def gather_grad(
     outs: tuple[Out, ...], updates: View, indices: View, *, shape: Any, axis: int, batch_dims: int = 0
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """The adjoint of `gather` by `axis` and `batch_dims`: updates are added where it would have read them.
 
     The sums begin with zeros of `shape`.
@@ -148,7 +165,8 @@ def gather_grad(
         return Store(out.buffer, target, out[target] + updates[(*at, *column)])
 
     begin = each(out, lambda _: Const(0, out.dtype))
-    return begin + slices(at, (place,), inside, updates.shape[end:], add)
+    where = at, (place,), inside, updates.shape[end:], add
+    return updated(out, begin, slices(*where), *where)
 
 
 def _scatter_nd_type(indices: TensorType, updates: TensorType, shape: Any) -> TensorType:
@@ -183,7 +201,7 @@ def _scattered(tensor: np.ndarray, indices: np.ndarray, updates: np.ndarray, at:
 
 def scatter_statements(
     out: Out, start: Callable[[tuple[Expr, ...]], Expr], indices: View, updates: View, combine: Combine
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """`start` everywhere, then one update after the other."""
     depth = indices.shape[-1]
     at = counters(indices.shape[:-1], "u")
@@ -193,8 +211,9 @@ def scatter_statements(
         target = (*rows, *columns)
         return Store(out.buffer, target, combine(out[target], updates[(*at, *columns)]))
 
-    body = slices(at, places, good, out.shape[depth:], write) if 0 not in out.shape else ()
-    return each(out, start) + body
+    where = at, places, good, out.shape[depth:], write
+    body = slices(*where) if 0 not in out.shape else ()
+    return updated(out, each(out, start), body, *where)
 
 
 @routine(
@@ -216,7 +235,9 @@ def scatter_statements(
         Sample(indices(0, 1, below=3), real(0, 2), shape=(3, 2)),
     ],
 )
-def scatter_nd(outs: tuple[Out, ...], indices: View, updates: View, *, shape: Any) -> tuple[Stmt, ...]:
+def scatter_nd(
+    outs: tuple[Out, ...], indices: View, updates: View, *, shape: Any
+) -> tuple[Stmt, ...] | Described:
     """Zeros of `shape`, and the updates added at coordinates that the last axis of `indices` holds."""
     (out,) = outs
     return scatter_statements(
@@ -247,7 +268,9 @@ _SAMPLES = [
     differentiable=(0, 2),
     grad=lambda g, y, tensor, indices, updates: (g, None, ops.gather_nd(g, indices)),
 )
-def tensor_scatter_add(outs: tuple[Out, ...], tensor: View, indices: View, updates: View) -> tuple[Stmt, ...]:
+def tensor_scatter_add(
+    outs: tuple[Out, ...], tensor: View, indices: View, updates: View
+) -> tuple[Stmt, ...] | Described:
     """`tensor` with the updates added at the coordinates in `indices`."""
     return scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: old + new)
 
@@ -262,7 +285,9 @@ def tensor_scatter_add(outs: tuple[Out, ...], tensor: View, indices: View, updat
     differentiable=(0, 2),
     grad=lambda g, y, tensor, indices, updates: (g, None, -ops.gather_nd(g, indices)),
 )
-def tensor_scatter_sub(outs: tuple[Out, ...], tensor: View, indices: View, updates: View) -> tuple[Stmt, ...]:
+def tensor_scatter_sub(
+    outs: tuple[Out, ...], tensor: View, indices: View, updates: View
+) -> tuple[Stmt, ...] | Described:
     """`tensor` with the updates subtracted at the coordinates in `indices`."""
     return scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: old - new)
 
@@ -284,7 +309,7 @@ _ONCE = [
 )  # fmt: skip
 def tensor_scatter_update(
     outs: tuple[Out, ...], tensor: View, indices: View, updates: View
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """`tensor` with the updates in place of what was at the coordinates in `indices`."""
     return scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: new)
 
@@ -313,10 +338,13 @@ def _invert(x: np.ndarray) -> np.ndarray:
         Sample(indices(0, below=1)),
     ],
 )
-def invert_permutation(outs: tuple[Out, ...], x: View) -> tuple[Stmt, ...]:
+def invert_permutation(outs: tuple[Out, ...], x: View) -> tuple[Stmt, ...] | Described:
     """The permutation y with y[x[i]] = i. What is no permutation leaves zeros."""
     (out,) = outs
     i = Index("i", x.shape[0])
     place, inside = checked(x[i], x.shape[0])
-    store = Loop(i, (If(inside, (Store(out.buffer, (place,), cast(i, x.dtype)),)),))
-    return (*each(out, lambda at: Const(0, x.dtype), "z"), store)
+    store = Store(out.buffer, (place,), cast(i, x.dtype))
+    begin = each(out, lambda at: Const(0, x.dtype), "z")
+    body = (*begin, Loop(i, (If(inside, (store,)),)))
+    form = in_order(out, begin, (i,), inside, (), store)
+    return body if form is None else Described(body, form)

@@ -12,8 +12,8 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Local
-from staticgraph.compiler.kernel.stmt import Let, Stmt, Store
+from staticgraph.compiler.kernel.search import how_many
+from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops.kinds import Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.samples import Sample, indices, real
@@ -37,16 +37,8 @@ def _bound_numpy(side: Any) -> Any:
 
 
 def _bound_statements(out: Out, sorted_inputs: View, values: View, passes: Any) -> tuple[Stmt, ...]:
-    """Binary search without branches: steps of falling powers of two, taken where all before `passes`."""
     n, at = sorted_inputs.shape[1], counters(values.shape, "v")
-    place: Expr = Const(0, int64)
-    lets: list[Stmt] = []
-    for k in reversed(range(n.bit_length())):
-        step = place + (1 << k)
-        last = sorted_inputs[at[0], scalar.minimum(step, n) - 1]
-        further = (step <= n) & passes(last, values[at])
-        lets.append(Let(Local(f"p{k}", int64), scalar.select(further, step, place)))
-        place = Local(f"p{k}", int64)
+    lets, place = how_many(n, lambda i: passes(sorted_inputs[at[0], i], values[at]))
     return nested(at, (*lets, Store(out.buffer, at, scalar.cast(place, out.dtype))))
 
 

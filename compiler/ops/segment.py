@@ -23,10 +23,10 @@ from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.gathering import checked
-from staticgraph.compiler.ops.kinds import Out, View, composite, routine
+from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
-from staticgraph.compiler.ops.scatter import counters, each, slices
+from staticgraph.compiler.ops.scatter import counters, each, slices, updated
 
 
 def _unsorted_type(data: TensorType, segment_ids: TensorType, num_segments: Any) -> TensorType:
@@ -53,7 +53,7 @@ def _unsorted_numpy(ufunc: np.ufunc, start: Callable[[np.dtype], Any]) -> Callab
 
 def _unsorted_statements(
     out: Out, data: View, segment_ids: View, start: Any, combine: Callable[[Expr, Expr], Expr]
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """`start` in every segment, then one slice after the other."""
     begin = each(out, lambda _: Const(start, out.dtype))
     if 0 in out.shape:
@@ -65,7 +65,8 @@ def _unsorted_statements(
         target = (*row, *columns)
         return Store(out.buffer, target, combine(out[target], data[(*at, *columns)]))
 
-    return begin + slices(at, (place,), inside, data.shape[segment_ids.rank :], write)
+    where = at, (place,), inside, data.shape[segment_ids.rank :], write
+    return updated(out, begin, slices(*where), *where)
 
 
 def _lowest(dtype: np.dtype) -> Any:
@@ -114,7 +115,7 @@ _UNSORTED: dict[str, Any] = {
 )
 def unsorted_segment_sum(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """The sum of the slices of each of `num_segments` segments; 0 where there are none.
 
     >>> sg.Session().run(sg.unsorted_segment_sum([2, 3, 4], [1, 0, 1], 2))
@@ -144,7 +145,7 @@ def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 )
 def unsorted_segment_prod(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """The product of the slices of each of `num_segments` segments; 1 where there are none.
 
     >>> sg.Session().run(sg.unsorted_segment_prod([2, 3, 4], [1, 0, 1], 2))
@@ -172,7 +173,7 @@ def _extreme_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 )
 def unsorted_segment_max(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """The largest element of each of `num_segments` segments; the lowest number where there are none.
 
     >>> sg.Session().run(sg.unsorted_segment_max([2, 3, 4], [1, 0, 1], 2))
@@ -191,7 +192,7 @@ def unsorted_segment_max(
 )
 def unsorted_segment_min(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """The smallest element of each of `num_segments` segments; the highest number where there are none.
 
     >>> sg.Session().run(sg.unsorted_segment_min([2, 3, 4], [1, 0, 1], 2))

@@ -14,18 +14,32 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import FLOATING, REAL, DType, bool_, int32, int64
+from staticgraph.compiler.graph.dtypes import (
+    FLOATING,
+    REAL,
+    DType,
+    bool_,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
+from staticgraph.compiler.kernel.form import Selection
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.creation import positions
-from staticgraph.compiler.ops.kinds import Out, View, composite, routine
+from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.scatter import counters, nested
+
+_UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}  # by size
 
 
 def _top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorType, TensorType]:
@@ -77,15 +91,30 @@ def _top_k_grad(g: Any, y: Any, input: Any, k: int, sorted: bool = True) -> tupl
         Sample(distinct(33), k=32),
     ],
 )
-def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) -> tuple[Stmt, ...]:
+def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) -> tuple[Stmt, ...] | Described:
     """The k largest elements of each row along the last axis, greatest first, and their positions.
 
     `sorted=False` allows any order in TF1; here it changes nothing.
     """
     if k == 0 or math.prod(input.shape) == 0:
         return ()
-    row = counters(input.shape[:-1], "row")
-    return nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL)
+    row, column = counters(input.shape[:-1], "row"), Index("column", input.shape[-1])
+    body = nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL)
+    item = input[(*row, column)]
+    return Described(body, Selection(outs[0].buffer, outs[1].buffer, row, column, item, _descending(item), k))
+
+
+def _descending(x: Expr) -> Expr:
+    """An unsigned number for each element: the lower it is, the better is the element."""
+    unsigned = _UNSIGNED[x.dtype.size]
+    top = Const(unsigned.max >> 1, unsigned)
+    if x.dtype.is_unsigned:
+        return Const(unsigned.max, unsigned) ^ x
+    if not x.dtype.is_floating:
+        return scalar.bitcast(x, unsigned) ^ top
+    x = _lowest_if_nan(x)
+    bits = scalar.bitcast(scalar.select(scalar.eq(x, 0), Const(0, x.dtype), x), unsigned)  # no negative zero
+    return scalar.select(bits > top, bits, bits ^ top)  # more bits are farther from 0
 
 
 class _Heap:

@@ -19,9 +19,9 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops.gathering import checked
-from staticgraph.compiler.ops.kinds import Out, View, composite, routine, structural
+from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine, structural
 from staticgraph.compiler.ops.samples import Sample, indices, real
-from staticgraph.compiler.ops.scatter import counters, each, scatter_statements, slices
+from staticgraph.compiler.ops.scatter import counters, each, scatter_statements, slices, updated
 
 _WRITES: dict[str, Any] = {"effect": Effect.WRITE, "differentiable": False}
 
@@ -117,7 +117,7 @@ def _scattered(
 
 def _row_statements(
     out: Out, ref: View, indices: View, updates: View, combine: Callable[..., Any]
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """The old value, then one update of a row after the other; rows that do not exist are left out."""
     at = counters(indices.shape, "u")
     place, inside = checked(indices[at], ref.shape[0])
@@ -126,7 +126,8 @@ def _row_statements(
         target = (*row, *columns)
         return Store(out.buffer, target, combine(out[target], updates[(*at, *columns)]))
 
-    return each(out, ref.__getitem__) + slices(at, (place,), inside, ref.shape[1:], write)
+    where = at, (place,), inside, ref.shape[1:], write
+    return updated(out, each(out, ref.__getitem__), slices(*where), *where)
 
 
 def _scatter_op(
@@ -151,7 +152,9 @@ def _scatter_op(
         ]
     )
 
-    def statements(outs: tuple[Out, ...], ref: View, indices: View, updates: View) -> tuple[Stmt, ...]:
+    def statements(
+        outs: tuple[Out, ...], ref: View, indices: View, updates: View
+    ) -> tuple[Stmt, ...] | Described:
         if by_position:
             return scatter_statements(outs[0], ref.__getitem__, indices, updates, scalars)
         return _row_statements(outs[0], ref, indices, updates, scalars)

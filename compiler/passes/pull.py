@@ -26,7 +26,7 @@ from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, S
 from staticgraph.compiler.kernel.index import affine, simplify_index
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Loop, Stmt, While, expressions, inner
-from staticgraph.compiler.ops.kinds import Out, Piece, View
+from staticgraph.compiler.ops.kinds import Out, Piece, View, described
 
 Position = tuple[Expr, ...]
 TEMPLATE_LIMIT = 1 << 14  # formulas kept: a program that meets ever new shapes must not grow for ever
@@ -126,7 +126,8 @@ def _streams(
     assert op.statements is not None, op
     outs = tuple(Out(f"!{n}", t.static_shape, t.dtype) for n, t in enumerate(outputs))
     reads: dict[str, list[tuple[Position, float]]] = {}
-    for load, times in _loads(op.statements(outs, *_views(inputs), **dict(attrs)), 1):
+    body, _ = described(op.statements(outs, *_views(inputs), **dict(attrs)))
+    for load, times in _loads(body, 1):
         reads.setdefault(load.buffer, []).append((load.at, times))
     found = []
     for n, type in enumerate(inputs):

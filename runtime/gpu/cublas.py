@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     UnimplementedError,
 )
+from staticgraph.runtime.gpu.order import Span
 
 TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}  # of cudaDataType_t
 COMPUTE_FLOAT, COMPUTE_BFLOAT, COMPUTE_TF32, COMPUTE_DOUBLE = 68, 75, 77, 70  # of cublasComputeType_t
@@ -43,8 +44,22 @@ STATUS = {
     16: "it has no license",
 }
 _LARGEST_INT = 2**31 - 1
+_POINTER = 8  # bytes
 
-Multiply = Callable[[int, int, int], None]  # the addresses of a, b and out
+MOST_SHARES = 8  # of the workspace, for products that are done side by side
+
+
+@dataclass(frozen=True, slots=True)
+class Multiply:
+    """What asks for a product: of `ask`, given the addresses of a, b and out, that of pointers if the product
+    has them, and that of a workspace.
+    """
+
+    ask: Callable[[int, int, int, int, int], None]
+    workspaces: tuple[Span, ...] = ()
+
+    def __call__(self, a: int, b: int, out: int, pointers: int = 0, *, workspace: int = 0) -> None:
+        self.ask(a, b, out, pointers, self.workspaces[workspace][0] if self.workspaces else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +85,7 @@ class Gemm:
     m: int
     n: int
     k: int
-    batch: int
+    batch: int  # of all axes, where pointers say where the matrices are
     first: Operand  # the second factor of the row-major product
     second: Operand
     out: Operand
@@ -96,7 +111,7 @@ def gemm_arguments(product: Product) -> Gemm:
         n,
         m,
         k,
-        product.batch,
+        product.count,
         _operand(product.b, k, n, size),
         _operand(product.a, m, k, size),
         _operand(product.out, m, n, size),
@@ -163,35 +178,51 @@ def check(status: int, what: str) -> None:
 
 
 class Cublas:
-    """cuBLAS on a stream. Its work needs `workspace`, which must be memory of the card that stays."""
+    """cuBLAS on a stream. Its work needs `workspace`, which must be memory of the card that stays: `size`
+    bytes for each of so many `products` that are done side by side.
+    """
 
-    def __init__(self, library: Any, stream: int, workspace: int, size: int) -> None:
+    def __init__(self, library: Any, stream: int, workspace: int, size: int, products: int = 1) -> None:
         self._library = library
         self.handle = ctypes.c_void_p()  # cublasLt takes it too
-        self.stream, self.workspace, self.workspace_size = stream, workspace, size
+        self.stream, self.workspace_size = stream, size
+        self._start, self._end = workspace, workspace + products * size
+        self._place = workspace  # where the workspace of the handle is
         check(library.cublasCreate_v2(ctypes.byref(self.handle)), "a handle")
         check(library.cublasSetStream_v2(self.handle, ctypes.c_void_p(stream)), "work on a stream")
         # After the stream: to set it drops the workspace, and without one memory is allocated in captures.
-        place, room = ctypes.c_void_p(workspace), ctypes.c_size_t(size)
-        check(library.cublasSetWorkspace_v2(self.handle, place, room), "work in a given memory")
+        self._work_at(workspace)
         check(library.cublasSetMathMode(self.handle, NO_SHORT_SUMS), "exact sums")
+
+    def shares(self, need: int) -> tuple[Span, ...]:
+        """Pieces of the workspace that each have so many bytes; none where none are needed."""
+        each = -(-need // 256) * 256
+        starts = range(self._start, self._end - each + 1, each) if each else ()
+        return tuple((start, start + each) for start in starts[:MOST_SHARES])
+
+    def _work_at(self, place: int) -> None:
+        """Have products use a piece of the workspace: what was asked for before keeps what it had."""
+        address, size = ctypes.c_void_p(place), ctypes.c_size_t(self.workspace_size)
+        check(self._library.cublasSetWorkspace_v2(self.handle, address, size), "work in a given memory")
+        self._place = place
 
     def multiplication(self, product: Product) -> Multiply:
         """What asks for a product; cuBLAS chooses how at every call."""
         gemm = gemm_arguments(product)
         if product.dtype.name not in TYPES:
             raise UnimplementedError(f"cuBLAS does not multiply matrices of {product.dtype.name}")
-        if product.m == 0 or product.n == 0 or product.batch == 0:
-            return lambda a, b, out: None
-        batched, small = gemm.batch > 1, gemm.largest <= _LARGEST_INT
-        name = "cublasGemmStridedBatchedEx" if batched else "cublasGemmEx"
+        if gemm.m == 0 or gemm.n == 0 or gemm.batch == 0:
+            return Multiply(lambda *addresses: None)
+        strided, small = not product.pointers, gemm.largest <= _LARGEST_INT
+        batched = gemm.batch > 1 or not strided
+        name = f"cublasGemm{'Strided' if strided else ''}BatchedEx" if batched else "cublasGemmEx"
         call = getattr(self._library, name if small else f"{name}_64")
         integer = ctypes.c_int if small else ctypes.c_int64
         kind = ctypes.c_int(TYPES[product.dtype.name])
         factor, scale = scalar(product.dtype, product.alpha), scalar(product.dtype, int(product.accumulate))
 
         def described(operand: Operand) -> tuple[Any, ...]:
-            stride = (ctypes.c_int64(operand.batch_stride),) if batched else ()
+            stride = (ctypes.c_int64(operand.batch_stride),) if batched and strided else ()
             return kind, integer(operand.leading), *stride
 
         flags = (ctypes.c_int(gemm.first.transposed), ctypes.c_int(gemm.second.transposed))
@@ -202,12 +233,17 @@ class Cublas:
         at_first, at_second, at_out = gemm.first.offset, gemm.second.offset, gemm.out.offset
         pointer, before = ctypes.c_void_p, ctypes.byref(scale)
 
-        def multiply(a: int, b: int, out: int) -> None:
+        def multiply(a: int, b: int, out: int, pointers: int, workspace: int) -> None:
+            if workspace != self._place:
+                self._work_at(workspace)
             x, y, z = pointer(b + at_first), pointer(a + at_second), pointer(out + at_out)
+            if not strided:
+                x, y, z = (pointer(pointers + n * gemm.batch * _POINTER) for n in (1, 0, 2))
             if status := call(*head, x, *first, y, *second, before, z, *result, *tail):
                 check(status, str(product))
 
-        return multiply
+        # Nobody is told what cuBLAS chooses, nor how much of the workspace that uses.
+        return Multiply(multiply, self.shares(self.workspace_size))
 
     def close(self) -> None:
         """Give the library's memory back."""

@@ -51,9 +51,11 @@ class CublasLt:
         self._cublas = cublas
 
     def multiplication(self, product: Product) -> Multiply | None:
-        """What asks for a product; None where cublasLt has no algorithm for it."""
+        """What asks for a product; None where cublasLt has no algorithm for it, or would
+        have to find the matrices by pointers.
+        """
         gemm = gemm_arguments(product)
-        if product.dtype.name not in TYPES or not gemm.m * gemm.n * gemm.k * gemm.batch:
+        if product.pointers or product.dtype.name not in TYPES or not gemm.m * gemm.n * gemm.k * gemm.batch:
             return None
         plan = _Plan(self._library, product)
         operation = plan.operation()
@@ -70,15 +72,16 @@ class CublasLt:
         first, second, result = layouts
         head, before = (cublas.handle, operation, ctypes.byref(factor)), ctypes.byref(scale)
         algorithm = ctypes.byref(found)
-        room = (pointer(cublas.workspace), ctypes.c_size_t(cublas.workspace_size), pointer(cublas.stream))
+        size, stream = ctypes.c_size_t(found.workspace), pointer(cublas.stream)
         at_first, at_second, at_out = (operand.offset for operand in operands)
 
-        def multiply(a: int, b: int, out: int) -> None:
+        def multiply(a: int, b: int, out: int, pointers: int, workspace: int) -> None:
             x, y, z = pointer(b + at_first), pointer(a + at_second), pointer(out + at_out)
+            room = pointer(workspace), size, stream
             if status := call(*head, x, first, y, second, before, z, result, z, result, algorithm, *room):
                 check(status, str(plan))
 
-        return multiply
+        return Multiply(multiply, cublas.shares(found.workspace))
 
     def _choose(self, operation: Any, layouts: list[Any], preference: Any) -> Heuristic | None:
         """The algorithm that the library thinks best."""

@@ -1,7 +1,8 @@
 """The driver of a card, over CuPy: its thin functions of CUDA's, and nothing of its arrays.
 
 Memory is CUDA's own and not of CuPy's pool. Kernels are compiled by `nvrtc`, so that CUDA's headers are not
-needed and small numbers are not flushed to zero. Products are asked of cuBLAS directly.
+needed and small numbers are not flushed to zero. Products are asked of cuBLAS directly, convolutions of
+cuDNN where that is installed.
 """
 
 from __future__ import annotations
@@ -10,26 +11,29 @@ import contextlib
 import ctypes
 import gc
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
-from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
+from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError, UnimplementedError
 from staticgraph.compiler.lower.memory_use import size_text
-from staticgraph.runtime.gpu import nvrtc
+from staticgraph.runtime.gpu import cudnn, nvrtc
 from staticgraph.runtime.gpu.cublas import Cublas, Multiply, library, workspace_size
 from staticgraph.runtime.gpu.cublas_lt import CublasLt
 from staticgraph.runtime.gpu.driver import Card, Direction
+from staticgraph.runtime.gpu.edges import edges
 from staticgraph.runtime.gpu.failure import NO_BINARY, NOT_FOUND, OUT_OF_MEMORY, failure
 from staticgraph.runtime.gpu.marks import Mark
 
 _KINDS = {Direction.TO_DEVICE: 1, Direction.FROM_DEVICE: 2, Direction.ON_DEVICE: 3}  # of cudaMemcpyKind
 _REGISTERS = 4  # of CUfunction_attribute
 _VERBOSE = 1  # of cudaGraphDebugDotFlags
+_PRODUCTS = 2  # with the largest workspaces, side by side
 _WAITING = "waiting for the GPU"
 
 
@@ -49,11 +53,15 @@ class CupyDriver:
         self._pinned: dict[int, int] = {}  # of memory of the host
         self.idle: list[Any] = []  # events that nobody waits for any more
         self._libraries: tuple[CublasLt, Cublas] | None = None
+        self._cudnn: cudnn.Cudnn | None = None
+        self.convolutions = cudnn.lacking() is None
         self._capturing = self._collecting = False
         try:
             self.enter()
             about = self.runtime.getDeviceProperties(index)
             self.stream = cupy.cuda.Stream(non_blocking=True)
+            self._edges = edges(self.stream.ptr)
+            self.overlaps = self._edges is not None
         except self.errors as error:
             raise explained(error, f"to use GPU {index}") from None
         self.card = Card(
@@ -178,10 +186,23 @@ class CupyDriver:
         self.enter()
         if self._libraries is None:
             size = workspace_size(self.card.architecture)
-            cublas = Cublas(library("cublas"), self.stream.ptr, self.allocate(size), size)
+            workspace = self.allocate(_PRODUCTS * size)
+            cublas = Cublas(library("cublas"), self.stream.ptr, workspace, size, _PRODUCTS)
             self._libraries = CublasLt(library("cublasLt"), cublas), cublas
         planning, cublas = self._libraries
         return planning.multiplication(product) or cublas.multiplication(product)
+
+    def convolution(self, convolution: Convolution) -> cudnn.Convolve:
+        """As in `Driver`."""
+        self._refuse("to choose how to convolve")
+        self.enter()
+        if self._cudnn is None:
+            try:
+                self._cudnn = cudnn.Cudnn(cudnn.frontend(library), self.stream.ptr)
+            except UnimplementedError:
+                self.convolutions = False
+                raise
+        return self._cudnn.convolution(convolution)
 
     def begin_capture(self) -> None:
         """As in `Driver`."""
@@ -194,6 +215,17 @@ class CupyDriver:
         # What is found to be garbage may hold memory of the card: to free it would end the capture.
         self._collecting = gc.isenabled()
         gc.disable()
+
+    def wait_for(self, nodes: Collection[int]) -> None:
+        """As in `Driver`."""
+        assert self._edges is not None
+        self.enter()
+        self._edges.replace(nodes)
+
+    def waits(self) -> tuple[int, ...]:
+        """As in `Driver`."""
+        assert self._edges is not None
+        return self._edges.nodes()
 
     def end_capture(self) -> Graph:
         """As in `Driver`."""
@@ -260,9 +292,11 @@ class CupyDriver:
             self.synchronize()
             if self._libraries is not None:
                 self._libraries[1].close()
+            if self._cudnn is not None:
+                self._cudnn.close()
             for address in list(self._sizes):
                 self.free(address)
-        self._libraries = None
+        self._libraries = self._cudnn = None
         self._sizes.clear()
         self.idle.clear()
 

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from weakref import finalize
 
+from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
-from staticgraph.runtime.gpu.driver import Driver, Kernel, Multiplication
+from staticgraph.compiler.graph.errors import UnimplementedError
+from staticgraph.runtime.gpu.driver import Convolving, Driver, Kernel, Multiplication
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Device:
     images: list[Image] = field(default_factory=list)
     _kernels: dict[str, Kernel] = field(default_factory=dict)
     _products: dict[Product, Multiplication] = field(default_factory=dict)
+    _convolutions: dict[Convolution, Convolving] = field(default_factory=dict)
+    _refused: frozenset[Convolution] = frozenset()
     _arena: int = 0
     _arena_bytes: int = 0
     _closing: finalize[..., Device] = field(init=False)
@@ -79,6 +83,27 @@ class Device:
         if product not in self._products:
             self._products[product] = self.driver.multiplication(product)
         return self._products[product]
+
+    @property
+    def refused(self) -> frozenset[Convolution] | None:
+        """The convolutions that its library is known not to do; None where there is no such library."""
+        return self._refused if self.driver.convolutions else None
+
+    def refuses(self, convolutions: Iterable[Convolution]) -> bool:
+        """Whether the library does not do some of these. Those are `refused` from now on."""
+        before = len(self._refused)
+        for each in convolutions:
+            try:
+                self.convolution(each)
+            except UnimplementedError:
+                self._refused |= {each}
+        return len(self._refused) > before
+
+    def convolution(self, convolution: Convolution) -> Convolving:
+        """A convolution, with the algorithm that was chosen for it."""
+        if convolution not in self._convolutions:
+            self._convolutions[convolution] = self.driver.convolution(convolution)
+        return self._convolutions[convolution]
 
     def release(self, addresses: Iterable[int]) -> None:
         """Give memory back, when all that uses it is done."""

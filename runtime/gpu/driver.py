@@ -1,20 +1,22 @@
-"""What the rest of the runtime needs of a GPU: memory, copies, functions, products, captured graphs.
+"""What the rest of the runtime needs of a GPU: memory, copies, functions, products, convolutions, graphs.
 
 There are two drivers. That of CuPy drives a card. The stand-in compiles the same functions for the
 processor and enforces the rules of a card, so that all that is above this interface can be tested anywhere.
 Addresses are integers, on the card or, of pinned memory, on the host. All work goes to one stream: what is
-asked for first is done first, and nothing is waited for until `synchronize`.
+asked for first is done first, and nothing is waited for until `synchronize`. Only in a graph may work be done
+side by side, where `wait_for` says so while it is captured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
 
+from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
 
@@ -42,10 +44,26 @@ class Kernel(Protocol):
 
 
 class Multiplication(Protocol):
-    """A product whose algorithm is chosen."""
+    """A product whose algorithm is chosen.
 
-    def __call__(self, a: int, b: int, out: int) -> None:
-        """Ask for it, with these addresses as operands."""
+    `workspaces`: pieces of memory, as (start, end), of which each run of it needs one for itself; there are
+    none if it needs none.
+    """
+
+    @property
+    def workspaces(self) -> Sequence[tuple[int, int]]: ...
+
+    def __call__(self, a: int, b: int, out: int, pointers: int = 0, /, *, workspace: int = 0) -> None:
+        """Ask for it, with these addresses as operands, that of the pointers if the product has them, and
+        the number of a workspace.
+        """
+
+
+class Convolving(Protocol):
+    """A convolution whose algorithm is chosen."""
+
+    def __call__(self, image: int, filter: int, result: int, workspace: int) -> None:
+        """Ask for it, with these addresses of its arrays, and that of as much memory as it may have."""
 
 
 class Event(Protocol):
@@ -76,6 +94,8 @@ class Driver(Protocol):
     """A card, or what stands in for one. Not for two threads at once."""
 
     card: Card
+    convolutions: bool  # whether there is a library that does them
+    overlaps: bool  # whether what is captured can be told what to wait for
 
     def allocate(self, size: int) -> int:
         """The address of `size` bytes on the card, a multiple of 256. Not while capturing.
@@ -108,8 +128,21 @@ class Driver(Protocol):
     def multiplication(self, product: Product) -> Multiplication:
         """A product, ready to be captured."""
 
+    def convolution(self, convolution: Convolution) -> Convolving:
+        """A convolution, ready to be captured. UnimplementedError where the library has no algorithm for it
+        that gives the same bits in every run, with all bits of the operands unless it may round them.
+        """
+
     def begin_capture(self) -> None:
         """From now on, work is not done but captured."""
+
+    def wait_for(self, nodes: Collection[int]) -> None:
+        """While capturing: have what is asked for next wait for these nodes of the graph, different ones, and
+        for nothing else. Without it, that waits for what was asked for just before.
+        """
+
+    def waits(self) -> tuple[int, ...]:
+        """While capturing: what the next piece of work waits for; when these are done, so is the last one."""
 
     def end_capture(self) -> Graph:
         """What was captured."""

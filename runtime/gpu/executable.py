@@ -8,7 +8,8 @@ nothing can fail any more. Runs that fetch nothing are not waited for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from weakref import finalize
 
 import numpy as np
@@ -29,7 +30,7 @@ from staticgraph.runtime.gpu.recorder import Action, Recorder, prepare
 from staticgraph.runtime.gpu.rounds import decides
 from staticgraph.runtime.gpu.staging import Packet, Slot
 from staticgraph.runtime.gpu.store import DeviceStore
-from staticgraph.runtime.gpu.timing import COPIES, FEEDS, FETCHES, UNTIMED, Untimed
+from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
 from staticgraph.runtime.guard import Guard
 from staticgraph.runtime.memory import empty
 from staticgraph.runtime.recycle import LARGE, Recycler
@@ -49,8 +50,10 @@ class GpuExecutable(Executable):
         device: Device,
         static: Iterable[tuple[int, bytes]] = (),
         guard: Guard | None = None,
+        overlap: bool = True,
     ) -> None:
         self.compiled = compiled
+        self._overlap = overlap
         self.guard = guard
         self.static = dict(static)
         self.needed = tuple(compiled.step.needed)
@@ -164,21 +167,21 @@ class GpuExecutable(Executable):
         program = self.compiled.program
         arena = self._device.arena(padded(program.arena + 1) + self.compiled.scratch)
         scratch = arena + padded(program.arena + 1)
-        recorder = Recorder(self._device, self.compiled, scratch, self._timing)
+        recorder = Recorder(self._device, self.compiled, scratch, self._timing, self._overlap)
         table = self._table(arena, slot, store)
         store.refresh()
 
         def ask() -> None:
-            if slot.given.size:
-                with self._timing.of(FEEDS):
-                    slot.given.send()
+            given, made = slot.given, slot.made
+            if given.size:
+                with self._timing.of(FEEDS), recorder.touching([given.host_span], [given.span]):
+                    given.send()
             recorder.program(program, table)
-            if self.guard is None and self._beside:
-                with self._timing.of(COPIES):
-                    self._move(store)
-            if slot.made.size:
-                with self._timing.of(FETCHES):
-                    slot.made.fetch()
+            if self.guard is None:
+                self._move(store, recorder.copy)
+            if made.size:
+                with self._timing.of(FETCHES), recorder.touching([made.span], [made.host_span]):
+                    made.fetch()
 
         parts: list[Action] = [ask]
         if self._runs:
@@ -206,13 +209,12 @@ class GpuExecutable(Executable):
                 table[program.first_result + r] = self._beside.get(r, place)
         return table
 
-    def _move(self, store: DeviceStore) -> None:
+    def _move(self, store: DeviceStore, copy: Callable[[int, int, int], None]) -> None:
         """Ask for new values to be brought where their variables are."""
         for r, source in self._beside.items():
             type = self.compiled.program.results[r]
             if type.size:
-                target = store.room(self._homes[r], type)
-                self._driver.copy(target, source, bytes_of(type), Direction.ON_DEVICE)
+                copy(store.room(self._homes[r], type), source, bytes_of(type))
 
     def _mark(self, store: DeviceStore) -> None:
         for op in self._homes.values():
@@ -229,7 +231,7 @@ class GpuExecutable(Executable):
             reads = zip(self.compiled.step.reads, types, strict=False)
             values = [store.stored(op) if op in store else empty(type) for op, type in reads]
             guard.fail([*feeds, *values, *states])
-        self._move(store)
+        self._move(store, partial(self._driver.copy, direction=Direction.ON_DEVICE))
         self._mark(store)
 
     # Where results go

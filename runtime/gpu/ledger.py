@@ -44,9 +44,14 @@ class GpuLedger(Ledger):
         limit, without = self.settings.memory_limit, self.settings.passes
         precision = Precision(self.settings.matmul_precision)
         watching = Watching(self.settings, fetches.text)
-        compiled = compile_gpu(step, watching.observers, limit, without, watching.trace, precision)
-        watching.finish(compiled, "cu", lambda: source(compiled.functions))
+        device = self._device
+        compiled = compile_gpu(
+            step, watching.observers, limit, without, watching.trace, precision, device.refused
+        )
         try:
-            return GpuExecutable(compiled, self._device, statics, guard)
+            if device.refuses(compiled.convolutions):  # which functions of our own do then
+                compiled = compile_gpu(step, (), limit, without, None, precision, device.refused)
+            watching.finish(compiled, "cu", lambda: source(compiled.functions))
+            return GpuExecutable(compiled, device, statics, guard, self.settings.overlap)
         except OpError as error:
             raise with_line(error) from None

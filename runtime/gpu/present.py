@@ -6,7 +6,6 @@ The driver of the system is asked, which takes no package; CuPy is imported only
 from __future__ import annotations
 
 import ctypes
-import importlib.metadata
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from staticgraph.compiler.graph.errors import FailedPreconditionError, OpError, 
 from staticgraph.runtime.gpu.cupy_driver import CupyDriver
 from staticgraph.runtime.gpu.driver import Card, Driver
 from staticgraph.runtime.gpu.failure import NO_CARD, failure
+from staticgraph.runtime.gpu.installed import version
 from staticgraph.runtime.gpu.libcuda import libcuda
 
 # The packages that bring CuPy, which must not meet, with the version of CUDA that each is for.
@@ -91,9 +91,9 @@ def _lacking_package(major: int, cuda: str) -> OpError | None:
             f"{names} are both installed, and only one of them works at a time",
             hint=f"pip uninstall -y {' '.join(installed)}; then {extra}",
         )
-    ((name, version),) = installed.items()
-    if int(version.partition(".")[0]) < 14:
-        return FailedPreconditionError(f"{name} {version} is too old: 14 or later is needed", hint=extra)
+    ((name, number),) = installed.items()
+    if int(number.partition(".")[0]) < 14:
+        return FailedPreconditionError(f"{name} {number} is too old: 14 or later is needed", hint=extra)
     if PACKAGES[name] > major:
         return FailedPreconditionError(
             f"{name} needs a driver of CUDA {PACKAGES[name]}, and the driver here is of CUDA {cuda}",
@@ -104,14 +104,7 @@ def _lacking_package(major: int, cuda: str) -> OpError | None:
 
 def packages() -> dict[str, str]:
     """The packages of CuPy that are installed, with their versions."""
-    return {name: version for name in PACKAGES if (version := _version(name))}
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    return {name: found for name in PACKAGES if (found := version(name))}
 
 
 def _asked(library: Any) -> System:

@@ -132,7 +132,7 @@ class _Turns:
             if whole.init is not None:
                 self._recorder.copy(at(table, whole.final), at(table, whole.init), whole.size)
         if loop.row:
-            self._recorder.driver.clear(at(table, loop.spare), loop.row)
+            self._recorder.clear(at(table, loop.spare), loop.row)
         self._now, self._next = [], []
         for carried in loop.carried:
             final = at(table, carried.final)

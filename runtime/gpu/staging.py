@@ -10,6 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.runtime.gpu.driver import Direction, Driver, Event
+from staticgraph.runtime.gpu.order import Span
 from staticgraph.runtime.memory import storage_dtype
 
 _LINE = 256  # bytes that addresses on a card are multiples of
@@ -38,6 +39,16 @@ class Packet:
             self._pinned[o : o + _bytes(t)].view(storage_dtype(t.dtype)).reshape(t.static_shape)
             for o, t in zip(self.offsets, self.types, strict=True)
         ]
+
+    @property
+    def span(self) -> Span:
+        """Its bytes on the card."""
+        return self.address, self.address + self.size
+
+    @property
+    def host_span(self) -> Span:
+        """Its bytes in pinned memory."""
+        return self._pinned.ctypes.data, self._pinned.ctypes.data + self.size
 
     @property
     def addresses(self) -> list[int]:

@@ -1,6 +1,7 @@
 """How long a card takes for each instruction of a step: marks in its stream before and after each.
 
-In a captured step the marks are part of the graph, so that kernels follow each other as they do without them.
+In a captured step the marks are part of the graph, so that kernels follow each other as they do without them,
+one after the other.
 Only where the host decides what comes next is its own clock asked. The first run of a program, in which the
 host asks for kernel after kernel, is told apart: a mark may then wait for the host.
 """
@@ -23,7 +24,9 @@ _NOTHING = nullcontext()
 
 
 class Untimed:
-    """Takes no times."""
+    """Takes no times. `overlap`: whether work may be done side by side while it takes the times of each."""
+
+    overlap = True
 
     def of(self, what: What) -> AbstractContextManager[None]:
         """Context in which the card is asked for something."""
@@ -76,6 +79,8 @@ class _Tally:
 
 class Timing(Untimed):
     """Takes the times of one program's runs on a card, beginning at zero."""
+
+    overlap = False  # a mark is reached when all that was asked for before it is done
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver

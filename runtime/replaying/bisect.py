@@ -14,24 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.compile import compile
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.passes.step import Step
-from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.placement import opened
 from staticgraph.runtime.plan import Plan
-from staticgraph.runtime.replaying.compare import Difference, Tolerance, compared
+from staticgraph.runtime.replaying.backend import Backend, Processor
+from staticgraph.runtime.replaying.compare import ROUNDING, Difference, Tolerance, compared
 from staticgraph.runtime.replaying.interpreted import Interpreter, InterpretingLedger
-from staticgraph.runtime.replaying.wrong_kernel import How, Kernels, WrongKernel, called
+from staticgraph.runtime.replaying.wrong_kernel import BrokenKernel, How, Kernels, WrongKernel
 from staticgraph.runtime.replaying.wrong_pass import WrongPass, wrong_pass
 from staticgraph.runtime.seeing.kernels import kernels_of
 from staticgraph.runtime.staged import run
-from staticgraph.runtime.switches import OPTIONAL_PASSES
+from staticgraph.runtime.switches import OPTIONAL_PASSES, settings
 from staticgraph.runtime.variables import VariableStore
 
-_FAST = 64.0  # how much less precise math="fast" may be
 _CALLS = 3  # of one step that are looked at: rounds of a loop that Python does are calls
 
 
@@ -41,7 +40,8 @@ class Bisection:
 
     `results`: for what the step gives by name, where the whole compiled program differs, None where it does
     not. `without`: for each optional pass whether the program is right if it is left out; empty where it is
-    right with all of them. `stopped`: what the program raised, where it did not come to its end.
+    right with all of them. `stopped`: what was raised, where the program did not come to its end, and
+    `broken` the kernel that did, where NumPy does not.
     """
 
     what: str
@@ -51,11 +51,13 @@ class Bisection:
     results: dict[str, Difference | None] = field(default_factory=dict)
     without: dict[str, bool] = field(default_factory=dict)
     stopped: str | None = None
+    broken: str | None = None
 
     @property
     def agrees(self) -> bool:
         """Whether nothing differs."""
-        return self.kernel is None and self.wrong_pass is None and not any(self.results.values())
+        wrong = self.kernel or self.wrong_pass or self.broken or any(self.results.values())
+        return not wrong
 
     @property
     def fault(self) -> str | None:
@@ -67,6 +69,8 @@ class Bisection:
             return f"the pass {self.wrong_pass.name}" if rule is None else f"the rule {rule.name!r}"
         if self.kernel is not None:
             return f"the code of the kernel {self.kernel.name}"
+        if self.broken is not None:
+            return f"the code of the kernel {self.broken}"
         if cures := [name for name, right in self.without.items() if right]:
             return f"the pass {' or '.join(cures)}"
         return "the order of the kernels, or their memory: each does the right thing by itself"
@@ -102,24 +106,36 @@ def calls_of(
     return found
 
 
-def how(math: str, without: frozenset[str], tolerance: Tolerance) -> How:
-    """As a session with these switches compiles for this machine."""
-    fast = math == "fast"
-    target = replace(cpu_jit.host(), fast_math=fast)
-    return How(target, replace(tolerance, loose=_FAST if fast else 1.0), without)
+def backend_of(device: str = "cpu", math: str = "precise", precision: str = "float32") -> Backend:
+    """What sessions with these switches have steps compiled by. FailedPreconditionError where the device is
+    not there.
+    """
+    card = opened(settings(device=device), None)
+    if card is None:
+        return Processor.of(math)
+    from staticgraph.runtime.replaying.on_card import OnCard, Precision  # what few machines have
+
+    return OnCard(card, Precision(precision))
+
+
+def how(
+    backend: Backend, without: frozenset[str] = frozenset(), tolerance: Tolerance = ROUNDING
+) -> How:  # fmt: skip
+    """With this back end, and without these optional passes."""
+    return How(backend, replace(tolerance, loose=backend.loose), without)
 
 
 def bisect(call: Call, how: How) -> Bisection:
     """Look for what is at fault in a step."""
-    step, arguments = _silent(call.step), call.arguments
+    step, arguments, backend = _silent(call.step), call.arguments, how.backend
     names, found = _names(step, call.fetches), Bisection(call.fetches.text)
 
     def differences(expected: Sequence[np.ndarray], without: frozenset[str]) -> list[Difference]:
-        made = compile(step, how.target, may_interpret=False, without=without)
-        return compared(step.function, arguments, expected, called(made, arguments), how.tolerance)
+        results = backend.called(backend.step(step, without), arguments)
+        return compared(step.function, arguments, expected, results, how.tolerance)
 
     try:
-        compiled = compile(step, how.target, may_interpret=False, without=how.without)
+        compiled = backend.step(step, how.without)
         kernels = Kernels({tuple(each.nodes): each.name for each in reversed(kernels_of(compiled))}, how)
         found.kernel = kernels.first_wrong(compiled.fusion, arguments)
         found.kernels = kernels.count
@@ -128,6 +144,9 @@ def bisect(call: Call, how: How) -> Bisection:
         wrong = differences(expected, how.without)
     except OpError as error:  # of an op that fails, such as the inverse of a singular matrix
         found.stopped = str(error)
+        return found
+    except BrokenKernel as broken:
+        found.broken, found.stopped = broken.name, str(broken.error)
         return found
     found.results = dict.fromkeys(names) | {names[each.output]: each for each in wrong}
     if not found.agrees:

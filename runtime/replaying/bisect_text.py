@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.codegen.llvm_text import module
 from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.printer import function_text
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.lower.program import Launch
-from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.dump import as_kernel
 from staticgraph.runtime.memory import to_storage
 from staticgraph.runtime.replaying.bisect import Bisection
@@ -38,13 +36,16 @@ def _lines(found: Bisection, dumped: Path | None) -> Iterator[str]:
     if found.agrees and found.stopped is not None:
         yield f"{found.what}: {count} do what NumPy does, until an op fails, and nothing else was looked at"
         yield f"  {found.stopped.partition(chr(10))[0]}"
+    elif found.broken is not None:
+        yield f"{found.what}: the kernel {found.broken} does not come to its end, and NumPy does"
+        yield f"  {(found.stopped or '').partition(chr(10))[0]}"
     elif found.agrees:
         yield f"{found.what}: {count} and the whole program do what NumPy does"
     else:
         yield f"{found.what}: compiled code differs from NumPy"
     if found.kernel is not None:
         yield from _kernel_lines(found.kernel, dumped)
-    elif not found.agrees:
+    elif not found.agrees and found.broken is None:
         yield f"each of {count} does by itself what its ops mean"
     if found.wrong_pass is not None:
         yield from _pass_lines(found.wrong_pass)
@@ -91,7 +92,7 @@ def dump(kernel: WrongKernel, folder: str | os.PathLike[str]) -> Path:
         texts = {
             "graph.txt": function_text(kernel.compiled.step.function),
             "kernel.txt": "\n".join(kernel_text(as_kernel(each.work)) for each in launches),
-            "code.ll": module(kernel.compiled.codes, cpu_jit.host()),
+            f"code.{kernel.backend.language}": kernel.backend.code(kernel.compiled),
         }
         for name, written in texts.items():
             (path / name).write_text(written, encoding="utf-8")
@@ -143,6 +144,7 @@ def as_dict(found: Bisection) -> dict[str, Any]:
         "results": {name: _difference(difference) for name, difference in found.results.items()},
         "without": dict(found.without),
         "stopped": found.stopped,
+        "broken": found.broken,
     }
 
 

@@ -10,9 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from staticgraph.compiler.arrange import write
-from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.compile import Compiled, emit
+from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.lower.lower import lower
@@ -21,22 +20,28 @@ from staticgraph.compiler.ops.control_flow import functions, taken
 from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_control, is_host
 from staticgraph.compiler.passes.step import Step
-from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.memory import empty, from_storage, to_storage
+from staticgraph.runtime.replaying.backend import Arrays, Backend
 from staticgraph.runtime.replaying.compare import ROUNDING, Difference, Nudge, Tolerance, differing, terms
 from staticgraph.runtime.replaying.interpreted import Interpreter
 
 _ROUNDS = 64  # of a loop in which its kernels are looked at
-Arrays = Sequence[np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How steps are compiled and compared."""
+    """How steps are compiled, called and compared."""
 
-    target: CpuTarget
+    backend: Backend
     tolerance: Tolerance = ROUNDING
     without: frozenset[str] = frozenset()
+
+
+class BrokenKernel(Exception):
+    """A kernel that does not come to its end, where NumPy does."""
+
+    def __init__(self, name: str, error: OpError) -> None:
+        super().__init__(name, error)
+        self.name, self.error = name, error
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,8 @@ class WrongKernel:
     nodes: tuple[Node, ...]
     rounds: tuple[int, ...]
     difference: Difference
-    compiled: Compiled
+    compiled: CompiledStep
+    backend: Backend
     inputs: tuple[np.ndarray, ...]
     expected: tuple[np.ndarray, ...]
     found: tuple[np.ndarray, ...]
@@ -66,27 +72,6 @@ class WrongKernel:
         return lines_of(self.nodes, self.outer)
 
 
-def called(compiled: Compiled, arguments: Arrays) -> list[np.ndarray]:
-    """The results of a program, called as a session would."""
-    step, layout = compiled.step, compiled.program
-    given = [
-        _owned(to_storage(p.dtype.round(a), p.dtype), p)
-        for a, p in zip(arguments, step.function.params, strict=True)
-    ]
-    results = []
-    for number, type in enumerate(layout.results):
-        old = step.updates.get(number, -1)
-        results.append(given[old] if old in layout.in_place else empty(type))
-    Executable(compiled)(given, results)
-    return [from_storage(r, v.dtype) for r, v in zip(results, step.function.results, strict=True)]
-
-
-def _owned(array: np.ndarray, value: Value) -> np.ndarray:
-    place = empty(value.type)
-    place[...] = array
-    return place
-
-
 class Kernels:
     """Runs the kernels of fused Functions one by one, each beside the meaning of its ops."""
 
@@ -95,7 +80,7 @@ class Kernels:
         self._names = names
         self._how = how
         self._quiet = Interpreter(effects=False)
-        self._programs: dict[Group, Compiled] = {}
+        self._programs: dict[Group, CompiledStep] = {}
 
     def first_wrong(
         self, fusion: Fusion, arguments: Arrays, rounds: tuple[int, ...] = ()
@@ -122,26 +107,40 @@ class Kernels:
         if compiled is None:
             compiled = self._programs[group] = self._compiled(group, reads)
             self.count += 1
-        found = called(compiled, inputs)
+        found = self._called(compiled, inputs, self._name(group))
         dtypes = [v.dtype for v in group.outputs]
         compute = partial(self._meaning, group, reads, inputs)
         differences = differing(compute, expected, found, dtypes, terms(group.nodes), self._how.tolerance)
         if not differences:
             return None
-        nodes = tuple(group.nodes)
-        name = self._names.get(nodes, group.root.op.name)
         return WrongKernel(
-            name, nodes, rounds, differences[0], compiled, tuple(inputs), tuple(expected), tuple(found)
+            self._name(group),
+            tuple(group.nodes),
+            rounds,
+            differences[0],
+            compiled,
+            self._how.backend,
+            tuple(inputs),
+            tuple(expected),
+            tuple(found),
         )
 
-    def _compiled(self, group: Group, reads: Sequence[Value]) -> Compiled:
+    def _name(self, group: Group) -> str:
+        return self._names.get(tuple(group.nodes), group.root.op.name)
+
+    def _called(self, compiled: CompiledStep, inputs: Arrays, name: str) -> list[np.ndarray]:
+        try:
+            return self._how.backend.called(compiled, inputs)
+        except OpError as error:
+            raise BrokenKernel(name, error) from None
+
+    def _compiled(self, group: Group, reads: Sequence[Value]) -> CompiledStep:
         """The kernel of a group as a program of its own."""
         fusion = Fusion(Function(tuple(reads), group.outputs), (group,))
         count = len(group.outputs)
         program = lower(fusion, count, {}, fuse=partial(fuse, without=self._how.without))
         step = Step(fusion.function, (), (), (), (), count, ())
-        written = write(program, lambda launch: emit(launch.work, self._how.target))
-        return Compiled(step, fusion, program, written)
+        return self._how.backend.kernel(step, fusion, program)
 
     def _meaning(
         self, group: Group, reads: Sequence[Value], inputs: Arrays, nudge: Nudge = lambda array: array

@@ -47,7 +47,9 @@ def write(architecture: str, steps: Iterable[tuple[str, Sequence[str], Step]]) -
     programs = []
     for signature, names, step in steps:
         compiled = compile_gpu(step)
-        functions |= {f.name: f for f in compiled.functions}
+        # Who loads it may have cuDNN, and then needs what goes before and after its convolutions.
+        for each in (compiled, compile_gpu(step, refused=frozenset())):
+            functions |= {f.name: f for f in each.functions}
         types = compiled.program.arguments[: len(names)]
         programs.append(
             {"signature": signature, "feeds": list(names), "arguments": [encode_type(t) for t in types]}

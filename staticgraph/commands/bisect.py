@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ def add(commands: Commands) -> None:
             ("failure.sg", "the feeds and variables of a run that failed"),
             ("net.sg --signature train --feeds digits.npz", "a training step, on real values"),
             ("net.sg --dump fault", "with the code and the inputs of the kernel at fault"),
+            ("net.sg --device gpu", "the kernels of a card, each beside NumPy"),
         ),
     )
     option = parser.add_argument
@@ -45,6 +47,8 @@ def add(commands: Commands) -> None:
     tolerance = "that elements may differ (default: what rounding explains)"
     option("--rtol", type=float, metavar="X", help=f"the part of their size by {tolerance}")
     option("--atol", type=float, metavar="X", help=f"the amount by {tolerance}")
+    device = "whose code is looked at: cpu, gpu, gpu:1, or standin, which runs a card's code without one"
+    option("--device", default="cpu", type=_device, metavar="NAME", help=f"{device} (default: cpu)")
     option("--dump", metavar="FOLDER", help="write there the code and the values of the kernel at fault")
     option("--json", action="store_true", help="as JSON")
     parser.set_defaults(command=bisect)
@@ -78,13 +82,19 @@ def bisect(options: argparse.Namespace) -> int:
     return DONE if all(each.agrees for each in found) else UNLIKE
 
 
+def _device(text: str) -> str:
+    if re.fullmatch(r"cpu|standin|gpu(:\d+)?", text) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not cpu, gpu, gpu:1 or standin")
+    return text
+
+
 def _calls(options: argparse.Namespace, tolerance: Tolerance) -> tuple[list[Call], How]:
     """The steps of the file's run, and how they are to be compiled."""
     from staticgraph.commands.feeding import feeds
     from staticgraph.commands.opening import opened
     from staticgraph.runtime.ahead.steps import Shapes
     from staticgraph.runtime.feeds import convert
-    from staticgraph.runtime.replaying.bisect import calls_of, how
+    from staticgraph.runtime.replaying.bisect import backend_of, calls_of, how
     from staticgraph.runtime.saving.failure_file import is_failure
     from staticgraph.saving import load_failure
 
@@ -93,6 +103,7 @@ def _calls(options: argparse.Namespace, tolerance: Tolerance) -> tuple[list[Call
         run, session = failure.run, failure.session
         fetches, values = [*run.fetches, *run.targets], dict(run.feeds)
         math, passes = failure.switches.get("math", "precise"), failure.switches.get("passes", "")
+        precision = failure.switches.get("matmul_precision", "float32")
         without = frozenset(name for name in passes.split(",") if name)
     else:
         function = opened(options.file, options.signature)
@@ -100,5 +111,6 @@ def _calls(options: argparse.Namespace, tolerance: Tolerance) -> tuple[list[Call
         session, fetches = function.session, function.fetches
         values = {t: convert(t, given[name]) for name, t in function.inputs.items() if name in given}
         math, without = session.settings.math, session.settings.passes
+        precision = session.settings.matmul_precision
     calls = calls_of(session.graph, fetches, values, session.variables)
-    return calls, how(math, without, tolerance)
+    return calls, how(backend_of(options.device, math, precision), without, tolerance)

@@ -192,12 +192,24 @@ def gpu() -> Iterator[Finding]:
     packages = [f"{name} {version}" for name, version in present.packages().items()]
     if packages:
         yield Finding("CuPy", State.OK, ", ".join(packages))
+        yield _cudnn(min(system.cuda[0], 13))
     if error := present.unmet(0):
         text = f"run on the processor: {error.message}"
         yield Finding("sessions", State.DOUBTFUL, text, error.hint)
     else:
         yield Finding("sessions", State.OK, "run on gpu:0, unless they are given another device")
         yield self_test("gpu")
+
+
+def _cudnn(major: int) -> Finding:
+    """What does convolutions on a card."""
+    from staticgraph.runtime.gpu import cudnn
+
+    if lacking := cudnn.lacking():
+        text = f"{lacking}: kernels of this package do convolutions"
+        return Finding("cuDNN", State.MISSING, text, f'pip install "staticgraph[cudnn{major}]"')
+    found = ", ".join(f"{name} {version}" for name, version in cudnn.packages().items())
+    return Finding("cuDNN", State.OK, f"{found}: does large convolutions")
 
 
 def extras() -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from staticgraph.__main__ import main
 from staticgraph.commands import checks, machine
 from staticgraph.commands.checks import EXTRAS, REQUIRED, SECTIONS, Finding, State, findings
 from staticgraph.runtime import dispatch
-from staticgraph.runtime.gpu import present
+from staticgraph.runtime.gpu import cudnn, present
 from staticgraph.runtime.gpu.driver import Card
 from staticgraph.runtime.gpu.present import System
 
@@ -42,7 +42,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch, **versions: str | None) -> None:
 
 def test_the_tables_are_those_of_the_project():
     assert [f"{name}>={least}" for name, least in REQUIRED.items()] == PROJECT["dependencies"]
-    gpus = {"cuda12", "cuda13", "codecheck"}  # which have a section of their own
+    gpus = {"cuda12", "cuda13", "cudnn12", "cudnn13", "codecheck"}  # which have a section of their own
     others = gpus | {"docs", "examples", "test"}  # not for users
     told = {each.name: [f"{each.package}>={each.least}"] for each in EXTRAS}
     assert told == {n: p for n, p in PROJECT["optional-dependencies"].items() if n not in others}
@@ -190,6 +190,22 @@ def test_a_gpu_that_works(monkeypatch):
     monkeypatch.setattr(checks, "self_test", lambda device: tested.append(device) or result)
     told = with_cards(monkeypatch, System((13, 0), 0, (H200,)), cupy_cuda13x="14.2.0")
     assert tested == ["gpu"] and told["sessions"].state is State.OK and told["self test"] is result
+
+
+def test_cudnn(monkeypatch):
+    monkeypatch.setattr(checks, "self_test", lambda device: Finding("self test", State.OK, "it ran"))
+    system, cupy = System((13, 0), 0, (H200,)), {"cupy_cuda13x": "14.2.0"}
+    both = {"nvidia-cudnn-frontend": "1.28.0", "nvidia-cudnn-cu13": "9.14.0.64", "nvidia-cudnn-cu12": None}
+    monkeypatch.setattr(cudnn, "version", both.get)
+    told = with_cards(monkeypatch, system, **cupy)["cuDNN"]
+    assert told.state is State.OK
+    assert told.text == "nvidia-cudnn-frontend 1.28.0, nvidia-cudnn-cu13 9.14.0.64: does large convolutions"
+    monkeypatch.setattr(cudnn, "version", lambda name: None)
+    told = with_cards(monkeypatch, system, **cupy)["cuDNN"]
+    assert told.state is State.MISSING and told.hint == 'pip install "staticgraph[cudnn13]"'
+    assert told.text == "nvidia-cudnn-frontend is not installed: kernels of this package do convolutions"
+    told = with_cards(monkeypatch, System((12, 4), 0, (H200,)), cupy_cuda12x="14.2.0")["cuDNN"]
+    assert told.hint == 'pip install "staticgraph[cudnn12]"'
 
 
 def test_the_driver_is_read_from_the_system(monkeypatch, tmp_path):

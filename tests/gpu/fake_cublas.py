@@ -108,6 +108,19 @@ class FakeCublas:
         operands = [(a, la, sa), (b, lb, sb), (c, lc, sc)]
         return gemm((ta, tb), (m, n, k), at, compute, alpha, beta, operands, batch)
 
+    def cublasGemmBatchedEx(self, *arguments: Any) -> int:
+        self._record("cublasGemmBatchedEx", *arguments)
+        (
+            _, ta, tb, m, n, k, alpha, a, at, la, b, bt, lb, beta, c, ct, lc, batch, compute, algorithm,
+        ) = map(number, arguments)  # fmt: skip
+        assert at == bt == ct and algorithm == -1
+        places = [(ctypes.c_uint64 * batch).from_address(pointers) for pointers in (a, b, c)]
+        for addresses in zip(*places, strict=True):
+            operands = [(each, leading, 0) for each, leading in zip(addresses, (la, lb, lc), strict=True)]
+            if status := gemm((ta, tb), (m, n, k), at, compute, alpha, beta, operands, 1):
+                return status
+        return SUCCESS
+
     def _record(self, name: str, *arguments: Any) -> int:
         self.calls.append((name, tuple(map(number, arguments))))
         return SUCCESS
@@ -123,8 +136,8 @@ class FakeCublasLt:
         "MatmulPreference": {1: 8, 3: 4, 5: 4, 6: 4, 7: 4, 8: 4},
     }
 
-    def __init__(self, algorithms: int = 1) -> None:
-        self.algorithms = algorithms
+    def __init__(self, algorithms: int = 1, workspace: int = 0) -> None:
+        self.algorithms, self.workspace = algorithms, workspace
         self.descriptors: dict[int, dict[Any, int]] = {}
         self.names: list[str] = []
         self.asked: dict[Any, int] = {}  # the preference of the last choice
@@ -163,7 +176,7 @@ class FakeCublasLt:
         self.names.append("cublasLtMatmulAlgoGetHeuristic")
         assert wanted == 1 and ctypes.sizeof(found._obj) == 96
         self.asked = dict(self.descriptors[number(preference)])
-        found._obj.algorithm[0] = ALGORITHM
+        found._obj.algorithm[0], found._obj.workspace = ALGORITHM, self.workspace
         count._obj.value = self.algorithms
         return SUCCESS if self.algorithms else NOT_SUPPORTED
 

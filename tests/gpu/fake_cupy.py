@@ -22,6 +22,8 @@ PROPERTIES = {
 }  # fmt: skip
 FREE, TOTAL = 100 << 30, 141 << 30
 STREAM = 0x57
+NODE = 0x7F00_0000_0000  # the first node of a graph
+ILLEGAL_STATE, INVALID_VALUE = 401, 1  # of CUresult
 
 
 class CUDAError(RuntimeError):
@@ -49,6 +51,8 @@ class FakeCupy:
         self.pinned: dict[int, Any] = {}
         self.pool_bytes = 0
         self.capturing = False
+        self.waits: list[tuple[int, ...]] = []  # of each node that was captured last
+        self.after: tuple[int, ...] = ()  # what the next node waits for
         self.launched: list[tuple[tuple[int, ...], list[int]]] = []  # geometry and arguments
         self._next = 0x7000_0000_0000
         self.cuda = SimpleNamespace(
@@ -90,6 +94,9 @@ class FakeCupy:
         waiting = self.failing.get(name)
         if waiting and (error := waiting.pop(0)):
             raise error
+        if self.capturing and name in ("memcpyAsync", "memsetAsync", "launchKernel"):
+            self.waits.append(self.after)
+            self.after = (NODE + len(self.waits) - 1,)
         act = getattr(self, f"_{name}", None)
         return act(*arguments) if act else None
 
@@ -132,6 +139,46 @@ class FakeCupy:
         self.launched.append(((function, *geometry), values))
 
 
+class FakeLibcuda:
+    """libcuda as far as edges of graphs go; that of CUDA 12.3 and later tells `kinds` of edges, too."""
+
+    def __init__(self, cupy: FakeCupy, kinds: bool) -> None:
+        self.cupy = cupy
+        if kinds:
+            self.cuStreamGetCaptureInfo_v3 = self._told
+
+    def cuStreamUpdateCaptureDependencies(self, stream: Any, nodes: Any, count: Any, flags: Any) -> int:
+        assert (stream.value, flags.value) == (STREAM, 1)
+        given = tuple(nodes[n] for n in range(count.value))
+        if not self.cupy.capturing:
+            return ILLEGAL_STATE
+        if len(set(given)) < len(given) or not all(
+            NODE <= node < NODE + len(self.cupy.waits) for node in given
+        ):
+            return INVALID_VALUE
+        self.cupy.after = given
+        return 0
+
+    def cuStreamGetCaptureInfo_v2(
+        self, stream: Any, state: Any, capture: Any, graph: Any, nodes: Any, count: Any
+    ) -> int:
+        return self._told(stream, state, capture, graph, nodes, None, count)
+
+    def _told(
+        self, stream: Any, state: Any, capture: Any, graph: Any, nodes: Any, kinds: Any, count: Any
+    ) -> int:
+        assert stream.value == STREAM and type(count._obj) is ctypes.c_size_t
+        assert [type(each._obj) for each in (state, capture, graph)] == [
+            ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p,
+        ]  # fmt: skip
+        state._obj.value = int(self.cupy.capturing)
+        self.array = (ctypes.c_void_p * len(self.cupy.after))(*self.cupy.after)  # which the library keeps
+        pointer = ctypes.cast(self.array, ctypes.POINTER(ctypes.c_void_p))
+        ctypes.memmove(ctypes.addressof(nodes._obj), ctypes.addressof(pointer), ctypes.sizeof(pointer))
+        count._obj.value = len(self.cupy.after)
+        return 0
+
+
 class Stream:
     """cupy.cuda.Stream."""
 
@@ -141,7 +188,7 @@ class Stream:
 
     def begin_capture(self, mode: int) -> None:
         self.cupy.call("begin_capture", mode)
-        self.cupy.capturing = True
+        self.cupy.capturing, self.cupy.waits, self.cupy.after = True, [], ()
 
     def end_capture(self) -> Any:
         self.cupy.capturing = False

@@ -99,6 +99,19 @@ def transformer() -> Graph:
     return [loss, sg.train.AdamOptimizer(0.001).minimize(loss)], {ids: words}
 
 
+def attention() -> Graph:
+    fetches, feeds = [], {}
+    for time, dtype in ((100, sg.float32), (520, sg.float32), (64, sg.float16)):
+        (q, of_q), (k, of_k), (v, of_v) = (placeholder(16, 8, time, 64, dtype=dtype) for _ in range(3))
+        feeds |= {q: of_q, k: of_k, v: of_v}
+        scores = sg.matmul(q, k, transpose_b=True) / sg.cast(8.0, dtype)
+        mask = sg.cast(sg.matrix_band_part(sg.ones([time, time]), -1, 0), dtype)
+        weights = sg.nn.softmax(scores - sg.cast(1e4, dtype) * (1 - mask))
+        out = sg.matmul(weights, v)
+        fetches += [out] if time == 520 else sg.gradients(out * out, [q, k, v])
+    return fetches, feeds
+
+
 def reductions() -> Graph:
     x, value = placeholder(40, 50, 60)
     fetches = [sg.reduce_max(x), sg.argmax(x, 1), sg.reduce_prod(x, [0, 2]), sg.reduce_logsumexp(x, 2)]
@@ -113,6 +126,19 @@ def movements() -> Graph:
     fetches += [sg.nn.top_k(x, 3)[0], sg.sort(x), sg.pad(x, [[1, 1], [0, 2], [3, 0]]), sg.one_hot(at, 12)]
     fetches += [sg.unsorted_segment_sum(x[:7], at, 9), sg.concat([x, x[:, :3]], 1), sg.where(x > 0.0, x, -x)]
     return [*fetches, sg.image.resize_bilinear(x[sg.newaxis], [20, 30])], {x: value, at: places}
+
+
+def orders() -> Graph:
+    """Running totals and what is sorted, in rows of all lengths; a single digit is the same as others."""
+    x, value = placeholder(5000)
+    rows, several = placeholder(40, 300, dtype=sg.bfloat16)
+    long, wide = placeholder(1000, 24, dtype=sg.float64)
+    small, bytes_ = placeholder(9000, dtype=sg.int8)
+    ids, places = placeholder(20_000, dtype=sg.int32)
+    fetches = [sg.cumsum(x, exclusive=True), sg.math.cumulative_logsumexp(rows, 1), sg.cumsum(long, 0)]
+    fetches += [sg.sort(small), *sg.nn.top_k(x, 5), sg.nn.top_k(sg.transpose(long), 300)[1]]
+    fetches += [sg.unsorted_segment_sum(ids, ids, 100), sg.random_shuffle(sg.range(2000))]
+    return fetches, {x: value, rows: several, long: wide, small: bytes_, ids: places}
 
 
 def scalars() -> Graph:
@@ -131,7 +157,8 @@ def scalars() -> Graph:
 GRAPHS: dict[str, Callable[[], Graph]] = {
     build.__name__: build
     for build in (
-        softmax, layer_norm, convolutions, adam, recurrent, transformer, reductions, movements, scalars,
+        softmax, layer_norm, convolutions, adam, recurrent, transformer, attention, reductions, movements,
+        orders, scalars,
     )
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError, U
 from staticgraph.runtime.gpu import cublas
 from staticgraph.runtime.gpu.cublas import Cublas, Multiply, gemm_arguments, workspace_size
 from staticgraph.runtime.gpu.cublas_lt import CublasLt, alignment
+from staticgraph.runtime.gpu.standin import product as standin
 from tests.gpu.fake_cublas import FakeCublas, FakeCublasLt
 
 DTYPES = ["float32", "float64", "float16", "bfloat16"]
@@ -69,8 +70,8 @@ def stored(values: np.ndarray, product: Product) -> np.ndarray:
     return values.astype(product.dtype.numpy)
 
 
-def on(library: FakeCublas) -> Cublas:
-    return Cublas(library, stream=0x57, workspace=0x1000, size=WORKSPACE)
+def on(library: FakeCublas, products: int = 1) -> Cublas:
+    return Cublas(library, stream=0x57, workspace=0x1000, size=WORKSPACE, products=products)
 
 
 def agrees(product: Product, multiply: Multiply, rng: np.random.Generator) -> None:
@@ -99,7 +100,75 @@ def test_a_planned_product_is_the_same(dtype):
         library = FakeCublasLt()
         planned = CublasLt(library, on(FakeCublas())).multiplication(product)
         agrees(product, planned, rng)
-        assert library.memory == (0x1000, WORKSPACE, 0x57)
+        assert library.memory == (0, 0, 0x57)
+
+
+def test_products_that_are_done_side_by_side_have_workspaces_of_their_own():
+    product = drawn(np.random.default_rng(5), "float32")
+    places = [array.ctypes.data for array in (stored(each, product) for each in buffers(
+        np.random.default_rng(6), product
+    ))]  # fmt: skip
+    planning = FakeCublasLt(workspace=600_000)
+    planned = CublasLt(planning, on(FakeCublas(), products=2)).multiplication(product)
+    first, second, third = planned.workspaces
+    assert first[0] == 0x1000 and first[1] == second[0] and second[1] == third[0]
+    assert first[1] - first[0] == 600_064 and third[1] <= 0x1000 + 2 * WORKSPACE
+    for which, (start, _) in enumerate(planned.workspaces):
+        planned(*places, workspace=which)
+        assert planning.memory == (start, 600_000, 0x57)
+
+
+def test_a_product_that_cublas_plans_itself_may_use_all_of_a_workspace():
+    library = FakeCublas()
+    blas = on(library, products=2)
+    product = drawn(np.random.default_rng(5), "float32")
+    places = [array.ctypes.data for array in (stored(each, product) for each in buffers(
+        np.random.default_rng(6), product
+    ))]  # fmt: skip
+    multiply = blas.multiplication(product)
+    assert multiply.workspaces == ((0x1000, 0x1000 + WORKSPACE), (0x1000 + WORKSPACE, 0x1000 + 2 * WORKSPACE))
+    library.calls.clear()
+    for which in (0, 1, 1, 0):
+        multiply(*places, workspace=which)
+    moves = [given[1:] for name, given in library.calls if name == "cublasSetWorkspace_v2"]
+    assert moves == [(WORKSPACE,), (WORKSPACE,)]
+    assert [name.startswith("cublasGemm") for name in library.names] == [1, 0, 1, 1, 0, 1]
+
+
+def test_a_workspace_has_so_many_shares_at_most():
+    assert on(FakeCublas()).shares(0) == ()
+    assert len(on(FakeCublas()).shares(1)) == cublas.MOST_SHARES
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_matrices_of_several_axes_are_found_by_pointers(dtype):
+    rng = np.random.default_rng(20 + len(dtype))
+    shapes = {"a": (5, 3), "b": (3, 4), "out": (5, 4)}
+    found = [Matrix(name, 60, False, 2, columns, (300 * 2, 300)) for name, (_, columns) in shapes.items()]
+    product = Product(as_dtype(dtype), 5, 4, 3, 5, *found, True, axes=(2, 2), pointers="pointers")
+    numbers = [rng.integers(-4, 4, 2 * 600).astype(np.float64) for _ in shapes]
+    memory = [stored(values, product) for values in numbers]
+    pointers = np.array(
+        [
+            array.ctypes.data + start * product.dtype.size
+            for array, matrix in zip(memory, found, strict=True)
+            for start in product.starts(matrix)
+        ],
+        np.uint64,
+    )
+    library = FakeCublas()
+    assert CublasLt(FakeCublasLt(), on(library)).multiplication(product) is None
+    on(library).multiplication(product)(*(array.ctypes.data for array in (*memory, pointers)))
+    assert library.names[-1] == "cublasGemmBatchedEx"
+    wanted = numbers[2].copy()
+    for point in range(len(product.points)):
+        one = [replace(m, offset=product.starts(m)[point], batch_stride=0, steps=()) for m in found]
+        wanted = expected(Product(product.dtype, 5, 4, 3, 1, *one, True), *numbers[:2], wanted)
+    np.testing.assert_array_equal(memory[2], stored(wanted, product))
+    standin.check(product)
+    with pytest.raises(ValueError, match="pointers that lead elsewhere"):
+        given = [array.view(np.uint8) for array in (*memory, pointers[::-1].copy())]
+        standin.multiply(product, *given)
 
 
 def test_the_algorithm_is_chosen_once_and_the_descriptors_live_as_long_as_the_product():

@@ -19,17 +19,28 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from staticgraph.runtime.gpu import cupy_driver
+from staticgraph.runtime.gpu import cupy_driver, edges
 from staticgraph.runtime.gpu.cupy_driver import CupyDriver
 from staticgraph.runtime.gpu.driver import Card, Direction
+from staticgraph.runtime.gpu.overlap import Overlap
 from tests.gpu.fake_cublas import FakeCublas, FakeCublasLt
-from tests.gpu.fake_cupy import FREE, SIGNATURES, STREAM, CUDADriverError, CUDARuntimeError, FakeCupy
+from tests.gpu.fake_cupy import (
+    FREE,
+    NODE,
+    SIGNATURES,
+    STREAM,
+    CUDADriverError,
+    CUDARuntimeError,
+    FakeCupy,
+    FakeLibcuda,
+)
 
 
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
     fake = FakeCupy()
     monkeypatch.setitem(sys.modules, "cupy", fake)
+    monkeypatch.setattr(edges, "libcuda", lambda: None)
     return fake
 
 
@@ -209,6 +220,49 @@ def test_a_capture_is_made_a_graph_that_is_uploaded_and_launched(card, cupy):
     assert graph.text() == "digraph with 1"
 
 
+@pytest.fixture(params=[False, True], ids=["CUDA 12.2", "CUDA 12.3"])
+def side_by_side(request, cupy, monkeypatch) -> CupyDriver:
+    """A card whose driver lets edges be told."""
+    monkeypatch.setattr(edges, "libcuda", lambda: FakeLibcuda(cupy, kinds=request.param))
+    return CupyDriver()
+
+
+def test_what_is_captured_waits_for_what_it_depends_on(side_by_side, cupy):
+    card = side_by_side
+    a, b, c, d = (card.allocate(64) for _ in range(4))
+    assert card.overlaps
+    card.begin_capture()
+    overlap = Overlap(card)
+
+    def copied(target: int, *sources: int, nodes: int = 1) -> None:
+        with overlap.work([(source, source + 64) for source in sources], [(target, target + 64)]):
+            for _ in range(nodes):
+                card.copy(target, sources[0], 64, Direction.ON_DEVICE)
+
+    copied(b, a, nodes=2)
+    copied(c, a)
+    copied(d, b, c)
+    copied(a, d)
+    with overlap.work([], [(b, b + 64)]):
+        card.clear(b, 64)
+    card.end_capture()
+    assert [[node - NODE for node in each] for each in cupy.waits] == [[], [0], [], [1, 2], [3], [3]]
+
+
+def test_what_cuda_refuses_of_edges_is_an_error_that_tells_the_switch(side_by_side):
+    with pytest.raises(OpError, match="side by side: CUDA failed") as raised:
+        side_by_side.wait_for([])
+    assert "SG_OVERLAP=0" in raised.value.hint
+    with pytest.raises(OpError, match="status 901"):
+        side_by_side.waits()
+
+
+@pytest.mark.parametrize("library", [None, object()], ids=["no driver", "an old driver"])
+def test_with_an_old_driver_a_capture_is_a_chain(library, cupy, monkeypatch):
+    monkeypatch.setattr(edges, "libcuda", lambda: library)
+    assert not CupyDriver().overlaps
+
+
 def test_garbage_is_not_collected_while_capturing(card):
     assert gc.isenabled()
     card.begin_capture()
@@ -272,7 +326,7 @@ PRODUCT = Product(float32, 4, 6, 5, 1, Matrix("a", 5), Matrix("b", 6), Matrix("o
 def test_the_first_product_starts_the_libraries_on_our_stream(card, cupy):
     card.multiplication(PRODUCT)
     card.multiplication(PRODUCT)
-    assert cupy.given("malloc") == [(32 << 20,)], "one workspace"
+    assert cupy.given("malloc") == [(64 << 20,)], "two workspaces"
     blas = cupy.libraries["cublas"]
     assert ("cublasSetStream_v2", (STREAM,)) in blas.calls
     assert blas.names.count("cublasCreate_v2") == 1

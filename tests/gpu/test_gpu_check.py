@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from gpu_stages import (
     bandwidth,
     build,
     card,
+    convolutions,
     harvest,
     kernels,
     memory,
@@ -23,11 +25,13 @@ from gpu_stages import (
     probe,
     report,
     sanitized,
+    suspects,
 )
 from gpu_stages.findings import Finding, Findings, missed, read
 from gpu_stages.runner import STAGES, Outcome, Stage, run_stages
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
+from staticgraph.runtime.gpu.standin import convolution as standin_convolution
 from tests.ops.harness import TESTED, dtype_choices
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -206,6 +210,15 @@ def test_losses_that_differ_are_seen(setting, monkeypatch):
     assert [finding.ok for finding in found(setting)] == [None, False]
 
 
+def test_the_kernels_of_a_step_that_differs_are_looked_at(setting):
+    suspects.run(setting)
+    Findings("models", setting.folder / "models.jsonl").check("small_mlp", False)
+    suspects.run(setting)
+    nothing, looked = found(setting)
+    assert nothing.text == "none" and looked.name == "small_mlp" and looked.ok is True
+    assert "kernels and the whole program do what NumPy does" in looked.text
+
+
 def test_steps_are_compiled_and_loaded_from_their_image(setting, monkeypatch):
     monkeypatch.setattr(build, "STEPS", {"small_mlp": STEPS["small_mlp"]})
     build.run(setting)
@@ -217,6 +230,32 @@ def test_steps_are_compiled_and_loaded_from_their_image(setting, monkeypatch):
 @pytest.mark.parametrize("case", bandwidth.CASES, ids=lambda case: case.name)
 def test_cases_of_bandwidth_run(setting, case):
     assert bandwidth._seconds(setting, case, 8, 16) > 0
+
+
+LITTLE = "staticgraph.compiler.codegen.cuda.products.convolved._LEAST"
+
+
+def test_layers_are_compared(setting, monkeypatch):
+    monkeypatch.setattr(LITTLE, 1)
+    monkeypatch.setattr(convolutions, "_KINDS", ("the result", "by the image"))
+    monkeypatch.setattr(convolutions, "SMALL", (convolutions.Layer(6, 8, 8, 3),))
+    convolutions.run(setting)
+    checks = [finding for finding in found(setting) if finding.ok is not None]
+    assert [finding.ok for finding in checks] == [True] * 2
+    assert all("by cuDNN" in finding.text for finding in found(setting) if finding.value)
+
+    monkeypatch.setattr(standin_convolution, "convolve", lambda convolution, *arrays: None)
+    monkeypatch.setattr(convolutions, "_KINDS", ("the result",))
+    convolutions.run(setting)
+    assert [finding.ok for finding in found(setting) if finding.ok is not None][2:] == [False]
+
+
+def test_without_a_library_there_is_nothing_to_compare(setting, monkeypatch, one_driver):
+    monkeypatch.setattr(Setting, "small", False)
+    monkeypatch.setattr(Setting, "driver", lambda setting: nullcontext(one_driver))
+    monkeypatch.setattr(convolutions.cudnn, "lacking", lambda: "nothing is there")
+    convolutions.run(setting)
+    assert [finding.text for finding in found(setting)] == ["by our own kernels: nothing is there"]
 
 
 def test_the_cost_of_runs_is_measured(setting):

@@ -30,7 +30,7 @@ def machine(monkeypatch):
     def change(cards, **packages):
         system = System((13, 0), 0, tuple(cards)) if cards else None
         monkeypatch.setattr(present, "system", lambda: system)
-        monkeypatch.setattr(present, "_version", lambda name: packages.get(name.replace("-", "_")))
+        monkeypatch.setattr(present, "version", lambda name: packages.get(name.replace("-", "_")))
 
     return change
 

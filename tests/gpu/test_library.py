@@ -52,6 +52,8 @@ GRAPHS: dict[str, tuple[Build, int, int]] = {
     "turned result": (einsum("mk,kn->nm", (40, 37), (37, 32)), 1, 0),
     "heads": (einsum("bqhd,bkhd->bhqk", (2, 40, 3, 32), (2, 36, 3, 32)), 2, 0),
     "values": (einsum("bhqk,bkhd->bqhd", (2, 3, 40, 36), (2, 36, 3, 32)), 2, 0),
+    "many heads": (einsum("bqhd,bkhd->bhqk", (9, 40, 5, 32), (9, 36, 5, 32)), 1, 0),
+    "many values": (einsum("bhqk,bkhd->bqhd", (3, 3, 40, 36), (3, 36, 3, 32)), 1, 0),
     "heads apart": (einsum("btc,chd->bhtd", (2, 40, 24), (24, 3, 40)), 2, 0),
     "scaled": (dense(40, 64, 50, lambda y, bias, _: y * 0.125), 1, 0),
     "negative": (dense(40, 64, 50, lambda y, bias, _: -y), 1, 0),
@@ -72,8 +74,8 @@ OTHERS: dict[str, Build] = {
     "little": product(20, 20, 20),
     "little, and a bias": dense(64, 128, 256, lambda y, bias, _: sg.nn.relu(y + bias)),
     "window": convolution((2, 12, 13, 40), (3, 3, 40, 48), 1, "SAME"),
+    "many little ones": einsum("bqhd,bkhd->bhqk", (9, 40, 5, 32), (9, 36, 5, 32)),
     "two sums": einsum("amck,kcn->amn", (2, 40, 5, 7), (7, 5, 48)),
-    "many small ones": einsum("bqhd,bkhd->bhqk", (9, 40, 5, 32), (9, 36, 5, 32)),
 }
 
 
@@ -87,6 +89,7 @@ def works() -> dict[tuple[str, int], Work]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("staticgraph.compiler.codegen.cuda.products.library._MUCH", 48 * 64 * 56)
         patch.setattr("staticgraph.compiler.codegen.cuda.products.library._LONG", 56)
+        patch.setattr("staticgraph.compiler.codegen.cuda.products.library._WORTH_POINTERS", 0)
         return {(name, n): tile(case.product) for name in GRAPHS for n, case in enumerate(graph(name))}
 
 
@@ -101,7 +104,8 @@ def test_products(name, host):
     for number, case in enumerate(graph(name)):
         work = works()[name, number]
         kinds = [type(call) for call in work.calls]
-        assert kinds == [Product] * products + [Call] * calls
+        pointers = [Call] * name.startswith("many")
+        assert kinds == pointers + [Product] * products + [Call] * calls
         case.check(work, unit())
 
 

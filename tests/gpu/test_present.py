@@ -55,7 +55,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def machine(system: System | None, packages: dict[str, str]) -> None:
         monkeypatch.setattr(present, "system", lambda: system)
-        monkeypatch.setattr(present, "_version", packages.get)
+        monkeypatch.setattr(present, "version", packages.get)
 
     return machine
 

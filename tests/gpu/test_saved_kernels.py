@@ -33,6 +33,24 @@ def test_trusted_images_are_not_compiled_again(path, one_driver, trusted, compil
     assert one_driver.counts.compilations == compilations
 
 
+def test_images_are_of_use_with_a_library_of_convolutions(tmp_path, monkeypatch, host):
+    monkeypatch.setattr(nvrtc, "compile", lambda functions, architecture: StandIn().image(functions))
+    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.products.convolved._LEAST", 1)
+    images = draws(1, 2, 6, 6, 8)[0]
+    with sg.Graph().as_default(), sg.Session(device="cpu") as session:
+        x = sg.placeholder(sg.float32, [None, 6, 6, 8], name="x")
+        y = sg.nn.relu(sg.layers.conv2d(x, 8, 3))
+        session.run(sg.global_variables_initializer())
+        path, shapes = str(tmp_path / "net.sg"), {"x": [2, 6, 6, 8]}
+        sg.save(path, {"y": y}, kernels=["sm_90"], shapes=shapes)
+        expected = session.run(y, {x: images})
+    for library in (False, True):
+        driver = StandIn(convolutions=library)
+        with on(driver):
+            np.testing.assert_allclose(sg.load(path, trusted=True)(x=images)["y"], expected, rtol=1e-4)
+        assert (driver.counts.compilations, driver.counts.convolutions) == (0, library)
+
+
 def test_images_of_another_version_are_compiled_again(path, one_driver, monkeypatch):
     monkeypatch.setattr(gpu_kernels, "prelude_digest", lambda: "of tomorrow")
     with on(one_driver):

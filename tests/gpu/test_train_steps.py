@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -81,8 +82,19 @@ MODELS = [two_layer_net, digits_cnn, lstm, transformer_block]
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_a_step_that_is_replayed_trains_as_on_the_processor(model, one_driver):
+    """Every run has another order of threads, and of what may be done side by side."""
+
+    def shuffled() -> tuple[list, Callable[[int], dict]]:
+        fetches, feeds = model()
+
+        def in_another_order(n: int) -> dict:
+            one_driver.schedule = n
+            return feeds(n)
+
+        return fetches, in_another_order
+
     runs = 3 + REPLAYS  # the first one is not captured, two are, for the two slots
-    found = played(model, one_driver, runs)
+    found = played(shuffled, one_driver, runs)
     assert one_driver.counts.captures == 2
     assert one_driver.counts.replays == runs - 1
     check_alike(played(model, None, runs), found, 5e-5)  # what is rounded otherwise grows from step to step

@@ -1,4 +1,4 @@
-"""The collector of garbage goes on after a pause, as it was before, and does not look at what was made meanwhile."""
+"""The collector of garbage goes on after a pause as before, and does not look at what was made meanwhile."""
 
 import gc
 import subprocess

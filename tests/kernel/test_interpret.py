@@ -68,5 +68,5 @@ def test_a_position_outside_its_buffer_is_an_error():
 
 def test_an_array_that_is_not_contiguous_is_refused():
     kernel = Kernel("k", {"y": Buffer(float32, (6,), written=True)}, ())
-    with pytest.raises(AttributeError):
+    with pytest.raises(ValueError, match="buffer 'y' is not contiguous"):
         interpret(kernel, {"y": np.zeros((3, 2), np.float32).T})

@@ -15,14 +15,14 @@ from staticgraph.runtime import compiling
 def generated(monkeypatch: pytest.MonkeyPatch) -> list:
     """The kernels that were generated, from an empty cache."""
     works: list = []
-    generate = compile_module._generate
+    generate = compile_module._generated
 
     def record(work, target):
         works.append(work)
         return generate(work, target)
 
     monkeypatch.setattr(compile_module, "_emitted", type(compile_module._emitted)())
-    monkeypatch.setattr(compile_module, "_generate", record)
+    monkeypatch.setattr(compile_module, "_generated", record)
     monkeypatch.setattr(compiling, "KEPT", None)
     return works
 

@@ -33,13 +33,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The kernels that were really generated."""
     works: list[object] = []
-    generate = compile_module._generate
+    generate = compile_module._generated
 
     def record(work: Loops, target: CpuTarget) -> object:
         works.append(work)
         return generate(work, target)
 
-    monkeypatch.setattr(compile_module, "_generate", record)
+    monkeypatch.setattr(compile_module, "_generated", record)
     return works
 
 

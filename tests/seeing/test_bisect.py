@@ -17,11 +17,11 @@ from staticgraph.compiler.lower import lower as lowering
 from staticgraph.compiler.passes import simplify
 from staticgraph.compiler.rewrite.pattern import variables
 from staticgraph.compiler.rewrite.rule import RuleSet, rule
-from staticgraph.runtime.replaying.bisect import Bisection, bisect, calls_of, how
+from staticgraph.runtime.replaying.bisect import Bisection, backend_of, bisect, calls_of, how
 from staticgraph.runtime.replaying.bisect_text import as_dict, dump, text
 from staticgraph.runtime.replaying.compare import ROUNDING, Tolerance, differing
 
-PLAIN = how("precise", frozenset(), ROUNDING)
+PLAIN = how(backend_of())
 
 
 @pytest.fixture(autouse=True)
@@ -208,7 +208,7 @@ def test_kernels_in_a_wrong_order(monkeypatch, rng):
 
     monkeypatch.setattr(compiling, "lower", exchanged)
     assert bisected(y, {x: rng.standard_normal((4, 300))}).agrees  # it is one kernel
-    apart = how("precise", frozenset({"fuse", "join"}), ROUNDING)
+    apart = how(backend_of(), frozenset({"fuse", "join"}))
     found = bisected(y, {x: rng.standard_normal((4, 300))}, apart)
     assert found.kernel is None and found.wrong_pass is None and not found.agrees
     assert found.without == {"fewer_products": False, "simplify": False}

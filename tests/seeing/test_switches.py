@@ -59,6 +59,7 @@ TEXTS = {
     "passes": ("-fuse, -join", frozenset({"fuse", "join"})),
     "device": ("GPU:1", "gpu:1"),
     "matmul_precision": ("tf32", "tf32"),
+    "overlap": ("0", False),
     "threads": ("3", 3),
     "trace": ("rules", frozenset({"rules"})),
 }
@@ -75,7 +76,8 @@ def test_the_environment_chooses(name, monkeypatch):
 
 WRONG = {
     "check_nan": "no", "data_workers": "2", "device": "tpu", "math": "sloppy", "matmul_precision": "float16",
-    "memory_limit": "-1", "no_compile": "maybe", "passes": "fuse", "threads": "0", "trace": "everything",
+    "memory_limit": "-1", "no_compile": "maybe", "overlap": "some", "passes": "fuse", "threads": "0",
+    "trace": "everything",
 }  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
@@ -12,18 +11,25 @@ from gpu_stages import card
 from gpu_stages.setting import Setting, seconds_per_call
 from gpu_stages.sizes import STEPS
 from gpu_stages.training import ours
-from staticgraph.runtime.gpu.driver import Driver
+from staticgraph.runtime.gpu.driver import Driver, Graph
+from staticgraph.runtime.gpu.overlap import Overlap
 
 NODES = (1, 10, 50, 100, 200, 400)
+CHAINS = 8
+BOTH_WAYS = ("small_mlp", "mlp", "lstm", "lenet", "transformer")
 MOST_HOST, MOST_SMALL_STEP = 15.0, 60.0  # microseconds
 
 
 def run(setting: Setting) -> None:
     """The stage."""
-    for name, part in (("runs", _runs), ("small steps", _small_step), ("nodes", _nodes)):
+    for name, part in (("runs", _runs), ("small steps", _small_step), ("nodes", _nodes), ("chains", _chains)):
         if setting.within(name, 2):
             with setting.findings.trying(name):
                 part(setting)
+    for name in BOTH_WAYS[: setting.sized(len(BOTH_WAYS), 1)]:
+        if setting.within(f"{name}, both ways", 6):
+            with setting.findings.trying(f"{name}, both ways"):
+                _both_ways(setting, name)
 
 
 def _runs(setting: Setting) -> None:
@@ -52,10 +58,38 @@ def _small_step(setting: Setting) -> None:
     setting.findings.measured("a step of the small net, loss fetched", 1e6 * took, "us", most, most=True)
 
 
+def _both_ways(setting: Setting, name: str) -> None:
+    """A step whose independent work is done side by side, and one after the other."""
+    step = STEPS[name]
+    data = step.data(setting.small)
+    for how, overlap in (("one after the other", False), ("side by side", True)):
+        took = seconds_per_call(ours(step, data, setting.device, overlap=overlap), lambda: None)
+        setting.findings.measured(f"a step of {name}, {how}", 1e6 * took, "us")
+
+
 def _nodes(setting: Setting) -> None:
     with setting.driver() as driver:
         for count in NODES[: setting.sized(len(NODES), 2)]:
             _replayed(setting, driver, count)
+
+
+def _chains(setting: Setting) -> None:
+    """As many nodes as above, of which some need not wait for each other."""
+    with setting.driver() as driver:
+        if not driver.overlaps:
+            setting.findings.note("chains", "the system's driver is too old: captured work is one chain")
+            return
+        (kernel,) = driver.load([card.nothing(driver)])
+        pairs = [(driver.allocate(256), driver.allocate(256)) for _ in range(CHAINS)]
+        kernel(pairs[0])
+        count = NODES[setting.sized(len(NODES), 2) - 1]
+        driver.begin_capture()
+        overlap = Overlap(driver)
+        for n in range(count):
+            x, y = pairs[n % CHAINS]
+            with overlap.work([(x, x + 256)], [(y, y + 256)]):
+                kernel((x, y))
+        _timed(setting, driver, driver.end_capture(), f"a replay of {count} nodes in {CHAINS} chains")
 
 
 def _replayed(setting: Setting, driver: Driver, count: int) -> None:
@@ -64,13 +98,15 @@ def _replayed(setting: Setting, driver: Driver, count: int) -> None:
     start = time.perf_counter()
     graph = card.captured(driver, *[lambda: kernel((x, y))] * count)
     built = time.perf_counter() - start
+    _timed(setting, driver, graph, f"a replay of {count} nodes", f"captured in {1e3 * built:.1f} ms")
+    driver.free(x)
+    driver.free(y)
 
-    def ended() -> Any:
+
+def _timed(setting: Setting, driver: Driver, graph: Graph, name: str, text: str = "") -> None:
+    def ended() -> None:
         graph.replay()
         driver.synchronize()
 
     took = seconds_per_call(ended, lambda: None)
-    text = f"captured in {1e3 * built:.1f} ms"
-    setting.findings.measured(f"a replay of {count} nodes, and the wait", 1e6 * took, "us", text=text)
-    driver.free(x)
-    driver.free(y)
+    setting.findings.measured(f"{name}, and the wait", 1e6 * took, "us", text=text)

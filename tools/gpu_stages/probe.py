@@ -133,7 +133,8 @@ def _products(setting: Setting, driver: Driver) -> None:
                 wide = left.astype(np.float64), right.astype(np.float64)
                 off = np.abs(got - wide[0] @ wide[1]) / (np.abs(wide[0]) @ np.abs(wide[1]))
                 what = f"a product of {name}{', a transposed' if ta else ''}{', b transposed' if tb else ''}"
-                by = getattr(multiply, "__qualname__", type(multiply).__name__).partition(".")[0]
+                asked = getattr(multiply, "ask", multiply)
+                by = getattr(asked, "__qualname__", type(asked).__name__).partition(".")[0]
                 setting.findings.check(what, float(off.max()) < most, f"off by {off.max():.1e}, by {by}")
 
 

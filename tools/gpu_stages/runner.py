@@ -32,9 +32,11 @@ STAGES = (
     Stage("build", 50, "kernels of whole steps: how long they take to compile, and to load when they are"),
     Stage("kernels", 90, "every op against its meaning in NumPy"),
     Stage("models", 80, "training steps, captured and replayed, against the processor"),
+    Stage("suspects", 20, "which kernel is at fault where such a step differs"),
+    Stage("convolutions", 25, "layers of usual nets by cuDNN, against our own kernels"),
     Stage("bandwidth", 60, "templates of kernels, against the ceilings of the card"),
     Stage("overhead", 30, "what a run costs the host, and a replay by the number of its nodes"),
-    Stage("peers", 140, "the same steps by PyTorch and JAX", card=True),
+    Stage("peers", 105, "the same steps by PyTorch and JAX", card=True),
     Stage("memory", 50, "kernels under compute-sanitizer", card=True),
     Stage("harvest", 10, "facts about the card, and the graph of a step", card=True),
 )

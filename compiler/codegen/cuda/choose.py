@@ -1,23 +1,28 @@
 """Which functions do a kernel: those of products, rows, columns, whole arrays, or of single elements.
 
 What none of them takes as it is goes through memory: each reduction becomes a kernel of its own, whose result
-the next one reads. A kernel whose loops are given, as those of routines are, is spread over threads as it is.
+the next one reads. A kernel whose loops are given, as those of routines are, is spread over threads as it is,
+unless it says what they compute, and there is a better way.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from staticgraph.compiler.codegen.cuda.attention.attention import attention
 from staticgraph.compiler.codegen.cuda.card import CORES
+from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
 from staticgraph.compiler.codegen.cuda.elements.statements import statements
-from staticgraph.compiler.codegen.cuda.function import Work
+from staticgraph.compiler.codegen.cuda.function import Work, joined
 from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.codegen.cuda.products.contraction import tile
+from staticgraph.compiler.codegen.cuda.products.contraction import by_library, own
+from staticgraph.compiler.codegen.cuda.products.convolved import convolved
 from staticgraph.compiler.codegen.cuda.rows.by_row import by_row
 from staticgraph.compiler.codegen.cuda.rows.inlined import Inlined
 from staticgraph.compiler.codegen.cuda.rows.separate import merged, separate
+from staticgraph.compiler.codegen.cuda.scans.forms import by_form
 from staticgraph.compiler.codegen.cuda.sums.columns import columns
 from staticgraph.compiler.codegen.cuda.sums.full import full
 from staticgraph.compiler.codegen.cuda.sums.sums import Sums, sums_of
@@ -30,11 +35,12 @@ _LONG = 8192  # numbers to be added up that are worth several blocks
 _FEW = 2 * CORES  # blocks that do not occupy the card
 
 Buffers = Mapping[str, Buffer]
+Refused = Collection[Convolution] | None
 
 
 def emit_kernel(kernel: Kernel) -> Work:
-    """The work of a kernel whose loops are given."""
-    return statements(kernel)
+    """The work of a kernel whose loops are given, and perhaps what they compute."""
+    return by_form(kernel) or statements(kernel)
 
 
 def emit(
@@ -43,44 +49,51 @@ def emit(
     rows: Sequence[Index],
     sums: Sequence[Nest],
     precision: Precision = Precision.FLOAT32,
+    refused: Refused = None,
 ) -> Work:
     """The work of `nests`, done one after the other for each point of `rows`, and of `sums` over them.
 
-    `precision` is that of products of float32.
+    `precision` is that of products of float32. `refused`: the convolutions that cuDNN does not do; None:
+    there is no cuDNN.
     """
     if not rows:
-        return _nests((*nests, *sums), buffers, precision)
+        return _nests((*nests, *sums), buffers, precision, refused)
+    if fused := attention(nests, buffers, rows, sums, precision):
+        return fused
     inlined = Inlined.of(nests, buffers, rows, sums)
     if found := by_row(inlined.nests, inlined.buffers, rows, inlined.sums):
         first, ends, more = found
-        return _joined([first, _nests(merged(ends), more)])
+        return joined([first, _nests(merged(ends), more)])
     apart = separate(inlined.nests, inlined.buffers, rows, inlined.sums)
     reduces = any(_reductions(nest) for nest in apart.nests)
     if sums and reduces and (found := by_row(apart.nests, apart.buffers, rows, ())):
-        return _joined([found[0], _nests(merged(apart.sums), apart.buffers)], apart.scratch)
-    return _joined([_nests(merged((*apart.nests, *apart.sums)), apart.buffers)], apart.scratch)
+        return joined([found[0], _nests(merged(apart.sums), apart.buffers)], apart.scratch)
+    return joined([_nests(merged((*apart.nests, *apart.sums)), apart.buffers)], apart.scratch)
 
 
-def _nests(nests: Sequence[Nest], buffers: Buffers, precision: Precision = Precision.FLOAT32) -> Work:
+def _nests(
+    nests: Sequence[Nest], buffers: Buffers, precision: Precision = Precision.FLOAT32, refused: Refused = None
+) -> Work:
     """Nests one after the other."""
     if not any(_reductions(nest) for nest in nests):
         return Work(tuple(pointwise(nests, buffers)))
-    return _joined([_nest(nest, buffers, precision) for nest in nests])
+    return joined([_nest(nest, buffers, precision, refused) for nest in nests])
 
 
-def _nest(nest: Nest, buffers: Buffers, precision: Precision) -> Work:
+def _nest(nest: Nest, buffers: Buffers, precision: Precision, refused: Refused) -> Work:
     if not _reductions(nest):
         return Work(tuple(pointwise([nest], buffers)))
     if any(not i.extent for i in (*nest.domain, *(a for e in _reductions(nest) for a in e.axes))):
         return _as_written(nest, buffers)
     product = analyse(nest.domain, nest.stores, buffers)
-    if product is not None and _reuses(product) and (work := tile(product, precision)):
-        return work
+    if product is not None and _reuses(product):
+        work = by_library(product, precision) or convolved(nest, buffers, precision, refused)
+        return work or own(product, precision)
     if sums := sums_of(nest, buffers):
         return _sums(sums, nest)
     if found := by_row([nest], buffers, (), ()):
         return found[0]
-    return _in_stages(nest, buffers, precision) or _as_written(nest, buffers)
+    return _in_stages(nest, buffers, precision, refused) or _as_written(nest, buffers)
 
 
 def _as_written(nest: Nest, buffers: Buffers) -> Work:
@@ -101,7 +114,7 @@ def _sums(sums: Sums, nest: Nest) -> Work:
     return found[0] if found else full(sums)
 
 
-def _in_stages(nest: Nest, buffers: Buffers, precision: Precision) -> Work | None:
+def _in_stages(nest: Nest, buffers: Buffers, precision: Precision, refused: Refused) -> Work | None:
     """The reductions of a nest, each as a kernel, inner ones first, then the rest of it.
 
     None if one depends on more than the loops of the nest.
@@ -127,12 +140,12 @@ def _in_stages(nest: Nest, buffers: Buffers, precision: Precision) -> Work | Non
             scratch.append((name, buffers[name].size * dtype.size))
             nests.append(Nest(at, (Store(name, at, reduce),)))
             table[reduce] = Load(name, at, dtype)
-        works.append(_nests(merged(nests), buffers, precision))
+        works.append(_nests(merged(nests), buffers, precision, refused))
         stores = tuple(
             Store(s.buffer, tuple(substitute(a, table) for a in s.at), substitute(s.value, table))
             for s in stores
         )
-    return _joined([*works, _nest(Nest(nest.domain, stores), buffers, precision)], scratch)
+    return joined([*works, _nest(Nest(nest.domain, stores), buffers, precision, refused)], scratch)
 
 
 def _reductions(nest: Nest) -> list[Reduce]:
@@ -142,11 +155,3 @@ def _reductions(nest: Nest) -> list[Reduce]:
 def _innermost(nest: Nest) -> list[Reduce]:
     """The reductions of a nest without others in them."""
     return [e for e in _reductions(nest) if not any(isinstance(x, Reduce) for x in walk(e.value))]
-
-
-def _joined(works: Sequence[Work], scratch: Sequence[tuple[str, int]] = ()) -> Work:
-    """Works one after the other. Scratch memory of the same name is used by one after the other."""
-    sizes: dict[str, int] = {}
-    for name, size in (*scratch, *(s for w in works for s in w.scratch)):
-        sizes[name] = max(size, sizes.get(name, 0))
-    return Work(tuple(c for w in works for c in w.calls), tuple(sizes.items()))

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.graph.dtypes import DType
@@ -56,10 +57,13 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function, with these buffers of the kernel, or pieces of its scratch memory, as arguments."""
+    """A function, with these buffers of the kernel, or pieces of its scratch memory, as arguments, and which
+    of them it writes to.
+    """
 
     function: Function
     arguments: tuple[str, ...]
+    written: tuple[bool, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class Work:
     from the first of them to the last, and holds anything at first.
     """
 
-    calls: tuple[Call | Product, ...]
+    calls: tuple[Call | Product | Convolution, ...]
     scratch: tuple[tuple[str, int], ...] = ()
 
     @property
@@ -81,14 +85,24 @@ class Work:
         return tuple(map(_listing, self.calls))
 
 
-def _listing(each: Call | Product) -> Listing:
+def joined(works: Sequence[Work], scratch: Sequence[tuple[str, int]] = ()) -> Work:
+    """Works one after the other. Scratch memory of the same name is used by one after the other."""
+    sizes: dict[str, int] = {}
+    for name, size in (*scratch, *(s for w in works for s in w.scratch)):
+        sizes[name] = max(size, sizes.get(name, 0))
+    return Work(tuple(c for w in works for c in w.calls), tuple(sizes.items()))
+
+
+def _listing(each: Call | Product | Convolution) -> Listing:
     match each:
         case Call(function):
             threads = f"{math.prod(function.grid)} × {math.prod(function.block)}"
             return Listing(function.name, function.text, f"{function.kind} {threads}")
         case Product():
-            batch = f"{each.batch} × " if each.batch > 1 else ""
+            batch = "".join(f"{n} × " for n in (*each.axes, each.batch) if n > 1)
             return Listing(each.name, each.text, f"cuBLAS {batch}({each.m} × {each.k} × {each.n})")
+        case Convolution():
+            return Listing(each.name, each.text, f"cuDNN ({each.sizes})")
 
 
 def call(
@@ -120,4 +134,5 @@ def call(
     digest = hashlib.sha256(f"{kind} {bounds} {rest} {grid} {block} {meets}".encode()).hexdigest()[:10]
     name = f"{kind}_{digest}"
     text = f'extern "C" __global__ void __launch_bounds__({bounds}) {name}{rest}'
-    return Call(Function(name, text, grid, block, meets), tuple(p.name for p in parameters))
+    function = Function(name, text, grid, block, meets)
+    return Call(function, tuple(p.name for p in parameters), tuple(p.written for p in parameters))

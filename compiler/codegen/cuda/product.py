@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+import math
 from dataclasses import dataclass
 from enum import Enum
 
@@ -22,7 +24,8 @@ class Matrix:
     """A matrix of a batch, in a buffer by name: row-major, or column-major where it is `transposed`.
 
     The first begins `offset` elements after the start of the buffer, the next each `batch_stride` further;
-    rows (columns, where transposed) are `stride` elements apart.
+    rows (columns, where transposed) are `stride` elements apart. `steps` are like `batch_stride`, along
+    further axes of the batch.
     """
 
     buffer: str
@@ -30,6 +33,7 @@ class Matrix:
     transposed: bool = False
     offset: int = 0
     batch_stride: int = 0
+    steps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,8 @@ class Product:
     dtype.
 
     `out` is never transposed. `alpha` is 1 for float16 and bfloat16, whose sums are float32, and are rounded
-    once.
+    once. `axes`: the extents of further axes of the batch, outside of `batch`. Where there are any, the
+    buffer `pointers` has the address of every matrix: those of a, then b, then out.
     """
 
     dtype: DType
@@ -52,11 +57,32 @@ class Product:
     accumulate: bool = False
     alpha: float = 1.0
     precision: Precision = Precision.FLOAT32
+    axes: tuple[int, ...] = ()
+    pointers: str = ""
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The buffers of its operands: a, b, out."""
-        return self.a.buffer, self.b.buffer, self.out.buffer
+        """The buffers of its operands: a, b, out; and that of the pointers, if it has one."""
+        operands = (self.a.buffer, self.b.buffer, self.out.buffer)
+        return (*operands, self.pointers) if self.pointers else operands
+
+    @property
+    def count(self) -> int:
+        """Matrices of the batch."""
+        return self.batch * math.prod(self.axes)
+
+    @property
+    def points(self) -> list[tuple[int, ...]]:
+        """The places in the batch, in order: along each of `axes`, then along `batch`."""
+        return list(itertools.product(*map(range, (*self.axes, self.batch))))
+
+    def starts(self, matrix: Matrix) -> list[int]:
+        """Where in its buffer the matrix of each point of the batch begins, in elements."""
+        steps = (*matrix.steps, matrix.batch_stride)
+        return [
+            matrix.offset + sum(step * at for step, at in zip(steps, point, strict=True))
+            for point in self.points
+        ]
 
     @property
     def name(self) -> str:
@@ -69,7 +95,8 @@ class Product:
         a, b = (f"{m.buffer}{'ᵀ' if m.transposed else ''}" for m in (self.a, self.b))
         gets = "+=" if self.accumulate else "="
         factor = "" if self.alpha == 1.0 else f"{self.alpha:g} * "
-        more = f"\nfor each of {self.batch}" if self.batch > 1 else ""
+        counts = [str(n) for n in (*self.axes, self.batch) if n > 1]
+        more = f"\nfor each of {' × '.join(counts)}" if counts else ""
         rounded = "" if self.precision is Precision.FLOAT32 else f" of {self.precision.value}"
         product = f"{a}[{self.m}, {self.k}] @ {b}[{self.k}, {self.n}]"
         made = f"{self.out.buffer}[{self.m}, {self.n}] {gets} {factor}{product}"

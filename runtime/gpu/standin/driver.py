@@ -5,6 +5,10 @@ that is read too early is still NaN, a slot that is filled too early is sent wit
 `deferred=False` each piece is done at once, which shows what is asked for before its inputs are there.
 What a card leaves undefined is an error here: addresses that are nobody's, stores outside of a block,
 anything in a capture that would invalidate it.
+
+A captured graph is done in one of the orders that its edges allow, so that a missing one shows, too. A
+product that has a workspace is two nodes of it, as products that a library splits among blocks are: one
+leaves the result in the workspace, the other takes it from there.
 """
 
 from __future__ import annotations
@@ -12,24 +16,31 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.runtime.gpu.driver import Card, Direction, Kernel
+from staticgraph.runtime.gpu.standin import convolution as convolving
 from staticgraph.runtime.gpu.standin import product as products
+from staticgraph.runtime.gpu.standin import topological
 from staticgraph.runtime.gpu.standin.build import Unit
 from staticgraph.runtime.gpu.standin.memory import Memory, move
 
 ALIGNMENT = 64  # of every argument of a function, in bytes
 _IMAGE = b"stand-in\n"
-_ALLOCATION, _COPY, _LAUNCH, _PRODUCT, _REPLAY = KINDS = ("allocation", "copy", "launch", "product", "replay")
-_MARK = "mark"
-_COUNTS = {_COPY: "copies", _LAUNCH: "launches", _PRODUCT: "products", _MARK: "marks"}
+KINDS = ("allocation", "copy", "launch", "product", "convolution", "replay")
+_ALLOCATION, _COPY, _LAUNCH, _PRODUCT, _CONVOLUTION, _REPLAY = KINDS
+_MARK, _REST = "mark", "the rest of a product"
+_COUNTS = {
+    _COPY: "copies", _LAUNCH: "launches", _PRODUCT: "products", _CONVOLUTION: "convolutions", _MARK: "marks",
+}  # fmt: skip
+WORKSPACES, WORKSPACE = 2, 1 << 16  # how many, and bytes of each
 
 
 class CaptureError(RuntimeError):
@@ -48,6 +59,7 @@ class Counts:
     copies: int = 0
     launches: int = 0
     products: int = 0
+    convolutions: int = 0
     marks: int = 0
     captures: int = 0
     replays: int = 0
@@ -72,19 +84,26 @@ class _Work:
     act: Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class StandInGraph:
-    """Work that was captured."""
+    """Work that was captured, and which earlier work each piece waits for. `first`: what the driver calls the
+    first node.
+    """
 
     driver: StandIn
-    work: tuple[_Work, ...]
+    first: int
+    work: list[_Work] = field(default_factory=list)
+    waits: list[tuple[int, ...]] = field(default_factory=list)
+    replays: int = 0
 
     def replay(self) -> None:
-        """Ask for all of it."""
+        """Ask for all of it, in an order that depends on the driver's schedule."""
         self.driver._outside_a_capture("a replay of another graph")
         self.driver.counts.replays += 1
         self.driver._meet_fault(_REPLAY)
-        self.driver._ask(*self.work)
+        numbers = topological.order(self.waits, self.driver.schedule, self.replays)
+        self.replays += 1
+        self.driver._ask(*(self.work[number] for number in numbers))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,33 +168,98 @@ class StandInMultiplication:
 
     driver: StandIn
     product: Product
+    workspaces: tuple[tuple[int, int], ...]
 
-    def __call__(self, a: int, b: int, out: int) -> None:
+    def __call__(self, *addresses: int, workspace: int = 0) -> None:
         """Ask for it."""
-        self.driver._ask(_Work(_PRODUCT, "a product", lambda: self._run(a, b, out)))
+        if not self.workspaces:
+            self.driver._ask(_Work(_PRODUCT, "a product", lambda: self._run(*addresses)))
+            return
+        room, _ = self.workspaces[workspace]
+        self.driver._ask(
+            _Work(_PRODUCT, "a product", lambda: self._begin(room, *addresses)),
+            _Work(_REST, "a product", lambda: self._end(room, *addresses)),
+        )
+
+    def _begin(self, room: int, *addresses: int) -> None:
+        """Leave what `out` is to become in the workspace."""
+        a, b, out = self._views(*addresses)
+        made = self.driver.memory.view(room, len(out))
+        made[:] = out
+        products.multiply(self.product, a, b, made)
+
+    def _end(self, room: int, *addresses: int) -> None:
+        """Take it from there."""
+        out = self._views(*addresses)[2]
+        out[:] = self.driver.memory.view(room, len(out))
 
     def _run(self, *addresses: int) -> None:
+        products.multiply(self.product, *self._views(*addresses))
+
+    def _views(self, *addresses: int) -> list[np.ndarray]:
         sizes = products.sizes(self.product)
         try:
-            a, b, out = (self.driver.memory.view(*pair) for pair in zip(addresses, sizes, strict=True))
+            return [self.driver.memory.view(*pair) for pair in zip(addresses, sizes, strict=True)]
         except LookupError as error:
             raise DeviceError(f"{error}: {self.product}") from None
-        products.multiply(self.product, a, b, out)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StandInConvolution:
+    """A convolution whose algorithm is chosen: it leaves what it makes in its workspace, and then takes it
+    from there.
+    """
+
+    driver: StandIn
+    convolution: Convolution
+
+    def __call__(self, image: int, filter: int, result: int, workspace: int) -> None:
+        """Ask for it."""
+        addresses = [image, filter, result]
+        made = 2 if self.convolution.made is Made.RESULT else 1
+        room = [*addresses[:made], workspace, *addresses[made + 1 :]]
+        self.driver._ask(
+            _Work(_CONVOLUTION, "a convolution", lambda: self._begin(room)),
+            _Work(_REST, "a convolution", lambda: self._end(addresses[made], workspace, made)),
+        )
+
+    def _begin(self, addresses: Sequence[int]) -> None:
+        sizes = convolving.sizes(self.convolution)
+        views = [self._view(*each) for each in zip(addresses, sizes, strict=True)]
+        convolving.convolve(self.convolution, *views)
+
+    def _end(self, target: int, workspace: int, made: int) -> None:
+        size = convolving.sizes(self.convolution)[made]
+        self._view(target, size)[:] = self._view(workspace, size)
+
+    def _view(self, address: int, size: int) -> np.ndarray:
+        try:
+            return self.driver.memory.view(address, size)
+        except LookupError as error:
+            raise DeviceError(f"{error}: {self.convolution}") from None
 
 
 @dataclass(slots=True)
 class StandIn:
-    """Stands in for a card of `limit` bytes. `schedule`: the order of threads, as in `Unit.run`."""
+    """Stands in for a card of `limit` bytes. `schedule`: the order of threads, as in `Unit.run`.
+
+    `convolutions`: there is a library for them.
+    """
 
     schedule: int = 0
     limit: int = 1 << 30
     deferred: bool = True
+    convolutions: bool = False
+    overlaps: bool = field(init=False, default=True)
     card: Card = field(init=False)
     memory: Memory = field(init=False)
     counts: Counts = field(init=False, default_factory=Counts)
     _queue: deque[_Work] = field(init=False, default_factory=deque)
     _done: int = field(init=False, default=0)  # pieces of work since the beginning
-    _captured: list[_Work] | None = field(init=False, default=None)
+    _captured: StandInGraph | None = field(init=False, default=None)
+    _waits: tuple[int, ...] = field(init=False, default=())  # what is captured next waits for these nodes
+    _nodes: int = field(init=False, default=1)  # the number of the next node
+    _workspaces: tuple[tuple[int, int], ...] = field(init=False, default=())
     _spoiled: str | None = field(init=False, default=None)  # why what is being captured is of no use
     _faults: dict[str, _Fault] = field(init=False, default_factory=dict)
     _closed: bool = field(init=False, default=False)
@@ -192,7 +276,7 @@ class StandIn:
     def fail(self, kind: str, after: int = 0, error: BaseException | None = None) -> None:
         """Have something of this kind, one of `KINDS`, fail after it went well `after` times.
 
-        Copies, launches and products fail when they are done, not when they are asked for.
+        Copies, launches, products and convolutions fail when they are done, not when they are asked for.
         """
         if kind not in KINDS:
             raise ValueError(f"{kind!r} is none of {', '.join(KINDS)}")
@@ -252,21 +336,38 @@ class StandIn:
     def multiplication(self, product: Product) -> StandInMultiplication:
         self._outside_a_capture("choosing the algorithm of a product")
         products.check(product)
-        return StandInMultiplication(self, product)
+        if product.pointers or products.sizes(product)[2] > WORKSPACE:
+            return StandInMultiplication(self, product, ())
+        if not self._workspaces:
+            places = [self.memory.allocate(WORKSPACE) for _ in range(WORKSPACES)]
+            self._workspaces = tuple((place, place + WORKSPACE) for place in places)
+        return StandInMultiplication(self, product, self._workspaces)
+
+    def convolution(self, convolution: Convolution) -> StandInConvolution:
+        self._outside_a_capture("choosing the algorithm of a convolution")
+        convolving.check(convolution)
+        return StandInConvolution(self, convolution)
 
     def begin_capture(self) -> None:
         self._outside_a_capture("another capture")
-        self._captured, self._spoiled = [], None
+        self._captured, self._spoiled, self._waits = StandInGraph(self, self._nodes), None, ()
+
+    def wait_for(self, nodes: Collection[int]) -> None:
+        graph = self._capture()
+        if len(set(nodes)) < len(nodes):
+            raise self._refused("waiting twice for the same node", "name it once")
+        if not all(graph.first <= node < self._nodes for node in nodes):
+            raise self._refused("waiting for a node of another graph", "name those of this capture")
+        self._waits = tuple(nodes)
+
+    def waits(self) -> tuple[int, ...]:
+        self._capture()
+        return self._waits
 
     def end_capture(self) -> StandInGraph:
-        self._open()
-        if self._captured is None:
-            raise CaptureError("nothing is being captured")
-        if self._spoiled is not None:
-            raise CaptureError(f"the capture was spoiled before: {self._spoiled}")
-        work, self._captured = self._captured, None
+        graph, self._captured = self._capture(), None
         self.counts.captures += 1
-        return StandInGraph(self, tuple(work))
+        return graph
 
     def abandon_capture(self) -> None:
         self._captured = self._spoiled = None
@@ -281,7 +382,7 @@ class StandIn:
         return mark
 
     def another(self) -> StandIn:
-        return StandIn(self.schedule, self.limit, self.deferred)
+        return StandIn(self.schedule, self.limit, self.deferred, self.convolutions)
 
     def synchronize(self) -> None:
         self._outside_a_capture("waiting for the device")
@@ -302,6 +403,14 @@ class StandIn:
         if self._closed:
             raise DeviceError("the driver is closed")
 
+    def _capture(self) -> StandInGraph:
+        self._open()
+        if self._captured is None:
+            raise CaptureError("nothing is being captured")
+        if self._spoiled is not None:
+            raise CaptureError(f"the capture was spoiled before: {self._spoiled}")
+        return self._captured
+
     def _outside_a_capture(self, what: str) -> None:
         self._open()
         if self.capturing:
@@ -313,8 +422,12 @@ class StandIn:
 
     def _ask(self, *work: _Work) -> None:
         self._open()
-        if self._captured is not None:
-            self._captured += work
+        if (graph := self._captured) is not None:
+            for each in work:
+                graph.work.append(each)
+                graph.waits.append(tuple(node - graph.first for node in self._waits))
+                self._waits = (self._nodes,)
+                self._nodes += 1
             return
         self._queue += work
         if not self.deferred:
@@ -333,8 +446,8 @@ class StandIn:
             raise
 
     def _do(self, work: _Work) -> None:
-        count = _COUNTS[work.kind]
-        setattr(self.counts, count, getattr(self.counts, count) + 1)
+        if (count := _COUNTS.get(work.kind)) is not None:
+            setattr(self.counts, count, getattr(self.counts, count) + 1)
         self._meet_fault(work.kind)
         work.act()
         for block in self.memory.blocks:

@@ -8,6 +8,7 @@ from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64, round_to_bfloat16
 
 DTYPES = frozenset({float16, bfloat16, float32, float64})
+_POINTER = np.dtype(np.uint64)
 
 
 def check(product: Product) -> None:
@@ -15,43 +16,49 @@ def check(product: Product) -> None:
     p = product
     if p.dtype not in DTYPES:
         raise ValueError(f"a product of {p.dtype}")
-    if min(p.m, p.n, p.k, p.batch) < 1:
+    if min(p.m, p.n, p.k, p.batch, *p.axes) < 1:
         raise ValueError(f"an empty product: {p}")
     if p.out.transposed:
         raise ValueError(f"the result of a product is transposed: {p}")
     for matrix, rows, columns in _operands(p):
         if matrix.stride < (rows if matrix.transposed else columns):
             raise ValueError(f"rows of `{matrix.buffer}` overlap: {p}")
-        if min(matrix.offset, matrix.batch_stride) < 0:
+        if min(matrix.offset, matrix.batch_stride, *matrix.steps) < 0:
             raise ValueError(f"`{matrix.buffer}` begins before its buffer: {p}")
     apart = p.out.batch_stride >= (p.m - 1) * p.out.stride + p.n
     between_rows = p.out.batch_stride >= p.n and (p.batch - 1) * p.out.batch_stride + p.n <= p.out.stride
     if p.batch > 1 and not (apart or between_rows):
         raise ValueError(f"results of the batch overlap: {p}")
+    if bool(p.axes) != bool(p.pointers):
+        raise ValueError(f"a batch of several axes needs pointers, and no other: {p}")
 
 
-def sizes(product: Product) -> tuple[int, int, int]:
-    """How many bytes of the buffers of a, b and out are read or written, from their start."""
+def sizes(product: Product) -> tuple[int, ...]:
+    """How many bytes of the buffers of a, b and out, and of the pointers if there are any, are read or
+    written, from their start.
+    """
     p = product
-    a, b, out = (p.dtype.size * _elements(m, rows, columns, p.batch) for m, rows, columns in _operands(p))
-    return a, b, out
+    operands = (p.dtype.size * _elements(p, m, rows, columns) for m, rows, columns in _operands(p))
+    return (*operands, *([3 * _POINTER.itemsize * p.count] if p.pointers else []))
 
 
-def multiply(product: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-    """Do it, on bytes. Sums of 16-bit numbers are float32."""
+def multiply(product: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray, *pointers: np.ndarray) -> None:
+    """Do it, on bytes. Sums of 16-bit numbers are float32. ValueError where pointers lead elsewhere."""
     p = product
+    for found in pointers:
+        _check_pointers(p, (a, b, out), found.view(_POINTER))
     views = [
-        _matrices(buffer.view(_stored(p.dtype)), m, p.batch, rows, columns)
+        _matrices(buffer.view(stored(p.dtype)), m, p, rows, columns)
         for buffer, (m, rows, columns) in zip((a, b, out), _operands(p), strict=True)
     ]
-    left, right, old = (_widened(view, p.dtype) for view in views)
+    left, right, old = (widened(view, p.dtype) for view in views)
     with np.errstate(all="ignore"):
         result = left @ right
         if p.alpha != 1.0:
             result = result * result.dtype.type(p.alpha)
         if p.accumulate:
             result = result + old
-        views[2][...] = _narrowed(result, p.dtype)
+        views[2][...] = narrowed(result, p.dtype)
 
 
 def _operands(p: Product) -> tuple[tuple[Matrix, int, int], ...]:
@@ -59,29 +66,43 @@ def _operands(p: Product) -> tuple[tuple[Matrix, int, int], ...]:
     return (p.a, p.m, p.k), (p.b, p.k, p.n), (p.out, p.m, p.n)
 
 
-def _elements(matrix: Matrix, rows: int, columns: int, batch: int) -> int:
+def _check_pointers(p: Product, buffers: tuple[np.ndarray, ...], found: np.ndarray) -> None:
+    starts = [
+        buffer.ctypes.data + start * p.dtype.size
+        for buffer, matrix in zip(buffers, (p.a, p.b, p.out), strict=True)
+        for start in p.starts(matrix)
+    ]
+    if found[: len(starts)].tolist() != starts:
+        raise ValueError(f"pointers that lead elsewhere than to the matrices: {p}")
+
+
+def _elements(p: Product, matrix: Matrix, rows: int, columns: int) -> int:
     long, short = (columns, rows) if matrix.transposed else (rows, columns)
-    return matrix.offset + (batch - 1) * matrix.batch_stride + (long - 1) * matrix.stride + short
+    return max(p.starts(matrix)) + (long - 1) * matrix.stride + short
 
 
-def _matrices(buffer: np.ndarray, matrix: Matrix, batch: int, rows: int, columns: int) -> np.ndarray:
+def _matrices(buffer: np.ndarray, matrix: Matrix, p: Product, rows: int, columns: int) -> np.ndarray:
     """A view of them in their buffer."""
     along = (1, matrix.stride) if matrix.transposed else (matrix.stride, 1)
-    strides = tuple(s * buffer.itemsize for s in (matrix.batch_stride, *along))
-    return np.lib.stride_tricks.as_strided(buffer[matrix.offset :], (batch, rows, columns), strides)
+    strides = tuple(s * buffer.itemsize for s in (*matrix.steps, matrix.batch_stride, *along))
+    shape = (*p.axes, p.batch, rows, columns)
+    return np.lib.stride_tricks.as_strided(buffer[matrix.offset :], shape, strides)
 
 
-def _stored(dtype: DType) -> np.dtype:
+def stored(dtype: DType) -> np.dtype:
+    """What numbers of a dtype are kept as."""
     return np.dtype(np.uint16) if dtype is bfloat16 else dtype.numpy
 
 
-def _widened(stored: np.ndarray, dtype: DType) -> np.ndarray:
+def widened(kept: np.ndarray, dtype: DType) -> np.ndarray:
+    """Numbers as the library computes with them."""
     if dtype is bfloat16:
-        return (stored.astype(np.uint32) << 16).view(np.float32)
-    return stored.astype(np.result_type(dtype.numpy, np.float32))
+        return (kept.astype(np.uint32) << 16).view(np.float32)
+    return kept.astype(np.result_type(dtype.numpy, np.float32))
 
 
-def _narrowed(wide: np.ndarray, dtype: DType) -> np.ndarray:
+def narrowed(wide: np.ndarray, dtype: DType) -> np.ndarray:
+    """Numbers as they are kept."""
     if dtype is bfloat16:
         return (round_to_bfloat16(wide).view(np.uint32) >> 16).astype(np.uint16)
     return wide.astype(dtype.numpy)

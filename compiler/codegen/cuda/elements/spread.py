@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 
 from staticgraph.compiler.kernel.chunk import begun_with_stores
 from staticgraph.compiler.kernel.dependence import accesses, conflict, reductions
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, substitute, walk
-from staticgraph.compiler.kernel.index import linear, simplify_index
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, free_indices, substitute, walk
+from staticgraph.compiler.kernel.index import Affine, linear, simplify_index
 from staticgraph.compiler.kernel.stmt import (
     If,
     Kernel,
@@ -119,7 +119,7 @@ class Nest:
         form = linear(store.at[0]) if store is not None else None
         loops = [s.index for s in chosen]
         if form is not None:
-            loops.sort(key=lambda index: -abs(form.terms.get(index, 0)))
+            loops.sort(key=lambda index: -_stride(form, index))
         item = Index("item", math.prod(index.extent for index in loops))
         table: dict[Expr, Expr] = {}
         stride = 1
@@ -128,6 +128,11 @@ class Nest:
             table[index] = simplify_index(item // stride % extent)
             stride *= extent
         return Loop(item, _replaced(body, table), LoopKind.PARALLEL)
+
+
+def _stride(form: Affine, index: Index) -> float:
+    """About how far a place moves with an index; anywhere, if that only decides what a local is."""
+    return min((abs(f) for term, f in form.terms.items() if index in free_indices(term)), default=math.inf)
 
 
 def _replaced(body: Body, table: dict[Expr, Expr]) -> Body:

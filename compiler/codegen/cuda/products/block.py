@@ -6,10 +6,12 @@ first to registers, then to the other half of shared memory.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from staticgraph.compiler.codegen.cuda.function import Call, call
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented, parameters
-from staticgraph.compiler.codegen.cuda.products.inner import by_threads, by_warps
+from staticgraph.compiler.codegen.cuda.products.inner import Inner, inner
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Cut
 from staticgraph.compiler.kernel.contraction import Contraction
@@ -33,7 +35,7 @@ def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) ->
             f"const int32_t first = {values[slices]} * {cut.products};",
             f"const int32_t last = {end} < {c.depth} ? {end} : {c.depth};",
         ]
-    inner = (by_warps if shape.tensor else by_threads)(c, along, left, right, values)
+    work = inner(along, left, right)
     lines = [
         f"SG_SHARED({left.kind}, left_kept, {2 * left.half});",
         f"SG_SHARED({right.kind}, right_kept, {2 * right.half});",
@@ -43,24 +45,9 @@ def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) ->
         *part,
         *left.start("first_row", values),
         *right.start("first_column", values),
-        "auto fetch = [&](int32_t from) {",
-        *indented([*left.fetch(last), *right.fetch(last)]),
-        "};",
-        "auto keep = [&](int32_t half) {",
-        *indented([*left.keep(), *right.keep()]),
-        "};",
-        *inner.before,
-        f"fetch({first});",
-        "keep(0);",
-        "__syncthreads();",
-        f"for (int32_t from = {first}, half = 0; from < {last}; from += {shape.depth}, half ^= 1) {{",
-        f"  const bool more = from + {shape.depth} < {last};",
-        f"  if (more) fetch(from + {shape.depth});",
-        *indented(inner.step),
-        "  if (more) keep(half ^ 1);",
-        "  __syncthreads();",
-        "}",
-        *inner.after,
+        *work.before,
+        *steps([left, right], work, shape.depth, first, last),
+        *work.after(c, along, shape, values),
     ]
     # The compiler would save registers to have more blocks side by side; what it has left hides more.
     room = 1 if shape.results < 64 else None
@@ -68,3 +55,27 @@ def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) ->
         "tiles", parameters(c, c.a, c.b), "\n".join(lines), (blocks.extent, 1, 1), (shape.threads, 1, 1),
         meets=True, blocks_per_core=room,
     )  # fmt: skip
+
+
+def steps(operands: Sequence[Operand], work: Inner, depth: int, first: str, last: str) -> list[str]:
+    """The sums, from the `first` product to before the `last` one, in steps of `depth` of them. `operands`
+    are brought to shared memory; when all is done, nobody reads there.
+    """
+    return [
+        "auto fetch = [&](int32_t from) {",
+        *indented(line for operand in operands for line in operand.fetch(last)),
+        "};",
+        "auto keep = [&](int32_t half) {",
+        *indented(line for operand in operands for line in operand.keep()),
+        "};",
+        f"fetch({first});",
+        "keep(0);",
+        "__syncthreads();",
+        f"for (int32_t from = {first}, half = 0; from < {last}; from += {depth}, half ^= 1) {{",
+        f"  const bool more = from + {depth} < {last};",
+        f"  if (more) fetch(from + {depth});",
+        *indented(work.step),
+        "  if (more) keep(half ^ 1);",
+        "  __syncthreads();",
+        "}",
+    ]

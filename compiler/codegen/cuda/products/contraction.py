@@ -28,8 +28,12 @@ _COUNTED = 2**30  # rows, columns, or products of a sum, of which tiles count fe
 
 def tile(product: Contraction, precision: Precision = Precision.FLOAT32) -> Work:
     """The work of a contraction. Where not all bits of float32 are needed, tensor cores multiply them."""
-    found = library(product, axes(product), outputs_of(product), precision)
-    return own(product, precision) if found is None else found
+    return by_library(product, precision) or own(product, precision)
+
+
+def by_library(product: Contraction, precision: Precision = Precision.FLOAT32) -> Work | None:
+    """The work of a contraction by the library; None where that cannot do it, or would take longer."""
+    return library(product, axes(product), outputs_of(product), precision)
 
 
 def own(product: Contraction, precision: Precision = Precision.FLOAT32) -> Work:

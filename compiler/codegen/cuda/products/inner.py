@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Values
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, pack_width
-from staticgraph.compiler.codegen.cuda.products.operand import Operand
+from staticgraph.compiler.codegen.cuda.products.operand import Side
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
 from staticgraph.compiler.kernel.contraction import Contraction
 
@@ -15,19 +15,66 @@ _LINE = 8  # rows or columns that a warp's lanes have at once, and products of t
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """Statements of a thread: which results it has, a step of their sums, what becomes of them at last.
+    """Statements of a thread: which results it has, and a step of their sums; and where these are.
 
     A step reads the `half` of shared memory that is filled.
     """
 
     before: list[str]
     step: list[str]
-    after: list[str]
+    packs: Packs
+
+    def after(self, c: Contraction, along: Axes, shape: Shape, values: Values) -> list[str]:
+        """The epilogue of all results of a thread."""
+        packs = self.packs
+        values = {**values, **along.rows.values, **along.columns.values}
+        pack = [
+            *along.columns.split("at_column"),
+            *epilogue(c, values, along.columns.last, packs.width, packs.acc),
+        ]
+        if along.columns.extent % shape.columns:
+            pack = [f"if (at_column < {along.columns.extent}) {{", *indented(pack), "}"]
+        row = [
+            *along.rows.split("at_row"),
+            "#pragma unroll",
+            f"for (int g = 0; g < {packs.count}; g++) {{",
+            f"  const int32_t at_column = first_column + {packs.column};",
+            *indented(pack),
+            "}",
+        ]
+        if along.rows.extent % shape.rows:
+            row = [f"if (at_row < {along.rows.extent}) {{", *indented(row), "}"]
+        return [
+            "#pragma unroll",
+            f"for (int i = 0; i < {packs.rows}; i++) {{",
+            f"  const int32_t at_row = first_row + {packs.row};",
+            *indented(row),
+            "}",
+        ]
 
 
-def by_threads(c: Contraction, along: Axes, left: Operand, right: Operand, values: Values) -> Inner:
+@dataclass(frozen=True, slots=True)
+class Packs:
+    """The results of a thread: `rows` of them, `count` packs in each. Row `i` of a thread is `row`, its pack
+    number `g` begins at `column`, and `acc` is the sum of its result `j`.
+    """
+
+    width: int
+    rows: int
+    count: int
+    row: str
+    column: str
+    acc: str
+
+
+def inner(along: Axes, left: Side, right: Side) -> Inner:
+    """What the threads do with two operands: see `by_threads` and `by_warps`."""
+    return (by_warps if left.shape.tensor else by_threads)(along, left, right)
+
+
+def by_threads(along: Axes, left: Side, right: Side) -> Inner:
     """Each thread by itself: groups of `high` rows and `wide` columns, at equal distances."""
-    shape, most = left.shape, 16 // c.dtype.size
+    shape, most = left.shape, 16 // left.size
     high, wide = min(shape.high, most), min(shape.wide, most)
     across, rows, columns = shape.columns // shape.wide, shape.high // high, shape.wide // wide
     before = [
@@ -35,8 +82,11 @@ def by_threads(c: Contraction, along: Axes, left: Operand, right: Operand, value
         f"const int32_t column = int32_t(threadIdx.x) % {across} * {wide};",
         f"{left.kind} sums[{shape.high}][{shape.wide}] = {{}};",
     ]
-    read = []
+    of_row = f"row + i / {high} * {shape.rows // rows} + i % {high}"
+    lines, read = [], []
     for side, groups, width, at in ((left, rows, high, "row"), (right, columns, wide, "column")):
+        if side.is_turned:
+            continue
         group = f"Vector<{side.kind}, {width}>"
         element = side.kept(f"{at} + g * {side.extent // groups}", "k")
         read += [
@@ -45,11 +95,22 @@ def by_threads(c: Contraction, along: Axes, left: Operand, right: Operand, value
             f"for (int g = 0; g < {groups}; g++)",
             f"  {side.name}[g] = *reinterpret_cast<const {group}*>({element});",
         ]
-    factors = f"left[i / {high}].at[i % {high}] * right[j / {wide}].at[j % {wide}]"
+    factor = f"left[i / {high}].at[i % {high}]"
+    if left.is_turned:  # a few products of a row at once
+        factor, group = f"lines[i].at[k % {most}]", f"Vector<{left.kind}, {most}>"
+        lines = [
+            f"if (k % {most} == 0) {{",
+            "  #pragma unroll",
+            f"  for (int i = 0; i < {shape.high}; i++)",
+            f"    lines[i] = *reinterpret_cast<const {group}*>({left.kept(of_row, 'k')});",
+            "}",
+        ]
+    factors = f"{factor} * right[j / {wide}].at[j % {wide}]"
     step = [
+        *([f"{group} lines[{shape.high}];"] if left.is_turned else []),
         "#pragma unroll",
         f"for (int k = 0; k < {shape.depth}; k++) {{",
-        *indented(read),
+        *indented(lines + read),
         "  #pragma unroll",
         f"  for (int i = 0; i < {shape.high}; i++)",
         "    #pragma unroll",
@@ -57,13 +118,12 @@ def by_threads(c: Contraction, along: Axes, left: Operand, right: Operand, value
         "}",
     ]
     width = pack_width(along.columns.last, wide)
-    at_row = f"row + i / {high} * {shape.rows // rows} + i % {high}"
     at_column = f"column + g * {width} / {wide} * {shape.columns // columns} + g * {width} % {wide}"
-    packs = _Packs(width, shape.wide // width, at_row, at_column, f"sums[i][g * {width} + j]")
-    return Inner(before, step, _rows(c, along, shape, values, shape.high, packs))
+    packs = Packs(width, shape.high, shape.wide // width, of_row, at_column, f"sums[i][g * {width} + j]")
+    return Inner(before, step, packs)
 
 
-def by_warps(c: Contraction, along: Axes, left: Operand, right: Operand, values: Values) -> Inner:
+def by_warps(along: Axes, left: Side, right: Side) -> Inner:
     """Warps with tensor cores: `high` x `wide` results a warp, in pieces of 16 x 8. Lane 4 g + t has, of each
     piece, the results of rows g and g + 8, and of columns 2 t and 2 t + 1.
     """
@@ -75,8 +135,8 @@ def by_warps(c: Contraction, along: Axes, left: Operand, right: Operand, values:
         f"const int32_t column = warp % {across} * {shape.wide};",
         f"float sums[{rows}][{columns}][4] = {{}};",
     ]
-    of_left = left.kept(f"row + i * {2 * _LINE} + e % 2 * {_LINE}", "k + lane % 4 + e / 2 * 4")
-    of_right = right.kept(f"column + i * {_LINE} + lane / 4", "k + lane % 4 + e * 4")
+    of_left = left.element(f"row + i * {2 * _LINE} + e % 2 * {_LINE}", "k + lane % 4 + e / 2 * 4")
+    of_right = right.element(f"column + i * {_LINE} + lane / 4", "k + lane % 4 + e * 4")
     read = []
     for name, pieces, parts, element in (("left", rows, 4, of_left), ("right", columns, 2, of_right)):
         read += [
@@ -84,7 +144,7 @@ def by_warps(c: Contraction, along: Axes, left: Operand, right: Operand, values:
             "#pragma unroll",
             f"for (int i = 0; i < {pieces}; i++)",
             "  #pragma unroll",
-            f"  for (int e = 0; e < {parts}; e++) {name}[i][e] = *({element});",
+            f"  for (int e = 0; e < {parts}; e++) {name}[i][e] = {element};",
         ]
     step = [
         "#pragma unroll",
@@ -101,46 +161,4 @@ def by_warps(c: Contraction, along: Axes, left: Operand, right: Operand, values:
     at_row = f"row + i * {_LINE}"
     at_column = f"column + g / {pieces} * {_LINE} + lane % 4 * 2 + g % {pieces}"
     acc = f"sums[i / 2][g / {pieces}][i % 2 * 2 + g % {pieces} + j]"
-    packs = _Packs(width, columns * pieces, at_row, at_column, acc)
-    return Inner(before, step, _rows(c, along, shape, values, 2 * rows, packs))
-
-
-@dataclass(frozen=True, slots=True)
-class _Packs:
-    """The results of a thread: `count` packs of them in each row. Row `i` of a thread is `row`, its pack
-    number `g` begins at `column`, and `acc` is the sum of its result `j`.
-    """
-
-    width: int
-    count: int
-    row: str
-    column: str
-    acc: str
-
-
-def _rows(c: Contraction, along: Axes, shape: Shape, values: Values, rows: int, packs: _Packs) -> list[str]:
-    """The epilogue of all rows of a thread."""
-    values = {**values, **along.rows.values, **along.columns.values}
-    pack = [
-        *along.columns.split("at_column"),
-        *epilogue(c, values, along.columns.last, packs.width, packs.acc),
-    ]
-    if along.columns.extent % shape.columns:
-        pack = [f"if (at_column < {along.columns.extent}) {{", *indented(pack), "}"]
-    row = [
-        *along.rows.split("at_row"),
-        "#pragma unroll",
-        f"for (int g = 0; g < {packs.count}; g++) {{",
-        f"  const int32_t at_column = first_column + {packs.column};",
-        *indented(pack),
-        "}",
-    ]
-    if along.rows.extent % shape.rows:
-        row = [f"if (at_row < {along.rows.extent}) {{", *indented(row), "}"]
-    return [
-        "#pragma unroll",
-        f"for (int i = 0; i < {rows}; i++) {{",
-        f"  const int32_t at_row = first_row + {packs.row};",
-        *indented(row),
-        "}",
-    ]
+    return Inner(before, step, Packs(width, 2 * rows, columns * pieces, at_row, at_column, acc))

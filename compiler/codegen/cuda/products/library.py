@@ -1,8 +1,9 @@
 """Contractions that are products of matrices as cuBLAS takes them, and what is left to do after them.
 
-Of several indices that move the same operands, one becomes the rows, the columns or the batch of a product; a
-few others make one product for each of their values. Scaling the product and adding it to what the result
-held before, as in a step of gradient descent, is part of the product. Any other epilogue is done after it.
+Of several indices that move the same operands, one becomes the rows, the columns or the batch of a product. A
+batch of several axes, such as the heads of each example, is one product whose matrices are found by pointers,
+which a function of our own writes before it. Scaling the product and adding it to what the result held
+before, as in a step of gradient descent, is part of the product. Any other epilogue is done after it.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from dataclasses import dataclass, replace
 from staticgraph.compiler.codegen.cuda.function import Call, Work
 from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis
+from staticgraph.compiler.codegen.cuda.products.pointers import apart, pointers
 from staticgraph.compiler.codegen.cuda.products.slices import elementwise, in_scratch
-from staticgraph.compiler.graph.dtypes import DType, float32, float64
+from staticgraph.compiler.graph.dtypes import DType, float32, float64, uint64
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, substitute, walk
 from staticgraph.compiler.kernel.stmt import Buffer
@@ -26,7 +28,9 @@ _SMALL = 32**3  # products of numbers: less is done sooner by a function of our 
 _THIN = 8  # rows, columns or products of a sum
 _MUCH, _LONG = 2**27, 192  # work, and sums, that are worth reading and writing the results once more
 _INT32 = 2**31
-_FEW = 4  # products of matrices in place of one; more of them must each be much work
+_FEW = 2  # products in place of one that take no longer than to write pointers, and then one product
+_WORTH_POINTERS = 2**24  # work of which a product of our own takes about as long as one more function
+_POINTERS = "pointers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,6 @@ class _Form:
         """How many products it takes."""
         return math.prod(i.extent for i in self.rest)
 
-    @property
-    def work(self) -> int:
-        """Of each, in products of numbers."""
-        return self.m.extent * self.n.extent * self.k.extent * (self.batch.extent if self.batch else 1)
-
 
 def library(c: Contraction, along: Axes, outputs: Axis, precision: Precision = _EXACT) -> Work | None:
     """The work by the library; None where that cannot do it, or would take longer."""
@@ -60,7 +59,7 @@ def library(c: Contraction, along: Axes, outputs: Axis, precision: Precision = _
         form = _form(c, along, c.targets[0])
         if form is None:
             return None
-        return Work(tuple(_products(c, form, core.dtype, c.targets[0], precision, *scaled)))
+        return _products(c, form, core.dtype, c.targets[0], precision, *scaled)
     if core is c.acc and (c.depth < _LONG or _work(c) < _MUCH):
         return None
     return _in_two_steps(c, core, along, outputs, precision)
@@ -118,7 +117,7 @@ def _in_two_steps(
         if form is not None and target.buffer not in read:
             left = [m for m in range(len(c.stores)) if m != n or n not in plain]
             after = _after(c, core, target, left, outputs)
-            return Work((*_products(c, form, core.dtype, target, precision), after))
+            return _followed(_products(c, form, core.dtype, target, precision), after)
     scratch = in_scratch("product", core.dtype, outputs)
     form = _form(c, along, scratch)
     if form is None:
@@ -126,7 +125,11 @@ def _in_two_steps(
     buffers = {**c.buffers, scratch.buffer: Buffer(core.dtype, (outputs.extent,))}
     after = _after(replace(c, buffers=buffers), core, scratch, range(len(c.stores)), outputs)
     size = outputs.extent * core.dtype.size
-    return Work((*_products(c, form, core.dtype, scratch, precision), after), ((scratch.buffer, size),))
+    return _followed(_products(c, form, core.dtype, scratch, precision), after, (scratch.buffer, size))
+
+
+def _followed(first: Work, last: Call, *scratch: tuple[str, int]) -> Work:
+    return Work((*first.calls, last), (*first.scratch, *scratch))
 
 
 def _after(c: Contraction, core: Expr, where: Access, left: Iterable[int], outputs: Axis) -> Call:
@@ -163,7 +166,7 @@ def _form(c: Contraction, along: Axes, out: Access) -> _Form | None:
     form = _Form(m, n, k, batch, tuple(rest), swapped)
     if min(i.extent for i in (m, n, k)) < _THIN or m.extent * n.extent * k.extent < _SMALL:
         return None
-    return form if form.pieces <= _FEW or form.work >= _MUCH else None
+    return form if form.pieces <= _FEW or _work(c) >= _WORTH_POINTERS else None
 
 
 def _matrix(x: Access, rows: Index, columns: Index) -> Matrix | None:
@@ -177,22 +180,24 @@ def _matrix(x: Access, rows: Index, columns: Index) -> Matrix | None:
 def _products(
     c: Contraction, form: _Form, dtype: DType, out: Access, precision: Precision, alpha: float = 1.0,
     accumulate: bool = False,
-) -> Iterable[Product]:  # fmt: skip
-    """The products, one for each value of the indices that are left."""
+) -> Work:  # fmt: skip
+    """The product; or a few, one for each value of the indices that are left."""
     sides = ((c.a, form.m, form.k), (c.b, form.k, form.n), (out, form.m, form.n))
     if form.swapped:
         sides = ((c.b, form.n, form.k), (c.a, form.k, form.m), (out, form.n, form.m))
-    count = form.batch.extent if form.batch else 1
-    for point in itertools.product(*(range(i.extent) for i in form.rest)):
-        values = dict(zip(form.rest, point, strict=True))
-        matrices = []
-        for x, first, second in sides:
-            matrix = _matrix(x, first, second)
-            assert matrix is not None
-            offset = x.offset + sum(x.step(i) * value for i, value in values.items())
-            matrices.append(replace(matrix, offset=offset, batch_stride=x.step(form.batch)))
-        a, b, result = matrices
-        m, n = (form.n, form.m) if form.swapped else (form.m, form.n)
-        yield Product(
-            dtype, m.extent, n.extent, form.k.extent, count, a, b, result, accumulate, alpha, precision
-        )
+    found = []
+    for x, first, second in sides:
+        matrix = _matrix(x, first, second)
+        assert matrix is not None
+        steps = tuple(map(x.step, form.rest))
+        found.append(replace(matrix, offset=x.offset, batch_stride=x.step(form.batch), steps=steps))
+    a, b, result = found
+    m, n = (form.n, form.m) if form.swapped else (form.m, form.n)
+    one = Product(
+        dtype, m.extent, n.extent, form.k.extent, form.batch.extent if form.batch else 1, a, b, result,
+        accumulate, alpha, precision, tuple(i.extent for i in form.rest),
+    )  # fmt: skip
+    if form.pieces <= _FEW:
+        return Work(tuple(apart(one)))
+    one = replace(one, pointers=_POINTERS)
+    return Work((pointers(one), one), ((_POINTERS, 3 * one.count * uint64.size),))

@@ -9,6 +9,7 @@ later, when they have multiplied those of the step before.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from staticgraph.compiler.codegen.cuda.function import C_TYPES
 from staticgraph.compiler.codegen.cuda.prelude import register_type
@@ -17,6 +18,27 @@ from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
+
+
+class Side(Protocol):
+    """An operand in shared memory, `name` in the text, with elements of `size` bytes: what the threads that
+    multiply need to know of it.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> Shape: ...
+    @property
+    def extent(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def is_turned(self) -> bool: ...
+    def kept(self, across: str, along: str) -> str: ...
+    def element(self, across: str, along: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +58,11 @@ class Operand:
     def kind(self) -> str:
         """The type of elements in shared memory."""
         return register_type(self.contraction.dtype)
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element in shared memory."""
+        return self.contraction.dtype.size
 
     @property
     def is_turned(self) -> bool:
@@ -59,7 +86,7 @@ class Operand:
     @property
     def _most(self) -> int:
         """Elements of 16 bytes."""
-        return 16 // self.contraction.dtype.size
+        return 16 // self.size
 
     @property
     def _along_sum(self) -> bool:
@@ -107,6 +134,10 @@ class Operand:
         """
         line, at = (across, along) if self.is_turned else (along, across)
         return f"{self.name}_kept + half * {self.half} + ({line}) * {self._pitch} + {at}"
+
+    def element(self, across: str, along: str) -> str:
+        """The text of an element in shared memory."""
+        return f"*({self.kept(across, along)})"
 
     def start(self, first: str, values: Values) -> list[str]:
         """What does not change from step to step: where packs begin, and how far from the edges."""

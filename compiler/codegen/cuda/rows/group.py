@@ -81,6 +81,20 @@ def sharing(program: RowProgram, sums: bool, across: bool) -> Sharing | None:
     return None
 
 
+def of_tile(program: RowProgram, warps: int) -> Sharing | None:
+    """How the warps of a block share rows that wait in its shared memory: each does one after the other. None
+    if something else of a row must be kept than fits registers.
+    """
+    if _meet(program) or any(b.local for b in program.buffers.values()):
+        return None
+    longest = max(program.sweeps, key=lambda s: s.vectors.extent)
+    each = -(-longest.vectors.extent // WARP) * longest.width
+    for kept, words in _choices(program):
+        if words * each <= _ROOM_OF_WARP:
+            return Sharing(WARP, warps, 1, kept, words * each)
+    return None
+
+
 def _spread(lanes: int, rows: int, sums: bool, kept: tuple[Expr, ...], registers: int) -> Sharing:
     groups = max(1, THREADS // lanes) if lanes <= WARP else 1
     if not sums:

@@ -32,10 +32,10 @@ _AHEAD = 8  # vectors that a thread loads before it needs them, of a row that it
 
 def row_call(program: RowProgram, sharing: Sharing, parts: list[Part]) -> Call:
     """The function that does `program`, and writes the sums of its `parts`."""
-    return _Rows(program, sharing, parts).call()
+    return RowWriter(program, sharing, parts).call()
 
 
-class _Rows:
+class RowWriter:
     """Writes the function of a program."""
 
     def __init__(self, program: RowProgram, sharing: Sharing, parts: list[Part]) -> None:
@@ -55,13 +55,7 @@ class _Rows:
         writer, sharing, program = self.writer, self.sharing, self.program
         alone = sharing.lanes == sharing.threads
         writer.line(f"const int lane = threadIdx.x{'' if alone else f' % {sharing.lanes}'};")
-        self.declare()
-        with self.row():
-            for item in program.items:
-                if isinstance(item, Sweep):
-                    self.sweep(item)
-                else:
-                    self.statement(item)
+        self.rows()
         numbers = {local.name: local for local in program.numbers}
         for part in self.parts:
             with writer.block(""):
@@ -76,6 +70,20 @@ class _Rows:
         arguments += [Parameter(p.total, p.dtype, written=True) for p in self.parts]
         grid, block, most = (sharing.blocks, 1, 1), (sharing.threads, 1, 1), sharing.blocks_per_core
         return call("rows", arguments, writer.text, grid, block, meets=True, blocks_per_core=most)
+
+    def rows(self) -> None:
+        """All rows of a thread."""
+        self.declare()
+        with self.row():
+            for item in self.program.items:
+                if isinstance(item, Sweep):
+                    self.sweep(item)
+                else:
+                    self.statement(item)
+
+    def places(self, sweep: Sweep) -> dict[str, str]:
+        """The buffers that lie elsewhere than in memory, by name: where the present column of a sweep is."""
+        return {name: f"{array}[{self.here}]" for name, array in self.arrays.items()}
 
     def declare(self) -> None:
         """What lives from row to row, and from sweep to sweep."""
@@ -154,8 +162,8 @@ class _Rows:
                 for expr in new:
                     writer.line(f"{self.slots[expr]}[{self.here}] = {writer.wide(expr)};")
 
-            arrays = {name: f"{array}[{self.here}]" for name, array in self.arrays.items()}
-            write_columns(writer, sweep.body, sweep.lane, inside, known, arrays, self.condition)
+            places = self.places(sweep)
+            write_columns(writer, sweep.body, sweep.lane, inside, known, places, self.condition)
         self.filled |= set(new)
         writer.forget({step.local for step in sweep.steps})
         for step in sweep.steps:

@@ -1,0 +1,152 @@
+"""What both forms of attention are made of: scores that a block makes in shared memory, and weights that it
+multiplies from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from staticgraph.compiler.codegen.cuda.attention.form import SCORES, WEIGHTS, Form
+from staticgraph.compiler.codegen.cuda.attention.tile import Tile, operands
+from staticgraph.compiler.codegen.cuda.function import Call, call
+from staticgraph.compiler.codegen.cuda.products.axes import Axis
+from staticgraph.compiler.codegen.cuda.products.block import steps
+from staticgraph.compiler.codegen.cuda.products.epilogue import indented
+from staticgraph.compiler.codegen.cuda.products.inner import Inner, inner
+from staticgraph.compiler.codegen.cuda.products.operand import Operand
+from staticgraph.compiler.codegen.cuda.products.shape import Shape
+from staticgraph.compiler.codegen.cuda.vectors import parameters
+from staticgraph.compiler.kernel.contraction import Contraction
+from staticgraph.compiler.kernel.expr import Index
+
+IN_SHARED = (SCORES, WEIGHTS)  # in the same place: a weight replaces its score
+Lines = list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Weights as left operand: rows of them wait in shared memory, from that of the key `first` on."""
+
+    shape: Shape
+    pitch: int
+    rounds: bool  # for tensor cores, which do not take all bits
+    first: str = "0"
+
+    name = "left"
+    kind = "float"
+    size = 4
+    is_turned = True
+
+    @property
+    def extent(self) -> int:
+        """How many rows there are."""
+        return self.shape.rows
+
+    def kept(self, across: str, along: str) -> str:
+        """The text of the address of a weight: `from` is the key that the step begins with."""
+        origin = "from" if self.first == "0" else f"(from - {self.first})"
+        return f"{SCORES} + ({across}) * {self.pitch} + {origin} + {along}"
+
+    def element(self, across: str, along: str) -> str:
+        """The text of a weight."""
+        element = f"*({self.kept(across, along)})"
+        return f"to_tensor({element})" if self.rounds else element
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The blocks of threads: one for each of a batch and each tile of queries."""
+
+    form: Form
+    tile: Tile
+
+    @property
+    def axis(self) -> Axis:
+        """Their number."""
+        return Axis("block", (*self.form.batch.indices, self._tiles))
+
+    @property
+    def _tiles(self) -> Index:
+        return Index("tiles of queries", -(-self.form.query.extent // self.tile.queries))
+
+    @property
+    def batch(self) -> str:
+        """The text of the number of the present place in the batch."""
+        text = "0"
+        for index in self.form.batch.indices:
+            value = self.axis.values[index]
+            text = value if text == "0" else f"({text} * {index.extent} + {value})"
+        return text
+
+    def function(self, kind: str, lines: Lines, written: Set[str] = frozenset()) -> Call:
+        """The call of a function that does `lines` in each block, by which rows have `written` buffers."""
+        form, tile, axis = self.form, self.tile, self.axis
+        text = "\n".join([
+            f"SG_SHARED(float, {SCORES}, {tile.scores});",
+            f"SG_SHARED(float, pool, {tile.pool});",
+            *axis.split("blockIdx.x"),
+            f"const int32_t first_row = {axis.values[self._tiles]} * {tile.queries};",
+            *lines,
+        ])  # fmt: skip
+        if form.second is not None:
+            written |= {x.buffer for x in form.second.targets}
+        buffers = {name: b for name, b in form.buffers.items() if name not in IN_SHARED}
+        return call(
+            kind, parameters(buffers, written, text), text, (axis.extent, 1, 1),
+            (tile.first.threads, 1, 1), meets=True, blocks_per_core=1,
+        )  # fmt: skip
+
+    def scores(self, origin: str) -> Lines:
+        """Statements for the scores of the keys from `first_column` on, as many as a tile has. That of the
+        key `origin` comes first in shared memory.
+        """
+        form, tile, shape, keys = self.form, self.tile, self.tile.first, self.form.keys.extent
+        left, right = operands(form, form.first, shape)
+        work = inner(form.along(form.first), left, right)
+        packs, values = work.packs, self.axis.values
+        put = [
+            "#pragma unroll",
+            f"for (int j = 0; j < {packs.width}; j++)",
+            f"  {SCORES}[({packs.row}) * {tile.pitch} + at_column - {origin} + j] = {packs.acc};",
+        ]
+        if keys % shape.columns:
+            put = [f"if (at_column < {keys}) {{", *indented(put), "}"]
+        return [
+            "float* left_kept = pool;",
+            f"float* right_kept = pool + {2 * left.half};",
+            *left.start("first_row", values),
+            *right.start("first_column", values),
+            *work.before,
+            *steps([left, right], work, shape.depth, "0", str(form.first.depth)),
+            *each_pack(work, [f"const int32_t at_column = first_column + {packs.column};", *put]),
+        ]
+
+    def second(self, rounded: bool, first: str = "0") -> tuple[Contraction, Shape, Operand, Inner]:
+        """The second product, its shape, its right operand, and what threads do. `rounded`: weights have no
+        more bits than tensor cores take. `first`: the key whose weight comes first in shared memory.
+        """
+        form, tile = self.form, self.tile
+        assert form.second is not None and tile.second is not None
+        _, right = operands(form, form.second, tile.second)
+        left = Kept(tile.second, tile.pitch, tile.second.tensor and not rounded, first)
+        return form.second, tile.second, right, inner(form.along(form.second), left, right)
+
+
+def each_pack(work: Inner, body: Lines) -> Lines:
+    """`body` for every pack of the results of a thread."""
+    return [
+        "#pragma unroll",
+        f"for (int i = 0; i < {work.packs.rows}; i++) {{",
+        "  #pragma unroll",
+        f"  for (int g = 0; g < {work.packs.count}; g++) {{",
+        *indented(indented(body)),
+        "  }",
+        "}",
+    ]
+
+
+def for_columns(count: int, at_once: int, body: Lines) -> Lines:
+    """`body` for every tile of columns."""
+    head = f"for (int32_t first_column = 0; first_column < {count}; first_column += {at_once}) {{"
+    return ["#pragma unroll 1", head, *indented(body), "}"]

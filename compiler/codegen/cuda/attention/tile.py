@@ -1,0 +1,143 @@
+"""Which tiles of queries attention is cut into, and when it pays to do all of it in one function.
+
+A block of threads has the scores of a few queries in shared memory, as much of it as every card gives without
+being asked. They are made in tiles of columns, as any product is, and read in steps of the second product.
+
+It pays because scores and weights do not go through memory: products with few numbers to a sum take longer to
+write their results than to compute them. So sums, and rows of the results, may have 128 numbers, or 256 where
+tensor cores multiply; of more, multiplying takes most of the time, and the library does that better.
+
+Where all keys fit for 32 queries, or for as many as there are, rows are done as a whole. With fewer, keys and
+values would be read so often that it is better to do some keys after others, which only a softmax allows; but
+one block after all keys takes its time, so there must be blocks for half of the card. Otherwise, 16 queries
+are enough, but 8 that exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from staticgraph.compiler.codegen.cuda.attention.form import Form
+from staticgraph.compiler.codegen.cuda.card import CORES
+from staticgraph.compiler.codegen.cuda.products.operand import Operand
+from staticgraph.compiler.codegen.cuda.products.shape import Shape
+from staticgraph.compiler.kernel.contraction import Contraction
+
+_MOST_SHARED = 48 * 1024  # bytes
+_LONGEST, _LONGEST_BY_TENSOR = 128, 256  # products of a score, and columns of a result
+_ENOUGH, _LEAST_QUERIES = 32, 8
+_FLOAT = 4  # bytes
+_GAP = 4  # elements between rows of scores, so that neighbours lie in different banks
+_DEPTHS = (16, 8)
+
+# Of a block of 256 threads, and of one of 4 warps with tensor cores; most queries first.
+_SHAPES = (
+    ((64, 128, 4, 8), (64, 64, 4, 4), (64, 32, 4, 2)),
+    ((32, 128, 4, 4), (32, 64, 2, 4), (32, 32, 2, 2)),
+    ((16, 128, 2, 4), (16, 64, 2, 2), (16, 32, 1, 2)),
+)  # fmt: skip
+_TENSOR_SHAPES = (
+    ((64, 128, 32, 64), (64, 64, 32, 32), (64, 32, 32, 16)),
+    ((32, 128, 16, 64), (32, 64, 16, 32), (32, 32, 16, 16)),
+    ((16, 128, 16, 32), (16, 64, 16, 16), (16, 32, 16, 8)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A block's queries: the shapes of both products have as many rows and threads. In shared memory, rows of
+    scores are `pitch` elements apart.
+    """
+
+    first: Shape
+    second: Shape | None
+    pitch: int
+    pool: int  # elements of shared memory for operands
+
+    @property
+    def queries(self) -> int:
+        """How many there are."""
+        return self.first.rows
+
+    def is_enough(self, form: Form) -> bool:
+        """Whether so many queries share keys and values that these are not read too often."""
+        return self.queries >= min(_ENOUGH, form.query.extent)
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory; there may be three numbers for each row besides."""
+        return (self.scores + self.pool + 3 * self.queries) * _FLOAT
+
+    @property
+    def scores(self) -> int:
+        """Elements of shared memory for scores."""
+        return self.queries * self.pitch
+
+
+def operands(form: Form, product: Contraction, shape: Shape) -> tuple[Operand, Operand]:
+    """Those of a product. That of the second one's left operand is of no use: the weights are there."""
+    along = form.along(product)
+    left = Operand(product, shape, "left", product.a, along.rows, along.sum, shape.rows)
+    return left, Operand(product, shape, "right", product.b, along.columns, along.sum, shape.columns)
+
+
+def whole_rows(form: Form, tensor: bool) -> Tile | None:
+    """The tile with the most queries for whose rows there is room; None if it does not pay."""
+    return _most_queries(form, tensor, lambda shapes: _whole(form, shapes))
+
+
+def some_keys(form: Form, tensor: bool) -> Tile | None:
+    """A tile for rows that are done some keys after others; None if it does not pay."""
+    if form.second is None:
+        return None
+    found = _most_queries(form, tensor, lambda shapes: _part(form, shapes))
+    if found is None or form.batch.extent * -(-form.query.extent // found.queries) < CORES // 2:
+        return None
+    return found
+
+
+def _most_queries(form: Form, tensor: bool, cut: Callable[[list[Shape]], Tile | None]) -> Tile | None:
+    found: Tile | None = None
+    longest = _LONGEST_BY_TENSOR if tensor else _LONGEST
+    if max(form.first.depth, form.second.lanes.extent if form.second is not None else 0) > longest:
+        return None
+    if form.query.extent < _LEAST_QUERIES:
+        return None
+    for sizes in _TENSOR_SHAPES if tensor else _SHAPES:
+        if found is not None and form.query.extent > found.queries // 2:
+            break
+        for depth in _DEPTHS:
+            made = cut([Shape(r, c, depth, high, wide, tensor) for r, c, high, wide in sizes])
+            if made is not None and made.shared <= _MOST_SHARED:
+                found = made
+                break
+    return found
+
+
+def _whole(form: Form, shapes: list[Shape]) -> Tile:
+    second = _least_waste(shapes, form.second.lanes.extent) if form.second is not None else None
+    return _tile(form, _least_waste(shapes, form.keys.extent), second, form.keys.extent)
+
+
+def _part(form: Form, shapes: list[Shape]) -> Tile | None:
+    """All results of a query must be in registers."""
+    assert form.second is not None
+    enough = [s for s in shapes if s.columns >= form.second.lanes.extent]
+    first = next(s for s in shapes if s.columns <= 64)
+    return _tile(form, first, min(enough, key=lambda s: s.columns), first.columns) if enough else None
+
+
+def _tile(form: Form, first: Shape, second: Shape | None, keys: int) -> Tile:
+    """The tile with the scores of so many keys."""
+    left, right = operands(form, form.first, first)
+    pool = 2 * (left.half + right.half)
+    if second is not None and form.second is not None:
+        _, value = operands(form, form.second, second)
+        pool, keys = max(pool, 2 * value.half), -(-keys // second.depth) * second.depth
+    return Tile(first, second, -(-keys // _GAP) * _GAP + _GAP, pool)
+
+
+def _least_waste(shapes: list[Shape], columns: int) -> Shape:
+    """The shape whose threads multiply the fastest for so many columns."""
+    return max(shapes, key=lambda s: s.speed * columns / (-(-columns // s.columns) * s.columns))

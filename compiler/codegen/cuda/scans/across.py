@@ -1,0 +1,76 @@
+"""Scans of which neighbours in memory belong to others: a thread for each part of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from staticgraph.compiler.codegen.cuda.card import THREADS
+from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
+from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.prelude import register_type
+from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
+from staticgraph.compiler.codegen.cuda.scans.line import PARTIAL, Line
+from staticgraph.compiler.kernel.expr import Index
+
+
+def columns(line: Line) -> Call:
+    """The totals of all parts."""
+    writer, number = line.writer(), register_type(line.dtype)
+    _thread(writer, line, line.parts)
+    writer.line(f"{number} total = {constant(0, line.dtype)};\nbool begun = false;")
+    if line.parts > 1:
+        partial = loaded(line.dtype, f"{PARTIAL}[p * {line.scan.rows} + row]")
+        writer.line("#pragma unroll 8")
+        with writer.block("for (int p = 0; p < part; ++p)"):
+            writer.line(f"const {number} before = {partial};")
+            writer.line("total = begun ? Combine::of(total, before) : before;\nbegun = true;")
+    with _items(writer, line):
+        value = writer.wide(line.item())
+        writer.line(f"total = begun ? Combine::of(total, {value}) : {value};\nbegun = true;")
+        place = writer.place(line.scan.target, line.result())
+        writer.line(f"{line.scan.target}[{place}] = {stored(line.dtype, 'total')};")
+    return line.call("scan", writer, line.scan.target, _blocks(line, line.parts), THREADS, meets=False)
+
+
+def totals(line: Line) -> Call:
+    """What each part gives but the last, which nobody needs."""
+    writer, number = line.writer(), register_type(line.dtype)
+    _thread(writer, line, line.parts - 1)
+    writer.line(f"{number} total = {constant(0, line.dtype)};\nbool begun = false;")
+    with _items(writer, line):
+        value = writer.wide(line.item())
+        writer.line(f"total = begun ? Combine::of(total, {value}) : {value};\nbegun = true;")
+    writer.line(f"{PARTIAL}[part * {line.scan.rows} + row] = {stored(line.dtype, 'total')};")
+    return line.call("scan_totals", writer, PARTIAL, _blocks(line, line.parts - 1), THREADS, meets=False)
+
+
+def _blocks(line: Line, parts: int) -> int:
+    return -(-line.scan.rows * parts // THREADS)
+
+
+def _thread(writer: Writer, line: Line, parts: int) -> None:
+    """The row and the part of a thread."""
+    rows = line.scan.rows
+    kind = index_type(Index("", rows * parts + THREADS))
+    writer.line(f"const {kind} thread = {kind}(blockIdx.x) * {THREADS} + threadIdx.x;")
+    writer.line(f"if (thread >= {rows * parts}) return;")
+    writer.line(f"const int part = thread / {rows};")
+    writer.line(f"const {index_type(line.row)} row = thread - {index_type(line.row)}(part) * {rows};")
+    writer.bind_index(line.row, "row")
+
+
+@contextmanager
+def _items(writer: Writer, line: Line) -> Iterator[None]:
+    """For each item of the thread's part."""
+    count = line.scan.length
+    kind = line.counter(line.length)
+    first, end = "0", str(count)
+    if line.parts > 1:
+        writer.line(f"const {kind} first = {kind}(part) * {line.length};")
+        writer.line(f"const {kind} end = min({kind}({count}), {kind}(first + {line.length}));")
+        first, end = "first", "end"
+    writer.line("#pragma unroll 8")
+    with writer.block(f"for ({kind} k = {first}; k < {end}; ++k)"):
+        writer.bind_index(line.k, "k")
+        yield

@@ -1,0 +1,178 @@
+"""Scans along memory: by warps, each thread of which takes every 32nd item.
+
+    items 0..31, 32..63, ... of a warp:  each 32 of them in five steps of shuffles,
+                                         then each after the total of those before it
+
+The totals of the warps of a block go through shared memory, those of the parts of a row through another
+function, which has run before.
+"""
+
+from __future__ import annotations
+
+from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
+from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
+from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.prelude import register_type
+from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
+from staticgraph.compiler.codegen.cuda.scans.line import PARTIAL, Line
+
+ITEMS = 8  # of a thread, which are loaded at once
+STRIP = ITEMS * WARP  # items of a warp
+_WARPS = THREADS // WARP
+TILE = STRIP * _WARPS  # items of a block
+
+
+def by_warp(line: Line) -> Call:
+    """A warp for each row."""
+    writer, rows = line.writer(), line.scan.rows
+    writer.line(f"const int lane = threadIdx.x % {WARP};")
+    _row(writer, line, f"(int64_t(blockIdx.x) * {THREADS} + threadIdx.x) / {WARP}")
+    writer.line(f"if (row >= {rows}) return;")
+    _begin(writer, line)
+    count = line.scan.length
+    with writer.block(f"for ({line.counter(STRIP)} first = 0; first < {count}; first += {STRIP})"):
+        _load(writer, line, "first + lane")
+        _shuffle(writer, line)
+        writer.line("if (begun)")
+        writer.line("#pragma unroll")
+        writer.line(f"for (int v = 0; v < {ITEMS}; ++v) x[v] = Combine::of(carry, x[v]);")
+        writer.line(f"carry = {_from_lane(line, f'x[{ITEMS - 1}]', str(WARP - 1))};\nbegun = true;")
+        _store(writer, line, "first + lane")
+    return line.call("scan", writer, line.scan.target, -(-rows // _WARPS), THREADS, meets=True)
+
+
+def by_block(line: Line) -> Call:
+    """A block for each part of each row."""
+    writer = line.writer()
+    _team(writer, line)
+    _begin(writer, line)
+    if line.parts > 1:
+        writer.line("if (part > 0) {")
+        writer.line("\n".join(f"  {each}" for each in _before(line)))
+        writer.line("}")
+    number = register_type(line.dtype)
+    writer.line(f"SG_SHARED({number}, totals, {_WARPS});")
+    mine = f"first + warp * {STRIP} + lane"
+    with writer.block(_tiles(line)):
+        _load(writer, line, mine)
+        _shuffle(writer, line)
+        writer.line("__syncthreads();  // those before may still read `totals`")
+        writer.line(f"if (lane == {WARP - 1}) totals[warp] = x[{ITEMS - 1}];\n__syncthreads();")
+        writer.line(f"{number} before = carry;\nbool any = begun;")
+        writer.line("#pragma unroll")
+        with writer.block(f"for (int w = 0; w < {_WARPS}; ++w)"):
+            writer.line("if (w == warp) before = carry, any = begun;")
+            writer.line("carry = begun ? Combine::of(carry, totals[w]) : totals[w];\nbegun = true;")
+        writer.line("if (any)")
+        writer.line("#pragma unroll")
+        writer.line(f"for (int v = 0; v < {ITEMS}; ++v) x[v] = Combine::of(before, x[v]);")
+        _store(writer, line, mine)
+    return line.call("scan", writer, line.scan.target, line.scan.rows * line.parts, THREADS, meets=True)
+
+
+def totals(line: Line) -> Call:
+    """What each part gives but the last, which nobody needs: a block for each."""
+    writer, number = line.writer(), register_type(line.dtype)
+    _team(writer, line, line.parts - 1)
+    kind = line.counter(TILE)
+    writer.line(f"{number} total = {constant(0, line.dtype)};")
+    writer.line("#pragma unroll 8")
+    with writer.block(f"for (int i = 0; i < {line.length}; i += {THREADS})"):
+        writer.line(f"const {kind} k = {kind}(part) * {line.length} + i + int(threadIdx.x);")
+        writer.bind_index(line.k, "k")
+        value = writer.wide(line.item())
+        writer.line(f"total = i ? Combine::of(total, {value}) : {value};")
+    writer.line(f"SG_SHARED({number}, warps, {_WARPS});")
+    writer.line(f"total = block_reduce<Combine, {THREADS}>(total, warps);")
+    place = f"{PARTIAL}[row * {line.parts} + part]"
+    writer.line(f"if (threadIdx.x == 0) {place} = {stored(line.dtype, 'total')};")
+    grid = line.scan.rows * (line.parts - 1)
+    return line.call("scan_totals", writer, PARTIAL, grid, THREADS, meets=True)
+
+
+def _team(writer: Writer, line: Line, parts: int | None = None) -> None:
+    """The row and the part of a block."""
+    parts = parts or line.parts
+    writer.line(f"const int lane = threadIdx.x % {WARP}, warp = threadIdx.x / {WARP};")
+    _row(writer, line, f"blockIdx.x / {parts}" if parts > 1 else "blockIdx.x")
+    if line.parts > 1:
+        writer.line(f"const int part = blockIdx.x % {parts};" if parts > 1 else "const int part = 0;")
+
+
+def _row(writer: Writer, line: Line, text: str) -> None:
+    writer.line(f"const {index_type(line.row)} row = {text};")
+    writer.bind_index(line.row, "row")
+
+
+def _begin(writer: Writer, line: Line) -> None:
+    writer.line(f"{register_type(line.dtype)} carry = {constant(0, line.dtype)};  // all before")
+    writer.line("bool begun = false;")
+
+
+def _before(line: Line) -> list[str]:
+    """What all parts before this one give: lanes take them by turns, and the first lane's comes first."""
+    number, dtype = register_type(line.dtype), line.dtype
+    first, later = (
+        loaded(dtype, f"{PARTIAL}[row * {line.parts} + {p}]") for p in ("min(lane, part - 1)", "p")
+    )
+    return [
+        f"{number} some = {first};",
+        f"for (int p = lane + {WARP}; p < part; p += {WARP}) some = Combine::of(some, {later});",
+        f"carry = {_from_lane(line, 'some', '0')};",
+        f"for (int other = 1; other < min({WARP}, part); ++other)",
+        f"  carry = Combine::of(carry, {_from_lane(line, 'some', 'other')});",
+        "begun = true;",
+    ]
+
+
+def _tiles(line: Line) -> str:
+    """The head of the loop over the tiles of a part."""
+    kind, count = line.counter(max(TILE, line.length)), line.scan.length
+    if line.parts == 1:
+        return f"for ({kind} first = 0; first < {count}; first += {TILE})"
+    start = f"{kind} first = {kind}(part) * {line.length}"
+    end = f"end = min({kind}({count}), {kind}(part + 1) * {line.length})"
+    return f"for ({start}, {end}; first < end; first += {TILE})"
+
+
+def _load(writer: Writer, line: Line, first: str) -> None:
+    number, kind = register_type(line.dtype), line.counter(TILE)
+    writer.line(f"{number} x[{ITEMS}];")
+    writer.line("#pragma unroll")
+    with writer.block(f"for (int v = 0; v < {ITEMS}; ++v)"):
+        writer.line(f"const {kind} k = {first} + v * {WARP};")
+        writer.line(f"x[v] = {constant(0, line.dtype)};")
+        with writer.block(f"if (k < {line.scan.length})"):
+            writer.bind_index(line.k, "k")
+            writer.line(f"x[v] = {writer.wide(line.item())};")
+
+
+def _store(writer: Writer, line: Line, first: str) -> None:
+    kind = line.counter(TILE)
+    writer.line("#pragma unroll")
+    with writer.block(f"for (int v = 0; v < {ITEMS}; ++v)"):
+        writer.line(f"const {kind} k = {first} + v * {WARP};")
+        with writer.block(f"if (k < {line.scan.length})"):
+            writer.bind_index(line.k, "k")
+            place = writer.place(line.scan.target, line.result())
+            writer.line(f"{line.scan.target}[{place}] = {stored(line.dtype, 'x[v]')};")
+
+
+def _shuffle(writer: Writer, line: Line) -> None:
+    """The totals of a strip: of each 32 items, then of these after those before them."""
+    number = register_type(line.dtype)
+    writer.line("#pragma unroll")
+    with writer.block(f"for (int distance = 1; distance < {WARP}; distance *= 2)"):
+        writer.line("#pragma unroll")
+        with writer.block(f"for (int v = 0; v < {ITEMS}; ++v)"):
+            shuffled = f"__shfl_up_sync(SG_FULL, Shuffled<{number}>::type(x[v]), distance)"
+            writer.line(f"const {number} y = {number}({shuffled});")
+            writer.line("if (lane >= distance) x[v] = Combine::of(y, x[v]);")
+    writer.line("#pragma unroll")
+    before = _from_lane(line, "x[v - 1]", str(WARP - 1))
+    writer.line(f"for (int v = 1; v < {ITEMS}; ++v) x[v] = Combine::of({before}, x[v]);")
+
+
+def _from_lane(line: Line, value: str, lane: str) -> str:
+    number = register_type(line.dtype)
+    return f"{number}(__shfl_sync(SG_FULL, Shuffled<{number}>::type({value}), {lane}))"

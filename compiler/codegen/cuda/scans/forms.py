@@ -1,0 +1,47 @@
+"""Kernels that say what they compute: where many threads have a better way than the loops."""
+
+from __future__ import annotations
+
+from staticgraph.compiler.codegen.cuda.elements.statements import statements
+from staticgraph.compiler.codegen.cuda.function import Work, joined
+from staticgraph.compiler.codegen.cuda.scans import scan as scans
+from staticgraph.compiler.codegen.cuda.scans import select as selections
+from staticgraph.compiler.kernel.form import Scan, Selection, Staged, Updates
+from staticgraph.compiler.kernel.stmt import Kernel
+
+_STAGED = 1024  # elements that are worth several functions, rather than one with few threads
+_CROWDED = 1 << 28  # notes of updates, where each row that is written looks at all of them for its own
+_MANY, _RUN = 1 << 14, 64  # updates, and updates of a row: too many of them to be done one after the other
+
+
+def by_form(kernel: Kernel) -> Work | None:
+    """The work of a kernel by what it computes; None if its loops are as good."""
+    match kernel.form:
+        case Scan() as form if scans.is_worth(form):
+            return scans.scan(form, kernel.buffers)
+        case Selection() as form if selections.is_worth(form):
+            return selections.select(form, kernel.buffers)
+        case Staged() as form if max(b.size for b in kernel.buffers.values()) >= _STAGED:
+            return _staged(kernel, form)
+        case Updates(staged) as form if _is_crowded(form):
+            return _staged(kernel, staged)
+    return None
+
+
+def _is_crowded(form: Updates) -> bool:
+    """Whether it is faster to bring updates in order than to have each row look for its own, one by one."""
+    looked_at = form.count * min(form.count, form.rows)
+    return looked_at >= _CROWDED or (form.count >= _MANY and form.count >= _RUN * form.rows)
+
+
+def _staged(kernel: Kernel, form: Staged) -> Work:
+    buffers, works = kernel.buffers | form.scratch, []
+    for stage in form.stages:
+        match stage:
+            case Scan():
+                works.append(scans.scan(stage, buffers))
+            case Selection():
+                works.append(selections.select(stage, buffers))
+            case body:
+                works.append(statements(Kernel(kernel.name, buffers, body)))
+    return joined(works, [(name, b.size * b.dtype.size) for name, b in form.scratch.items()])

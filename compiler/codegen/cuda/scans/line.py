@@ -1,0 +1,103 @@
+"""Scans as rows of items: which item is where, and how two are combined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
+from staticgraph.compiler.codegen.cuda.function import Call, Extents, Parameter, call
+from staticgraph.compiler.codegen.cuda.prelude import register_type
+from staticgraph.compiler.codegen.cuda.strides import split
+from staticgraph.compiler.codegen.cuda.vectors import parameters
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Expr, Index, substitute
+from staticgraph.compiler.kernel.form import Scan
+from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.stmt import Buffer
+
+PARTIAL = "scan_partial"  # scratch: what the items of each part of a row give together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """A scan whose items are numbered in its own order: number `k` of `row`. `parts` of a row, each of
+    `length` items, are done side by side.
+    """
+
+    scan: Scan
+    buffers: Mapping[str, Buffer]
+    parts: int = 1
+    length: int = 0
+
+    @property
+    def row(self) -> Index:
+        """The number of a row."""
+        return Index("row", self.scan.rows)
+
+    @property
+    def k(self) -> Index:
+        """The number of an item."""
+        return Index("k", self.scan.length)
+
+    @property
+    def dtype(self) -> DType:
+        return self.scan.item.dtype
+
+    @property
+    def inner(self) -> int:
+        """How far apart in memory the items of a row are."""
+        return math.prod(i.extent for i in self.scan.at[self.scan.axis + 1 :])
+
+    @property
+    def scratch(self) -> tuple[tuple[str, int], ...]:
+        """The memory for what the parts give."""
+        return ((PARTIAL, self.scan.rows * self.parts * self.dtype.size),) if self.parts > 1 else ()
+
+    def item(self) -> Expr:
+        """What number `k` adds."""
+        scan = self.scan
+        if scan.first is None:
+            return self.at(scan.item, self.k)
+        before = self.at(scan.item, scalar.maximum(self.k - 1, 0))
+        return scalar.select(scalar.eq(self.k, 0), scan.first, before)
+
+    def result(self) -> tuple[Expr, ...]:
+        """The position of total number `k`."""
+        return tuple(self.at(i, self.k) for i in self.scan.at)
+
+    def at(self, expr: Expr, k: Expr) -> Expr:
+        """An expression of the scan's position, for number `k` of the row."""
+        scan = self.scan
+        outer = [i.extent for i in scan.at[: scan.axis]]
+        inner = [i.extent for i in scan.at[scan.axis + 1 :]]
+        along = (scan.length - 1) - k if scan.reverse else k
+        places = [*split(self.row // self.inner, outer), along, *split(self.row % self.inner, inner)]
+        return simplify_index(substitute(expr, dict(zip(scan.at, map(simplify_index, places), strict=True))))
+
+    def writer(self) -> Writer:
+        """A writer that begins with how two items are combined: `Combine::of(left, right)`."""
+        number = register_type(self.dtype)
+        inside = Writer({})
+        inside.bind(self.scan.left, "left")
+        inside.bind(self.scan.right, "right")
+        result = inside.wide(self.scan.combine)
+        writer = Writer({**self.buffers, PARTIAL: Buffer(self.dtype, (self.scan.rows * self.parts,), True)})
+        writer.line("struct Combine {")
+        writer.line(f"  typedef {number} R;")
+        writer.line("  static SG_MEMBER R of(R left, R right) {")
+        writer.line("\n".join(f"    {line}" for line in [*inside.text.splitlines(), f"return {result};"]))
+        writer.line("  }\n};")
+        return writer
+
+    def counter(self, beyond: int) -> str:
+        """The type of the number of an item, or of one so far beyond the last."""
+        return index_type(Index("", self.scan.length + beyond))
+
+    def call(self, kind: str, writer: Writer, written: str, grid: int, threads: int, meets: bool) -> Call:
+        """The function that was written."""
+        grids: Extents = (grid, 1, 1)
+        arguments: list[Parameter] = parameters(writer.buffers, {written}, writer.text)
+        return call(kind, arguments, writer.text, grids, (threads, 1, 1), meets=meets)

@@ -1,0 +1,100 @@
+"""What some routines compute, beside the loops that compute it.
+
+Loops fix an order that the result does not need: a running total goes from element to element, a heap takes
+them one by one. Those who have thousands of threads rather choose an order of their own. Sums of floating
+numbers may be rounded otherwise then.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.kernel.stmt import Buffer, Stmt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scan:
+    """`target` at each position `at`: all items along `axis` up to there, combined.
+
+    `item` is the item at `at`; `combine` is what is made of `left` and `right`, in any order and grouping.
+    `reverse`: from the last item on. `first`: without the item itself, and this where nothing is before it.
+    """
+
+    target: str
+    at: tuple[Index, ...]
+    axis: int
+    item: Expr
+    left: Local
+    right: Local
+    combine: Expr
+    first: Const | None = None
+    reverse: bool = False
+
+    @property
+    def length(self) -> int:
+        """How many items there are along the axis."""
+        return self.at[self.axis].extent
+
+    @property
+    def rows(self) -> int:
+        """How many scans there are."""
+        return math.prod(i.extent for d, i in enumerate(self.at) if d != self.axis)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """The first `count` items of each `row` in order of `key`, and their columns: in `values` and `places`.
+
+    `key` is an unsigned number, of so many `bits` if that is known. Of items with equal keys, the one in the
+    lower column is first.
+    """
+
+    values: str
+    places: str
+    row: tuple[Index, ...]
+    column: Index
+    item: Expr
+    key: Expr
+    count: int
+    bits: int | None = None
+
+    @property
+    def key_bits(self) -> int:
+        """How many bits of a key there are: the lowest."""
+        return self.bits or 8 * self.key.dtype.size
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return math.prod(i.extent for i in self.row)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Staged:
+    """The same results in stages, one after the other, with `scratch` memory from one to the next.
+
+    Loops of statements that are said to be parallel are so, whatever they store.
+    """
+
+    stages: tuple[Scan | Selection | tuple[Stmt, ...], ...]
+    scratch: dict[str, Buffer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Updates:
+    """`count` updates at any of `rows` places, and how to do those of each place together.
+
+    Only the first stage writes what no update changes.
+    """
+
+    staged: Staged
+    count: int
+    rows: int
+
+
+Form = Scan | Selection | Staged | Updates

@@ -1,0 +1,25 @@
+"""Binary search, as statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Local
+from staticgraph.compiler.kernel.stmt import Let, Stmt
+
+
+def how_many(n: int, passes: Callable[[Expr], Expr]) -> tuple[list[Stmt], Expr]:
+    """How many of the positions 0..n-1 pass, where none does after one that does not; first, what to define.
+
+    There are no branches: steps of falling powers of two are taken where all before `passes`.
+    """
+    place: Expr = Const(0, int64)
+    lets: list[Stmt] = []
+    for k in reversed(range(n.bit_length())):
+        step = place + (1 << k)
+        further = (step <= n) & passes(scalar.minimum(step, n) - 1)
+        lets.append(Let(Local(f"p{k}", int64), scalar.select(further, step, place)))
+        place = Local(f"p{k}", int64)
+    return lets, place

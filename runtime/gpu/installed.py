@@ -1,0 +1,13 @@
+"""Which versions of packages are installed, without importing them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+
+def version(package: str) -> str | None:
+    """The version of a package; None where it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,105 @@
+"""What a piece of work has to wait for, found from the bytes that it reads and writes.
+
+It waits for whoever wrote last what it reads, and for whoever wrote last or has read since what it writes.
+Memory is a line of segments, each with its last writer and the readers since; an access cuts segments at its
+ends, and what is written becomes one segment. What follows from other waits is left out.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+Span = tuple[int, int]  # addresses: the first byte, and the one after the last
+NOBODY = -1
+# A read of more segments than this counts as a write, which makes one of them: so the cost stays linear.
+# Who reads the same later waits for it and need not, which is correct and rare.
+MOST_SEGMENTS = 256
+_KNOWN = (1 << (1 << 13)) - 1  # how far back it is known what comes before what
+
+
+@dataclass(slots=True)
+class _Segment:
+    """Bytes from where it starts to where the next one does."""
+
+    writer: int = NOBODY
+    readers: list[int] = field(default_factory=list)  # since it was written
+
+
+class Order:
+    """Pieces of work by number, in the order in which they are asked for."""
+
+    def __init__(self) -> None:
+        self._starts = [-1]
+        self._segments = [_Segment()]
+        # What comes before each: bit 0 is the piece that was asked for just before it, bit 1 the one before.
+        self._before: list[int] = []
+
+    def add(self, reads: Iterable[Span], writes: Iterable[Span]) -> list[int]:
+        """The numbers of the pieces that the next one has to wait for, ascending."""
+        number = len(self._before)
+        found: set[int] = set()
+        for span in reads:
+            self._read(number, span, found)
+        for span in writes:
+            self._write(number, span, found)
+        found -= {number, NOBODY}
+        return self._needed(number, found)
+
+    def _read(self, number: int, span: Span, found: set[int]) -> None:
+        first, last = self._cut(span)
+        if last - first > MOST_SEGMENTS:
+            self._write(number, span, found)
+            return
+        for segment in self._segments[first:last]:
+            found.add(segment.writer)
+            segment.readers.append(number)
+
+    def _write(self, number: int, span: Span, found: set[int]) -> None:
+        first, last = self._cut(span)
+        for segment in self._segments[first:last]:
+            found.add(segment.writer)
+            found.update(segment.readers)
+        if first < last:
+            self._segments[first:last] = [_Segment(number)]
+            del self._starts[first + 1 : last]
+
+    def _cut(self, span: Span) -> tuple[int, int]:
+        """Which segments a span is, after cutting those that it begins or ends inside of."""
+        start, end = span
+        if start >= end:
+            return 0, 0
+        return self._boundary(start), self._boundary(end)
+
+    def _boundary(self, address: int) -> int:
+        """The number of the segment that starts at an address."""
+        place = bisect_left(self._starts, address)
+        if place == len(self._starts) or self._starts[place] != address:
+            inside = self._segments[place - 1]
+            self._starts.insert(place, address)
+            self._segments.insert(place, _Segment(inside.writer, inside.readers.copy()))
+        return place
+
+    def _needed(self, number: int, found: set[int]) -> list[int]:
+        """Those of `found` that come before none of the others."""
+        before, needed = 0, []
+        for each in sorted(found, reverse=True):
+            back = number - each
+            if not before >> (back - 1) & 1:
+                needed.append(each)
+                before |= (self._before[each] << back | 1 << (back - 1)) & _KNOWN
+        self._before.append(before)
+        return needed[::-1]
+
+
+def depth(waits: Sequence[Iterable[int]]) -> int:
+    """How many pieces of work the longest chain of waits has, where each waits for these earlier ones.
+
+    >>> depth([[], [0], [0], [1, 2]])
+    3
+    """
+    depths: list[int] = []
+    for each in waits:
+        depths.append(1 + max((depths[n] for n in each), default=0))
+    return max(depths, default=0)

@@ -1,0 +1,108 @@
+"""The back end of a card, for programs that are compared with NumPy: each is called in memory of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.compile_gpu import GpuCompiled, coded, compile_gpu
+from staticgraph.compiler.kernel.stmt import padded
+from staticgraph.compiler.lower.memory_use import bytes_of
+from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, Program
+from staticgraph.compiler.passes.group import Fusion
+from staticgraph.compiler.passes.step import Step
+from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.driver import Direction
+from staticgraph.runtime.gpu.recorder import Recorder, prepare
+from staticgraph.runtime.gpu.source import source
+from staticgraph.runtime.memory import empty
+from staticgraph.runtime.replaying.backend import Arrays, loaded, stored
+
+_LOOSE = {Precision.FLOAT32: 1.0, Precision.TF32: 2.0**13, Precision.BFLOAT16: 2.0**16}  # bits not looked at
+
+
+@dataclass(frozen=True, slots=True)
+class OnCard:
+    """The back end of `device`."""
+
+    device: Device
+    precision: Precision = Precision.FLOAT32
+    language = "cu"
+
+    @property
+    def loose(self) -> float:
+        return _LOOSE[self.precision]
+
+    def step(self, step: Step, without: Collection[str]) -> GpuCompiled:
+        return self._accepted(partial(compile_gpu, step, without=without, precision=self.precision))
+
+    def kernel(self, step: Step, fusion: Fusion, program: Program) -> GpuCompiled:
+        return self._accepted(partial(coded, step, fusion, program, self.precision))
+
+    def _accepted(self, compiled: Callable[..., GpuCompiled]) -> GpuCompiled:
+        """With those convolutions by the library that it does."""
+        made = compiled(refused=self.device.refused)
+        return compiled(refused=self.device.refused) if self.device.refuses(made.convolutions) else made
+
+    def called(self, compiled: CompiledStep, arguments: Arrays) -> list[np.ndarray]:
+        assert isinstance(compiled, GpuCompiled)
+        program = compiled.program
+        prepare(self.device, compiled)
+        with self._memory() as memory:
+            arena = memory.room(padded(program.arena + 1) + compiled.scratch)
+            table = [0] * program.slots
+            table[ARENA], table[CONSTANTS] = arena, memory.room(len(program.constants))
+            if len(program.constants):
+                block = np.empty(len(program.constants), np.uint8)
+                program.constants.write(block)
+                memory.send(table[CONSTANTS], block)
+            for number, array in enumerate(stored(compiled.step, arguments)):
+                table[ARGUMENTS + number] = memory.room(array.nbytes)
+                memory.send(table[ARGUMENTS + number], array)
+            for number, type in enumerate(program.results):
+                old = compiled.step.updates.get(number, -1)
+                here = table[ARGUMENTS + old] if old in program.in_place else memory.room(bytes_of(type))
+                table[program.first_result + number] = here
+            Recorder(self.device, compiled, arena + padded(program.arena + 1)).program(program, table)
+            results = [empty(type) for type in program.results]
+            for number, array in enumerate(results):
+                memory.fetch(array, table[program.first_result + number])
+        return loaded(compiled.step, results)
+
+    def code(self, compiled: CompiledStep) -> str:
+        assert isinstance(compiled, GpuCompiled)
+        return source(compiled.functions)
+
+    @contextmanager
+    def _memory(self) -> Iterator[_Memory]:
+        memory = _Memory(self.device, [])
+        try:
+            yield memory
+        finally:
+            self.device.release(memory.taken)
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """Memory of a card that is `taken` for one call."""
+
+    device: Device
+    taken: list[int]
+
+    def room(self, size: int) -> int:
+        self.taken.append(self.device.driver.allocate(max(size, 1)))
+        return self.taken[-1]
+
+    def send(self, address: int, array: np.ndarray) -> None:
+        if array.nbytes:
+            self.device.driver.copy(address, array.ctypes.data, array.nbytes, Direction.TO_DEVICE)
+
+    def fetch(self, array: np.ndarray, address: int) -> None:
+        if array.nbytes:
+            self.device.driver.copy(array.ctypes.data, address, array.nbytes, Direction.FROM_DEVICE)
