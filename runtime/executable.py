@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, PRIVATE, SHARED, Ref
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.changes import Changes
@@ -153,7 +154,7 @@ class Executable:
         self(arguments, results)
         if self.guard is not None and not results[-1]:
             self.guard.fail(arguments)
-        return results[: step.fetches], changes(step, results[step.fetches :])
+        return results[: step.fetches], changes(step, step.writes, results[step.fetches :])
 
     def origins(self, begun: int) -> tuple[int, int, int]:
         """How many of its functions were compiled, found in memory and found on disk since `begun`."""
@@ -181,12 +182,12 @@ class Executable:
         return int(self._failure is not None)
 
 
-def changes(step: Step, new: Sequence[np.ndarray]) -> Changes:
-    """What a step changes whose results, after what is fetched, are these."""
+def changes(step: Step, writes: Sequence[Operation], new: Sequence[np.ndarray]) -> Changes:
+    """What a step changes: `new` are the values of those variables, and then the states of random ops."""
     return Changes(
-        dict(zip(step.writes, new, strict=False)),
+        dict(zip(writes, new, strict=False)),
         dict(zip(step.counters, step.advances, strict=True)),
-        dict(zip(step.draws, new[len(step.writes) :], strict=False)),
+        dict(zip(step.draws, new[len(writes) :], strict=False)),
     )
 
 

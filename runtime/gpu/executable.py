@@ -22,7 +22,7 @@ from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS
 from staticgraph.runtime.changes import Changes
-from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.executable import Executable, changes
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.driver import Direction, Driver
 from staticgraph.runtime.gpu.failure import with_line
@@ -88,7 +88,9 @@ class GpuExecutable(Executable):
         if self.guard is not None:
             self._look(self.guard, slot, feeds, states, store)
         arrays = self._fetched(slot, recyclers)
-        return arrays, self._changes([view.copy() for view in slot.made.views[len(arrays) :]])
+        step, others = self.compiled.step, [view.copy() for view in slot.made.views[len(arrays) :]]
+        writes = [op for r, op in enumerate(step.writes, step.fetches) if r not in self._homes]
+        return arrays, changes(step, writes, others)
 
     def replay(
         self, feeds: Sequence[np.ndarray], store: DeviceStore, recyclers: Sequence[Recycler]
@@ -263,16 +265,6 @@ class GpuExecutable(Executable):
                 arrays.append(recyclers[number].array(self.compiled.program.results[number]))
                 arrays[-1][...] = view
         return arrays
-
-    def _changes(self, others: Sequence[np.ndarray]) -> Changes:
-        """What the host has to change; `others` are the results in a packet that are not fetched."""
-        step = self.compiled.step
-        here = [op for r, op in enumerate(step.writes, step.fetches) if r not in self._homes]
-        return Changes(
-            dict(zip(here, others, strict=False)),
-            dict(zip(step.counters, step.advances, strict=True)),
-            dict(zip(step.draws, others[len(here) :], strict=False)),
-        )
 
     # Memory
 
