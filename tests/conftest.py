@@ -4,6 +4,7 @@ They run on the processor, also where there is a GPU, but for those that ask for
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from tests import bounds
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("reproducible")
 os.environ.setdefault("SG_DEVICE", "cpu")
+# A shell has what it runs in the background ignore Ctrl-C, and every process that the tests start with it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
