@@ -47,7 +47,8 @@ def test_images_are_of_use_with_a_library_of_convolutions(tmp_path, monkeypatch,
     for library in (False, True):
         driver = StandIn(convolutions=library)
         with on(driver):
-            np.testing.assert_allclose(sg.load(path, trusted=True)(x=images)["y"], expected, rtol=1e-4)
+            found = sg.load(path, trusted=True)(x=images)["y"]
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)  # some are nearly zero
         assert (driver.counts.compilations, driver.counts.convolutions) == (0, library)
 
 
