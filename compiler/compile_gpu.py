@@ -94,11 +94,8 @@ def compile_gpu(
     left_out = LEFT_OUT.union(without)
     with collector_paused():
         fusion = with_attention(optimize(step.function, observers, left_out, trace), precision, left_out)
-
-        def fused(function: Graph) -> Fusion:
-            return with_attention(fuse(function, left_out), precision, left_out)
-
-        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=fused)
+        inner = partial(fused, precision=precision, without=left_out)
+        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=inner)
         made = coded(step, fusion, lowered(), precision, refused)
         if memory_limit is None or made.memory.peak <= memory_limit:
             return made
@@ -112,6 +109,11 @@ def compile_gpu(
             if made.memory.peak > memory_limit:
                 raise does_not_fit(made.memory, memory_limit)
         return made
+
+
+def fused(function: Graph, precision: Precision, without: Collection[str] = ()) -> Fusion:
+    """The kernels that a Function becomes on a GPU."""
+    return with_attention(fuse(function, without), precision, without)
 
 
 def with_attention(fusion: Fusion, precision: Precision, without: Collection[str] = ()) -> Fusion:

@@ -166,6 +166,7 @@ _ALIASES = {"half": float16, "float": float32, "double": float64}
 
 FLOATING = frozenset({float16, bfloat16, float32, float64})
 INTEGER = frozenset({int8, int16, int32, int64, uint8, uint16, uint32, uint64})
+UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}  # by size
 SIGNED = frozenset({int8, int16, int32, int64}) | FLOATING
 REAL = FLOATING | INTEGER
 COMPLEX = frozenset({complex64, complex128})

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
-
-if TYPE_CHECKING:
-    from staticgraph.compiler.kernel.stmt import Buffer, Stmt
+from staticgraph.compiler.kernel.stmt import Buffer, Form, Stmt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scan:
+class Scan(Form):
     """`target` at each position `at`: all items along `axis` up to there, combined.
 
     `item` is the item at `at`; `combine` is what is made of `left` and `right`, in any order and grouping.
@@ -47,7 +44,7 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Selection:
+class Selection(Form):
     """The first `count` items of each `row` in order of `key`, and their columns: in `values` and `places`.
 
     `key` is an unsigned number, of so many `bits` if that is known. Of items with equal keys, the one in the
@@ -75,7 +72,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Staged:
+class Staged(Form):
     """The same results in stages, one after the other, with `scratch` memory from one to the next.
 
     Loops of statements that are said to be parallel are so, whatever they store.
@@ -86,7 +83,7 @@ class Staged:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Updates:
+class Updates(Form):
     """`count` updates at any of `rows` places, and how to do those of each place together.
 
     Only the first stage writes what no update changes.
@@ -95,6 +92,3 @@ class Updates:
     staged: Staged
     count: int
     rows: int
-
-
-Form = Scan | Selection | Staged | Updates

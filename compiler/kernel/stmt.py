@@ -12,7 +12,6 @@ from enum import Enum
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.expr import Expr, Index, Local, Scalar
-from staticgraph.compiler.kernel.form import Form
 
 
 class LoopKind(Enum):
@@ -144,6 +143,12 @@ class Buffer:
             out.append(step)
             step *= extent
         return tuple(reversed(out))
+
+
+class Form:
+    """What a body computes, for those who have a better way than its loops: see `form`."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,11 +11,11 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute, walk
-from staticgraph.compiler.kernel.form import Form, Staged, Updates
+from staticgraph.compiler.kernel.form import Staged, Updates
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.place import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, Store
+from staticgraph.compiler.kernel.stmt import Buffer, Form, Kernel, Loop, Stmt, Store
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.ops.kinds import Out, View, described
 from staticgraph.compiler.passes.group import Group

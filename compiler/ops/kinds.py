@@ -31,8 +31,7 @@ from staticgraph.compiler.graph.dtypes import ANY, EVERY, DType, bool_, int64
 from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, register
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
-from staticgraph.compiler.kernel.form import Form
-from staticgraph.compiler.kernel.stmt import Stmt
+from staticgraph.compiler.kernel.stmt import Form, Stmt
 
 _VARARGS = 0x04  # of code.co_flags: the function takes *args
 

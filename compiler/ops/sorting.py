@@ -14,18 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import (
-    FLOATING,
-    REAL,
-    DType,
-    bool_,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from staticgraph.compiler.graph.dtypes import FLOATING, REAL, UNSIGNED, DType, bool_, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
@@ -38,8 +27,6 @@ from staticgraph.compiler.ops.kinds import Described, Out, View, composite, rout
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.scatter import counters, nested
-
-_UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}  # by size
 
 
 def _top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorType, TensorType]:
@@ -106,7 +93,7 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
 
 def _descending(x: Expr) -> Expr:
     """An unsigned number for each element: the lower it is, the better is the element."""
-    unsigned = _UNSIGNED[x.dtype.size]
+    unsigned = UNSIGNED[x.dtype.size]
     top = Const(unsigned.max >> 1, unsigned)
     if x.dtype.is_unsigned:
         return Const(unsigned.max, unsigned) ^ x

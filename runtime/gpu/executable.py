@@ -28,7 +28,7 @@ from staticgraph.runtime.gpu.driver import Direction, Driver
 from staticgraph.runtime.gpu.failure import with_line
 from staticgraph.runtime.gpu.recorder import Action, Recorder, prepare
 from staticgraph.runtime.gpu.rounds import decides
-from staticgraph.runtime.gpu.staging import Packet, Slot
+from staticgraph.runtime.gpu.staging import Packet, Slot, send_constants
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
 from staticgraph.runtime.guard import Guard
@@ -77,7 +77,7 @@ class GpuExecutable(Executable):
         self._marked = -1  # the store's `turns` when it was told what changes
         self._pool = self._driver.allocate(max(len(program.constants), 1))
         self._owned.append(self._pool)
-        self._send_constants()
+        send_constants(self._driver, program.constants, self._pool)
 
     def step(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler] = ()
@@ -276,10 +276,3 @@ class GpuExecutable(Executable):
     def _own(self, type: TensorType) -> int:
         self._owned.append(self._driver.allocate(max(bytes_of(type), 1)))
         return self._owned[-1]
-
-    def _send_constants(self) -> None:
-        constants = self.compiled.program.constants
-        if len(constants):
-            block = np.empty(len(constants), np.uint8)
-            constants.write(block)
-            self._driver.copy(self._pool, block.ctypes.data, block.nbytes, Direction.TO_DEVICE)

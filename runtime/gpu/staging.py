@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.lower.constants import Constants
 from staticgraph.runtime.gpu.driver import Direction, Driver, Event
 from staticgraph.runtime.gpu.order import Span
 from staticgraph.runtime.memory import storage_dtype
@@ -85,3 +86,11 @@ class Slot:
 
 def _bytes(type: TensorType) -> int:
     return math.prod(type.static_shape) * type.dtype.size
+
+
+def send_constants(driver: Driver, constants: Constants, address: int) -> None:
+    """Bring the constants of a program to where it reads them."""
+    if len(constants):
+        block = np.empty(len(constants), np.uint8)
+        constants.write(block)
+        driver.copy(address, block.ctypes.data, block.nbytes, Direction.TO_DEVICE)

@@ -12,8 +12,10 @@ from staticgraph.compiler.arrange import write
 from staticgraph.compiler.codegen.llvm_text import module
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, CompiledStep, compile, emit
+from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import Program
+from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.compiler.passes.group import Fusion
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.devices import cpu_jit
@@ -37,6 +39,9 @@ class Backend(Protocol):
 
     def step(self, step: Step, without: Collection[str]) -> CompiledStep:
         """A whole step, compiled without some of the optional passes."""
+
+    def fused(self, function: Function, without: Collection[str]) -> Fusion:
+        """The kernels that a Function becomes, such as the body of a loop."""
 
     def kernel(self, step: Step, fusion: Fusion, program: Program) -> CompiledStep:
         """A program that has been lowered, such as that of one kernel."""
@@ -66,6 +71,9 @@ class Processor:
 
     def step(self, step: Step, without: Collection[str]) -> Compiled:
         return compile(step, self.target, may_interpret=False, without=without)
+
+    def fused(self, function: Function, without: Collection[str]) -> Fusion:
+        return fuse(function, without)
 
     def kernel(self, step: Step, fusion: Fusion, program: Program) -> Compiled:
         written = write(program, lambda launch: emit(launch.work, self.target))

@@ -11,7 +11,8 @@ import numpy as np
 
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile import CompiledStep
-from staticgraph.compiler.compile_gpu import GpuCompiled, coded, compile_gpu
+from staticgraph.compiler.compile_gpu import GpuCompiled, coded, compile_gpu, fused
+from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, Program
@@ -21,6 +22,7 @@ from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.driver import Direction
 from staticgraph.runtime.gpu.recorder import Recorder, prepare
 from staticgraph.runtime.gpu.source import source
+from staticgraph.runtime.gpu.staging import send_constants
 from staticgraph.runtime.memory import empty
 from staticgraph.runtime.replaying.backend import Arrays, loaded, stored
 
@@ -42,6 +44,9 @@ class OnCard:
     def step(self, step: Step, without: Collection[str]) -> GpuCompiled:
         return self._accepted(partial(compile_gpu, step, without=without, precision=self.precision))
 
+    def fused(self, function: Function, without: Collection[str]) -> Fusion:
+        return fused(function, self.precision, without)
+
     def kernel(self, step: Step, fusion: Fusion, program: Program) -> GpuCompiled:
         return self._accepted(partial(coded, step, fusion, program, self.precision))
 
@@ -58,10 +63,7 @@ class OnCard:
             arena = memory.room(padded(program.arena + 1) + compiled.scratch)
             table = [0] * program.slots
             table[ARENA], table[CONSTANTS] = arena, memory.room(len(program.constants))
-            if len(program.constants):
-                block = np.empty(len(program.constants), np.uint8)
-                program.constants.write(block)
-                memory.send(table[CONSTANTS], block)
+            send_constants(self.device.driver, program.constants, table[CONSTANTS])
             for number, array in enumerate(stored(compiled.step, arguments)):
                 table[ARGUMENTS + number] = memory.room(array.nbytes)
                 memory.send(table[ARGUMENTS + number], array)

@@ -17,7 +17,6 @@ from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import lines_of
 from staticgraph.compiler.ops.control_flow import functions, taken
-from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_control, is_host
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.replaying.backend import Arrays, Backend
@@ -138,7 +137,8 @@ class Kernels:
         """The kernel of a group as a program of its own."""
         fusion = Fusion(Function(tuple(reads), group.outputs), (group,))
         count = len(group.outputs)
-        program = lower(fusion, count, {}, fuse=partial(fuse, without=self._how.without))
+        fused = partial(self._how.backend.fused, without=self._how.without)
+        program = lower(fusion, count, {}, fuse=fused)
         step = Step(fusion.function, (), (), (), (), count, ())
         return self._how.backend.kernel(step, fusion, program)
 
@@ -160,7 +160,7 @@ class Kernels:
         values = _Values(reads, inputs)
         given = [values[v] for v in node.inputs]
         for number, function, arguments in self._entered(node, given):
-            fusion = fuse(function, self._how.without)
+            fusion = self._how.backend.fused(function, self._how.without)
             found = self.first_wrong(fusion, arguments, (*rounds, number) if number else rounds)
             if found is not None:
                 return found if found.outer is not None else replace(found, outer=node)

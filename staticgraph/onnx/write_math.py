@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import (
+    UNSIGNED,
     DType,
     bfloat16,
     bool_,
     float16,
     float32,
     float64,
-    uint8,
-    uint16,
     uint32,
-    uint64,
 )
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
@@ -222,12 +220,10 @@ RULES["bitwise_or"] = _bits("BitwiseOr", "Or")
 RULES["bitwise_xor"] = _bits("BitwiseXor", "Xor")
 RULES["invert"] = _bits("BitwiseNot", "Not")
 
-_UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
-
 
 def _shifted(use: Use, x: Held, y: Held, direction: str) -> Any:
     """Of the bits as an unsigned number, by what `y` is within the width of the type."""
-    dtype, unsigned = x.dtype, _UNSIGNED[x.dtype.size]
+    dtype, unsigned = x.dtype, UNSIGNED[x.dtype.size]
     by = ops.cast(ops.minimum(ops.maximum(y, 0), dtype.size * 8 - 1), dtype=unsigned)
     type = TensorType(unsigned, use.type.shape)
     if dtype.size == 2:  # onnxruntime shifts none of 16 bits

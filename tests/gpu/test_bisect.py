@@ -66,6 +66,19 @@ def test_a_wrong_kernel_is_found_in_a_loop(monkeypatch, rng, one_driver, tmp_pat
     assert "1.001f" in (tmp_path / "code.cu").read_text()
 
 
+def test_kernels_in_a_loop_are_those_that_the_card_runs(monkeypatch, rng, one_driver):
+    x = sg.placeholder(sg.float32, [2, 32, 16], name="x")
+
+    def attended(i, h):
+        return i + 1, sg.matmul(sg.nn.softmax(sg.matmul(h, h, transpose_b=True)), h)
+
+    y = sg.while_loop(lambda i, h: i < 3, attended, [0, x])[1]
+    right = scalar.TABLE["exp"]
+    monkeypatch.setitem(scalar.TABLE, "exp", lambda dtype, *operands: f"({right(dtype, *operands)} + 0.01f)")
+    found = bisected(x, y, rng.standard_normal((2, 32, 16), np.float32), one_driver)
+    assert {"batch_matmul", "exp", "reduce_sum"} <= set(found.kernel.ops) and found.kernel.rounds
+
+
 def test_a_kernel_that_breaks_the_card_is_named(rng, one_driver):
     x, fetches = training()
     one_driver.fail("launch", error=failure(700, "cudaErrorIllegalAddress", "waiting for the GPU"))
