@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm_clock import Clock
 from staticgraph.compiler.codegen.llvm_step import step
 from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
 from staticgraph.compiler.lower import phases
 from staticgraph.compiler.lower.program import (

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from staticgraph.compiler.codegen.cuda.attention.attention import attention as in_one
@@ -16,6 +16,7 @@ from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import Call, Function, Work
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile import CompiledStep, Walked, optimize, structure_of
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.function import Function as Graph
 from staticgraph.compiler.kernel.stmt import Kernel, padded

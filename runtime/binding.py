@@ -38,8 +38,8 @@ _CONVERSIONS = {
 
 def bindable(plan: Plan, program: Executable, store: VariableStore) -> bool:
     """Whether the dispatching function may call `program`, given the variables as they are now."""
-    compiled = program.compiled
-    step, layout = compiled.step, compiled.program
+    prepared = program.prepared
+    step, layout = prepared.step, prepared.program
     crossing = [*(t.dtype for t in plan.feeds), *(t.dtype for t in plan.fetches.tensors)]
     results = layout.results[step.fetches :]
     new = zip(step.writes, results, strict=False)
@@ -63,7 +63,7 @@ class Binding:
         self._keep: list[Any] = [plan, program, store]  # what the addresses lead to
         self._program = program
         self.version = store.version
-        layout, step = program.compiled.program, program.compiled.step
+        layout, step = program.prepared.program, program.prepared.step
         first = layout.first_result
         fetched = zip(layout.results[: step.fetches], plan.recyclers, strict=True)
         form, outputs = plan.fetches.form
@@ -125,13 +125,13 @@ class Binding:
 
     def _reads(self, store: VariableStore) -> list[list[int]]:
         """The slots of variables, and where their addresses are."""
-        step = self._program.compiled.step
+        step = self._program.prepared.step
         slots = enumerate(step.reads, ARGUMENTS + len(step.feeds))
         return [[self._slot(i), self._address(store.cell(op))] for i, op in slots if op in store]
 
     def _writes(self, store: VariableStore) -> list[list[int]]:
         """The slots of new values, and where their addresses are."""
-        layout = self._program.compiled.program
+        layout = self._program.prepared.program
         found = []
         for i, op in self._written():
             place = self._address(store.cell(op))
@@ -146,16 +146,16 @@ class Binding:
         return [[self._address(store.cell(op))] for i, op in self._written() if not self._in_place(i)]
 
     def _written(self) -> list[tuple[int, Operation]]:
-        step = self._program.compiled.step
+        step = self._program.prepared.step
         return [*enumerate(step.writes, step.fetches)]
 
     def _in_place(self, result: int) -> bool:
-        compiled = self._program.compiled
-        return compiled.step.updates.get(result, -1) in compiled.program.in_place
+        prepared = self._program.prepared
+        return prepared.step.updates.get(result, -1) in prepared.program.in_place
 
     def _counters(self, store: VariableStore) -> list[list[int]]:
         """Where the states of random ops are, and how far they advance. They never move."""
-        step = self._program.compiled.step
+        step = self._program.prepared.step
         found = []
         slots = itertools.count(ARGUMENTS + len(step.feeds) + len(step.reads))
         for slot, op, advance in zip(slots, step.counters, step.advances, strict=False):
@@ -191,12 +191,12 @@ def _bytes(value: bytes) -> ctypes.Array:
 
 def _may_be_long(program: Executable) -> bool:
     """Whether other threads of Python should run meanwhile. Nobody knows how long a loop takes."""
-    compiled = program.compiled
-    return compiled.parallel or compiled.program.may_stop or _nanoseconds(program) > SHORT
+    prepared = program.prepared
+    return prepared.parallel or prepared.program.may_stop or _nanoseconds(program) > SHORT
 
 
 def _nanoseconds(program: Executable) -> float:
     """About how long a run takes."""
-    layout = program.compiled.program
+    layout = program.prepared.program
     touched = sum(type.size * type.dtype.size for type in (*layout.arguments, *layout.results))
-    return max(program.compiled.cost, touched / _BYTES_PER_NANOSECOND)
+    return max(program.prepared.cost, touched / _BYTES_PER_NANOSECOND)

@@ -85,6 +85,6 @@ class Chain:
             following = binding.address
         self._first[0] = following
         self._bindings = good
-        self._parallel = any(bound.compiled.parallel for bound in good)
+        self._parallel = any(bound.prepared.parallel for bound in good)
         if self._bound is None:
             self._bound = found.function(self._first, None)

@@ -15,7 +15,6 @@ from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.passes.guard import checked
 from staticgraph.compiler.passes.pipeline import Observer
-from staticgraph.compiler.passes.specialise import specialise
 from staticgraph.compiler.passes.step import Step
 from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.rewrite.rule import Rule
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.dump import Dump
     from staticgraph.runtime.guard import Guard
 
-__all__ = ["Watching", "compiled", "guard", "specialise"]
+__all__ = ["Watching", "compiled", "guard"]
 
 
 class Watching:

@@ -11,12 +11,13 @@ Infinite constants are what the program wants. What is infinite because of them 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import OpError, RuleError
 from staticgraph.compiler.graph.function import Function, Node, Value, as_outputs
 from staticgraph.compiler.graph.opdef import Kind, Role

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -56,18 +57,20 @@ class Executable:
 
     def __init__(
         self,
-        compiled: Compiled | Prepared,
+        prepared: Compiled | Prepared,
         static: Iterable[tuple[int, bytes]] = (),
         guard: Guard | None = None,
+        again: Callable[[], Compiled] | None = None,
     ) -> None:
-        self.compiled = compiled
+        self.prepared = prepared  # what a run needs of the compiled step
+        self._again = again
         self.guard = guard  # of a checked step: says what is wrong where results are not finite
         self.static = dict(static)  # feeds by number, and the values that the program is good for
-        program = compiled.program
-        self.library = load(compiled.codes)
+        program = prepared.program
+        self.library = load(prepared.codes)
         self.count = (ctypes.c_int64 * 1)()
-        self.needed = tuple(compiled.step.needed)  # variables that must have a value
-        self.entry = self.library[compiled.entry.name]
+        self.needed = tuple(prepared.step.needed)  # variables that must have a value
+        self.entry = self.library[prepared.entry.name]
         self.table = (ctypes.c_void_p * program.slots)()
         self.watch = Watch() if program.may_stop else None
         self.bindings: WeakSet[Binding] = WeakSet()  # what calls the native function without Python
@@ -75,7 +78,7 @@ class Executable:
         self._address = ctypes.addressof(self.table)
         give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
         self._arena = aligned_bytes(program.arena)
-        self._shared, self._private = aligned_bytes(compiled.shared), aligned_bytes(compiled.private)
+        self._shared, self._private = aligned_bytes(prepared.shared), aligned_bytes(prepared.private)
         self._constants = aligned_bytes(len(program.constants))
         program.constants.write(self._constants)
         blocks = (self._arena, self._shared, self._private, self._constants)
@@ -89,9 +92,14 @@ class Executable:
             self.table[program.watch_slot] = self.watch.address
         if guard is not None:
             self.table[program.host_slot - 1] = guard.sound.ctypes.data
-        self._parallel = compiled.parallel
+        self._parallel = prepared.parallel
         if self._parallel:
-            self.table[program.pool_slot] = POOL.open(compiled.private)
+            self.table[program.pool_slot] = POOL.open(prepared.private)
+
+    @cached_property
+    def compiled(self) -> Compiled | Prepared:
+        """All that is known of the step: `again` compiles it, where this is only what a run needs."""
+        return self.prepared if self._again is None else self._again()
 
     def enter(self, entry: int) -> None:
         """Run the function at this address from now on, which does the same as the one before."""
@@ -134,7 +142,7 @@ class Executable:
         """Run the step for variables in `store`: what is fetched, as compiled code holds it, and what is to
         change in the store. Results are in memory of `recyclers`, as far as there are any.
         """
-        step, layout = self.compiled.step, self.compiled.program
+        step, layout = self.prepared.step, self.prepared.program
         read = zip(step.reads, layout.arguments[len(feeds) :], strict=False)
         arguments = [
             *feeds,
@@ -158,7 +166,7 @@ class Executable:
 
     def origins(self, begun: int) -> tuple[int, int, int]:
         """How many of its functions were compiled, found in memory and found on disk since `begun`."""
-        return origins(self.compiled.codes, begun)
+        return origins(self.prepared.codes, begun)
 
     @property
     def calls(self) -> int:

@@ -9,14 +9,16 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, overload
 from weakref import WeakKeyDictionary
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import NoCompileError, layout
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.step import Step
+from staticgraph.runtime import remembered
 from staticgraph.runtime.cause import Cause, Reason
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.executable import Executable
@@ -25,6 +27,7 @@ from staticgraph.runtime.switches import Settings
 from staticgraph.runtime.table import duration, table
 
 if TYPE_CHECKING:
+    from staticgraph.compiler.compile import Compiled
     from staticgraph.runtime.guard import Guard
 
 # An op that was called in Python, what gives the values of its inputs, and its results; None if it failed.
@@ -136,10 +139,11 @@ class Ledger(Sequence[Compile]):
 
     def guarded(self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches) -> Executable:
         """The program of `step`, with a guard against NaN if the settings ask for one."""
-        # Importing the compiler takes as long as all the rest.
-        from staticgraph.runtime.compiling import guard
+        watch = None
+        if self.settings.check_nan:
+            from staticgraph.runtime.compiling import guard
 
-        watch = guard(step, fetches.graph) if self.settings.check_nan else None
+            watch = guard(step, fetches.graph)
         made = self.executable(step if watch is None else watch.step, statics, fetches, watch)
         self.programs[made] = fetches.text
         return made
@@ -147,10 +151,23 @@ class Ledger(Sequence[Compile]):
     def executable(
         self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: Guard | None
     ) -> Executable:
-        """A step as the machine code that it is compiled to."""
-        from staticgraph.runtime.compiling import compiled
+        """A step as the machine code that it is compiled to, now or before."""
 
-        return Executable(compiled(step, self.settings, fetches.text), statics, guard)
+        def whole() -> Compiled:
+            # Importing the compiler takes as long as all the rest.
+            from staticgraph.runtime.compiling import compiled
+
+            return compiled(step, self.settings, fetches.text)
+
+        key = remembered.key_of(step, self.settings) if guard is None else None
+        prepared = remembered.recall(key, step) if key is not None else None
+        if prepared is not None:
+            with suppress(cpu_jit.MissingCode):
+                return Executable(prepared, statics, again=whole)
+        made = whole()
+        if key is not None:
+            remembered.remember(key, step, made)
+        return Executable(made, statics, guard)
 
     def __str__(self) -> str:
         head = ("", "time", "functions", "compiled", "memory", "disk", "what", "why")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from difflib import get_close_matches
 from typing import Any
 
 from staticgraph.compiler.graph.errors import layout
@@ -27,6 +26,8 @@ def options(**switches: Any) -> AbstractContextManager[None]:
     """
     for name in switches:
         if name not in SWITCHES:
+            from difflib import get_close_matches  # only for mistakes
+
             close = get_close_matches(name, SWITCHES, 1)
             hint = f"did you mean {close[0]}? All of them are" if close else "all of them are"
             text = f"there is no switch {name!r}"

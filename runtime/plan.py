@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
@@ -97,13 +98,13 @@ class Plan:
 
     def adopt(self, program: Executable) -> None:
         """Use a program that was made elsewhere, for feeds of the shapes that it takes."""
-        types = program.compiled.program.arguments[: len(self.feeds)]
+        types = program.prepared.program.arguments[: len(self.feeds)]
         self.programs[Signature(tuple(t.static_shape for t in types))] = program
 
     def _reshaped(self, program: Executable, store: VariableStore) -> list[Operation]:
         """The variables whose value has another shape than the program reads."""
-        reads = program.compiled.step.reads
-        types = program.compiled.program.arguments[len(self.feeds) : len(self.feeds) + len(reads)]
+        reads = program.prepared.step.reads
+        types = program.prepared.program.arguments[len(self.feeds) : len(self.feeds) + len(reads)]
         pairs = ((op, store.type_of(op), type) for op, type in zip(reads, types, strict=True))
         return [op for op, found, type in pairs if found is not None and found.shape != type.shape]
 
@@ -114,7 +115,7 @@ class Plan:
     def step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
         """What a run with arrays of these shapes and variables of these types does."""
         with collector_paused():
-            from staticgraph.runtime.compiling import specialise
+            from staticgraph.compiler.passes.specialise import specialise
 
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}
@@ -134,5 +135,5 @@ class Plan:
         """Run the program: the fetches, and what is to change in `store`."""
         stored = [to_storage(a, t.dtype) for a, t in zip(arrays, self.feeds, strict=True)]
         results, changes = program.step(stored, store, self.recyclers)
-        fetched = (*self.fetches.tensors, *(t for _, t in program.compiled.step.captured))
+        fetched = (*self.fetches.tensors, *(t for _, t in program.prepared.step.captured))
         return [from_storage(r, t.dtype) for r, t in zip(results, fetched, strict=True)], changes

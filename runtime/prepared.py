@@ -1,10 +1,11 @@
-"""A program whose code is machine code already, as from a file: what a run needs, without the compiler."""
+"""A program whose code is machine code already, from a file: what a run needs, without the compiler."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import Program
@@ -36,7 +37,7 @@ class Prepared:
     """What an `Executable` needs of a compiled step. The code is where `cpu_jit` finds it by its symbol."""
 
     step: PreparedStep
-    program: PreparedProgram
+    program: Program
     entry: Code
     codes: list[Code]
     shared: int

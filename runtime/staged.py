@@ -7,11 +7,11 @@ committed when all stages and all host ops have succeeded, so a run that fails c
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.opdef import Effect
@@ -185,7 +185,7 @@ class Staged:
         plan, given = self._prepared(stage, turn)
         program = plan.ready(given, turn.store)
         fetched, changes = plan.call(program, given, turn.store)
-        turn.take(program.compiled.step, stage.tensors, fetched, changes)
+        turn.take(program.prepared.step, stage.tensors, fetched, changes)
         return dict(zip(stage.tensors, fetched, strict=False))
 
     def _prepared(self, stage: _Stage, turn: Turn) -> tuple[Plan, list[np.ndarray]]:

@@ -11,7 +11,6 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 from numbers import Real
 from types import MappingProxyType
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import misuse
 
 MOST_THREADS = 256

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
-import pprint
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -108,6 +106,8 @@ def _stream(given: Any) -> str | Callable[[str], Any]:
     if isinstance(given, str) and given.startswith("file://"):
         return given
     if isinstance(given, int):
+        import logging  # takes as long as all other modules of Python's
+
         return functools.partial(logging.log, given)
     if callable(given):
         return given
@@ -121,6 +121,8 @@ def _template(item: Any, summarize: int) -> tuple[list[str | None], list[Tensor]
     """An argument of `print` as texts, with None in the place of each tensor, and the tensors."""
     if isinstance(item, str):
         return [item], []
+    import pprint
+
     holes: list[_Hole] = []
 
     def hole(leaf: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.graph.graph import reset_default_graph
+from staticgraph.runtime import remembered
 from tests import bounds
 
 # The same examples every time and no deadline: a test fails because of the code, not of the machine.
@@ -32,6 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _empty_default_graph() -> None:
     """Default names of nodes must not depend on which tests ran before."""
     reset_default_graph()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every program is compiled: tests change the compiler, and look at what it does."""
+    monkeypatch.setattr(remembered, "key_of", lambda step, settings: None)
 
 
 @pytest.fixture(autouse=True)

@@ -14,11 +14,12 @@ and one large product after the loop takes the place of a small one in each roun
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.branches import zeros
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import Builder, number
 from staticgraph.compiler.graph.closure import close, depends_on
 from staticgraph.compiler.graph.dtypes import int32

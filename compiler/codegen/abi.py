@@ -16,10 +16,9 @@ times, or one for each chunk. `times` is the number of the first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.dataclass import dataclass
 
 SCRATCH_PARAMETERS = ("ptr %shared", "ptr %private", "i64 %chunk")  # those of a kernel after its buffers
 

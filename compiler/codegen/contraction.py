@@ -18,7 +18,7 @@ are added depends on nothing but the shapes and the width of the target's vector
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
 from staticgraph.compiler.codegen.contraction_chunks import Span
@@ -33,6 +33,7 @@ from staticgraph.compiler.codegen.contraction_slices import slice_sums, sliced
 from staticgraph.compiler.codegen.contraction_tiles import PanelRun, Run
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 
 _A, _B, _SUMS = "a", "b", "sums"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
+from staticgraph.compiler.dataclass import dataclass
 
 _SHORT = 5_000  # nanoseconds: shorter chunks cost more to hand out than they gain
 _LONG = 50_000  # longer ones leave threads waiting at the end

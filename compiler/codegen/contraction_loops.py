@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS
 from staticgraph.compiler.codegen.contraction_chunks import Span
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 

@@ -10,7 +10,7 @@ for the same cache lines.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.abi import Phase
 from staticgraph.compiler.codegen.contraction_chunks import Span, chunks_wanted, cut
@@ -21,6 +21,7 @@ from staticgraph.compiler.codegen.contraction_scratch import Packed
 from staticgraph.compiler.codegen.contraction_tiles import PanelRun, Piece
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.codegen.llvm_text import memory_type, vector
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 

@@ -5,7 +5,6 @@ what to pack, and where everything lies in scratch memory.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.contraction_chunks import Grid, chunks_wanted, cut, split
 from staticgraph.compiler.codegen.contraction_dot import MOST_ROWS, dot_tiling
@@ -22,6 +21,7 @@ from staticgraph.compiler.codegen.contraction_tiles import (
     whole_pieces,
 )
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index

@@ -7,9 +7,9 @@ a chunk packs for itself is one block at a time, in private memory.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.contraction_tiles import PanelRun, pitch
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index

@@ -8,13 +8,14 @@ what remains is to add those and to compute the epilogue.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.contraction_chunks import chunks_wanted
 from staticgraph.compiler.codegen.contraction_kernel import Tile, read_lanes
 from staticgraph.compiler.codegen.contraction_plan import Plan, nanoseconds
 from staticgraph.compiler.codegen.contraction_scratch import Scratch
 from staticgraph.compiler.codegen.contraction_writer import Writer
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import Store

@@ -9,7 +9,8 @@ than four of 14 and one of 8. The choice minimises an estimate of the cycles.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from staticgraph.compiler.dataclass import dataclass
 
 _FMA_LATENCY = 4  # cycles from one multiply-add to the next into the same accumulator
 _ELEMENT_COST = 0.2  # of loading an element of a, in multiply-adds

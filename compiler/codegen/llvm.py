@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from staticgraph.compiler.codegen import llvm_memory as memory
@@ -23,6 +22,7 @@ from staticgraph.compiler.codegen.llvm_scalar import apply
 from staticgraph.compiler.codegen.llvm_site import Site
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter, register_type, vector
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.kernel.approximate import approximate
 from staticgraph.compiler.kernel.dependence import accesses

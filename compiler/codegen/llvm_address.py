@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
 from itertools import groupby
 
 from staticgraph.compiler.codegen.llvm_expr import NOTHING, ExprPrinter, Value
 from staticgraph.compiler.codegen.llvm_text import memory_type, register_type, vector
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int32, int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, walk
 from staticgraph.compiler.kernel.index import Affine, bounds, offset

@@ -9,9 +9,8 @@ A table of times has an entry for each chunk of each call, so that threads never
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from staticgraph.compiler.codegen.llvm_text import NAME, Code, Emitter, function
+from staticgraph.compiler.dataclass import dataclass
 
 TOTAL, CALLS, START, END, THREAD = range(5)
 ENTRY_WORDS = 8  # a cache line: what other threads write is in other ones

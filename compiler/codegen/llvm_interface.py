@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen import llvm_pool
 from staticgraph.compiler.codegen.llvm_control_flow import ENSURE, RELEASE, RESTORE, SIGNALS
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter, module
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
 NO_POINTER, NOT_READY, WRONG_WEIGHTS, NO_NUMBER = 1, 2, 3, 4  # what a function returns where it does nothing

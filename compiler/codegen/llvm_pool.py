@@ -26,12 +26,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from string import Template
 
 from staticgraph.compiler.codegen.llvm_system import system_of
 from staticgraph.compiler.codegen.llvm_text import NAME, Code, function
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.dataclass import dataclass
 
 MOST_WORKERS = 255
 

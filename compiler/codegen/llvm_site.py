@@ -5,12 +5,12 @@ dtype: constants and instructions with their types filled in.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.codegen.llvm_text import Emitter, register_type, splat, suffix, vector
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16
 
 _FLAGGED = frozenset({"fadd", "fsub", "fmul", "fdiv"})

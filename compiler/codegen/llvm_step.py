@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.abi import (
     Branch,
@@ -33,6 +32,7 @@ from staticgraph.compiler.codegen.llvm_control_flow import TIMES, stop_unless
 from staticgraph.compiler.codegen.llvm_control_flow import branch as branch_code
 from staticgraph.compiler.codegen.llvm_control_flow import loop as loop_code
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter
+from staticgraph.compiler.dataclass import dataclass
 
 _LIMIT = 128  # instructions of a function
 

@@ -5,9 +5,8 @@ The text names the words of a pool, as `%at.mutex`: see llvm_pool.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ import linecache
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import CodeType
 from typing import TypeVar
 
 import numpy
+
+from staticgraph.compiler.dataclass import dataclass
 
 T = TypeVar("T")
 _PARENT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))

@@ -5,11 +5,11 @@ graph: conversion of arguments, dtypes, types of results.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import infer_dtype, plain
 from staticgraph.compiler.graph.dtypes import (
     DType,

@@ -8,9 +8,9 @@ different, since a user may have told a shape with `set_shape`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
 from staticgraph.compiler.graph.errors import GraphError, RuleError
 from staticgraph.compiler.graph.graph import Graph

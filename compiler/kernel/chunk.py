@@ -34,9 +34,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.connect import connect
 from staticgraph.compiler.kernel.cost import nanoseconds
 from staticgraph.compiler.kernel.dependence import accesses, conflict, reductions

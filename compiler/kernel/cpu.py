@@ -38,8 +38,9 @@ The steps are
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.cost import operation_cost, values
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, rebuild, substitute, walk

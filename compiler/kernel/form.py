@@ -8,8 +8,8 @@ numbers may be rounded otherwise then.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.stmt import Buffer, Form, Stmt
 

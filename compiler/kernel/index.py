@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce, Scalar, rebuild, unknown, walk
 from staticgraph.compiler.kernel.stmt import Buffer

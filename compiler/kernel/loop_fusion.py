@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.dependence import accesses, obstacle
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, substitute, walk
 from staticgraph.compiler.kernel.stmt import (

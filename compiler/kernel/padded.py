@@ -9,8 +9,8 @@ and bounds that always hold have been simplified away.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
 from staticgraph.compiler.kernel.index import Affine, affine, bounds

@@ -32,9 +32,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import (

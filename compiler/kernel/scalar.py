@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, bool_
 from staticgraph.compiler.kernel import expr as _expr
 from staticgraph.compiler.kernel.expr import Const, Expr, Scalar

@@ -7,9 +7,10 @@ kernel; after `place` there is none, only loops that update locals.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.expr import Expr, Index, Local, Scalar
 

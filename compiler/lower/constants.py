@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.stmt import padded
 
 

@@ -7,8 +7,8 @@ overwrite what it reads, else by turns in two places. Loops that share a body sh
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.kernel.stmt import padded

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, walk
 from staticgraph.compiler.kernel.place import Nest

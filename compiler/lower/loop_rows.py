@@ -10,8 +10,8 @@ nothing is copied. A row that does not exist is read as zeros, and written to me
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute
 from staticgraph.compiler.kernel.stmt import ALIGNMENT

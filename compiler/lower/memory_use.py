@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import ResourceExhaustedError, layout
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.provenance import user_frame

@@ -15,8 +15,9 @@ import bisect
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.lower.memory import plan_arena
 
 _REGION_COST = 15_000.0  # ns: what takes less in all is not worth the help of a second thread

@@ -18,9 +18,9 @@ without anyone asking for it: those that take one kernel, made of what waits for
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.lower.memory import Lifetime, fullest
 from staticgraph.compiler.passes.cost import cost, reduces

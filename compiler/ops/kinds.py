@@ -22,11 +22,11 @@ host           `(*arrays)`: the op's meaning in NumPy and Python, called between
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import ANY, EVERY, DType, bool_, int64
 from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, register
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes

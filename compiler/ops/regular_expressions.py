@@ -11,8 +11,10 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, lru_cache
+
+from staticgraph.compiler.dataclass import dataclass
 
 _POSIX = {
     "alnum": "0-9A-Za-z",

@@ -7,9 +7,9 @@ Convolution and pooling share this arithmetic. Per axis, a window of `size` taps
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import require
 
 

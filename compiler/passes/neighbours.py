@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_control
 

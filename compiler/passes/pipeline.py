@@ -6,8 +6,8 @@ Who looks for the one at fault may leave some out.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.passes.expand import expand
 from staticgraph.compiler.passes.fewer_products import fewer_products

@@ -13,8 +13,8 @@ it takes, and it is called when the step is done.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.region import Region

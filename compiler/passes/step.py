@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import UninitializedError, layout
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.provenance import user_frame

@@ -11,9 +11,9 @@ them, so that rules are written in the language of the graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import number, plain
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import OPS, OpDef, Role

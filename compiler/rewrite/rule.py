@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Flag
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import OpDef, recording
 from staticgraph.compiler.graph.provenance import Provenance

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.llvm_interface import (
     NOTHING,
@@ -19,6 +18,7 @@ from staticgraph.compiler.codegen.llvm_interface import (
     Pool,
     State,
 )
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from staticgraph.compiler.codegen.llvm_interface import (
@@ -17,6 +17,7 @@ from staticgraph.compiler.codegen.llvm_interface import (
 )
 from staticgraph.compiler.codegen.llvm_pool import MOST_WORKERS, pool_code, serial_code
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundError, layout
 from staticgraph.runtime.ahead.arrange import constants_of, interface_of
 from staticgraph.runtime.ahead.example import example

@@ -8,9 +8,9 @@ states of random operations, and at last a workspace.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.llvm_interface import Entry, Pool, State
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 

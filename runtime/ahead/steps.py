@@ -7,10 +7,10 @@ that depend on values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, compile
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import InvalidArgumentError, UnimplementedError, layout
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.graph import Graph

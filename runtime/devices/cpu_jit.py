@@ -41,6 +41,10 @@ _PER_THREAD = threading.local()
 _KEPT: dict[str, ResourceTracker] = {}  # what stays loaded
 
 
+class MissingCode(Exception):
+    """A function that is only known by its name has no object code, in memory or on disk."""
+
+
 class Library:
     """Functions in memory. They stay there as long as the library, or one that calls them, is referenced."""
 
@@ -77,7 +81,8 @@ def fast_math() -> bool:
 def load(codes: Sequence[Code], verify: bool = False) -> Library:
     """Compile functions for this processor and load them; they may call each other.
 
-    `verify` has LLVM check each text first: for a generator under test.
+    MissingCode where one without a text would have to be compiled. `verify` has LLVM check each text first:
+    for a generator under test.
     """
     with _LOCK:
         present = {code.name: library for code in codes if (library := _LOADED.get(code.name)) is not None}
@@ -156,6 +161,8 @@ def _key(code: Code) -> str:
 
 
 def _compile(code: Code, verify: bool) -> bytes:
+    if not code.text:
+        raise MissingCode(code.name)
     text = module([code], host())
     if verify:
         llvm = _llvm()

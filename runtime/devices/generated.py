@@ -1,23 +1,16 @@
 """The code of kernels on disk, so that a program is not only compiled but also generated once.
 
-An entry is found by what the kernel says, the processor, and the sources of the generators: any change of
-these is another entry. While somebody works on the sources nothing is kept.
+An entry is found by what the kernel says, the processor, and the version of the compiler.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
-from pathlib import Path
 
-from staticgraph.compiler import LOADED, codegen, kernel
-from staticgraph.compiler import compile as compile_module
 from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.record import from_bytes, to_bytes
-from staticgraph.compiler.graph import dtypes
 from staticgraph.runtime.devices import object_cache
-
-_DECIDING = (kernel, codegen, dtypes, compile_module)  # packages and modules that decide what a text says
+from staticgraph.runtime.devices.sources import compiler_version
 
 
 class Generated:
@@ -41,28 +34,8 @@ class Generated:
 
 
 def _key(digest: str) -> str | None:
-    version = generator_version()
+    version = compiler_version()
     return version and hashlib.blake2b(f"{version} {digest}".encode(), digest_size=16).hexdigest()
-
-
-@functools.cache
-def generator_version() -> str | None:
-    """A hash of the sources of the generators.
-
-    None where there are none, as in an archive, and where they are newer than what this process has loaded.
-    """
-    found = hashlib.blake2b(digest_size=16)
-    try:
-        for part in _DECIDING:
-            path = Path(part.__file__ or "")
-            for file in sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]:
-                if file.stat().st_mtime >= LOADED:
-                    return None
-                text = file.read_bytes()
-                found.update(f"{file.name} {len(text)}\n".encode() + text)
-    except OSError:
-        return None
-    return found.hexdigest()
 
 
 KEPT = Generated()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from weakref import finalize
 
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.runtime.gpu.driver import Convolving, Driver, Kernel, Multiplication
 

@@ -10,7 +10,6 @@ side by side, where `wait_for` says so while it is captured.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
@@ -19,6 +18,7 @@ import numpy as np
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.dataclass import dataclass
 
 
 class Direction(Enum):

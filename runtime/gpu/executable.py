@@ -43,6 +43,7 @@ class GpuExecutable(Executable):
     """The functions of a step, loaded on a card, and what was captured of it. Not for two threads at once."""
 
     compiled: GpuCompiled  # type: ignore[assignment]
+    prepared: GpuCompiled  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class GpuExecutable(Executable):
         guard: Guard | None = None,
         overlap: bool = True,
     ) -> None:
-        self.compiled = compiled
+        self.prepared = self.compiled = compiled
         self._overlap = overlap
         self.guard = guard
         self.static = dict(static)

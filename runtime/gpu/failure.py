@@ -6,8 +6,8 @@ The numbers are those of `cudaError_t`; `CUresult` has the same for what is told
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import (
     FailedPreconditionError,
     OpError,

@@ -13,12 +13,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from ctypes.util import find_library
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 from typing import Any
 
 from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import FailedPreconditionError
 from staticgraph.runtime.devices import object_cache
 from staticgraph.runtime.gpu.source import source

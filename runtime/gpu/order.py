@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from staticgraph.compiler.dataclass import dataclass
 
 Span = tuple[int, int]  # addresses: the first byte, and the one after the last
 NOBODY = -1

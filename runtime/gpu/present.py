@@ -6,9 +6,9 @@ The driver of the system is asked, which takes no package; CuPy is imported only
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import FailedPreconditionError, OpError, misuse
 from staticgraph.runtime.gpu.cupy_driver import CupyDriver
 from staticgraph.runtime.gpu.driver import Card, Driver

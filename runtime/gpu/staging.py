@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.runtime.gpu.driver import Direction, Driver, Event

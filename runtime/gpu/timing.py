@@ -11,8 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.lower.program import Instruction
 from staticgraph.runtime.gpu.driver import Driver, Mark
 from staticgraph.runtime.seeing.stamps import Stamp, Times

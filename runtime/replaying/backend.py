@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from staticgraph.compiler.arrange import write
 from staticgraph.compiler.codegen.llvm_text import module
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, CompiledStep, compile, emit
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import Program

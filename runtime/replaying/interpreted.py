@@ -7,10 +7,10 @@ on is told of each node with what it was given and what it made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function, Node, Value, as_outputs
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.lower.constants import Constants
@@ -128,7 +128,7 @@ class Interpreted(Executable):
         function = step.function
         types = tuple(p.type for p in function.params), tuple(r.type for r in function.results)
         program = Program((), *types, step.fetches, frozenset(), arena=0, constants=Constants(), fullest=())
-        self.compiled = _Laid(step, program)  # type: ignore[assignment]
+        self.prepared = self.compiled = _Laid(step, program)  # type: ignore[assignment]
         self.guard = guard
         self.static = dict(static)
         self.needed = tuple(step.needed)

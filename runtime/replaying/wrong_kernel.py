@@ -5,12 +5,13 @@ inputs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.provenance import Provenance

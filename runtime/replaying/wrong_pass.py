@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.passes.pipeline import pipeline

@@ -15,11 +15,11 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dependencies import needed
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, OpError

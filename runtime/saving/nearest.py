@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that is most like `name`: the same without its scopes, or spelled nearly so."""
+    import difflib  # only for mistakes
+
     listed = list(known)
     last = name.rpartition("/")[2]
     same = [k for k in listed if k.rpartition("/")[2] == last]

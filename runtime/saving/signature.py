@@ -6,9 +6,9 @@ A user writes a `Signature`; in a graph it becomes a `Bound` one, whose tensors 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.errors import SaveError, headline, layout
 from staticgraph.compiler.graph.graph import Graph, get_default_graph

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import counted
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.runtime.saving import container, safetensors

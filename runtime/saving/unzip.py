@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import InvalidFileError
 
 _END, _END_MARK = struct.Struct("<4s4H2IH"), b"PK\5\6"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import GraphGrowthWarning
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance

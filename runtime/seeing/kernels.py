@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.provenance import Provenance

@@ -10,9 +10,10 @@ import ctypes
 import functools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from staticgraph.compiler.codegen.llvm_text import NAME, function, splat, suffix, vector
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import float64
 from staticgraph.runtime.devices.cpu_jit import Library, host, load
 from staticgraph.runtime.memory import aligned_bytes

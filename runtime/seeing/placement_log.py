@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.passes.stages import is_host
 from staticgraph.runtime.ledger import Ledger

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import FailedPreconditionError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.lower.program import Branch, Copy, Instruction, Loop

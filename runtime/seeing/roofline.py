@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.seeing.limits import Limits
 from staticgraph.runtime.seeing.profile import KernelTime, StepTimes

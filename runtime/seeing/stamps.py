@@ -7,7 +7,6 @@ counter before and after. While it is not in use it costs nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
@@ -23,6 +22,7 @@ from staticgraph.compiler.codegen.llvm_clock import (
     clock_of,
 )
 from staticgraph.compiler.compile import Compiled, timed
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.lower.program import Instruction
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.watch import Watch

@@ -12,13 +12,13 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 import numpy as np
 
 from staticgraph.commands import machine
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.runtime import switches
 from staticgraph.runtime.saving.nearest import nearest
 from staticgraph.runtime.table import duration

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from staticgraph.commands.opening import Opened
 from staticgraph.commands.terminal import Progress
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.lower.memory_use import size_text
 from staticgraph.runtime.devices.cpu_jit import host
 from staticgraph.runtime.seeing.profile import KernelTime, Profile, StepTimes

@@ -8,13 +8,14 @@ too, and nothing is imported that a program does not use.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 import staticgraph as sg
 from staticgraph.compat.nearest import nearest
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import DataLossError
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
 from staticgraph.data.pipeline import Node, Run

@@ -10,11 +10,11 @@ import contextlib
 import itertools
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import InvalidFileError, SaveError
 from staticgraph.data.encoding import decoded, encoded
 from staticgraph.data.pipeline import Node, Run

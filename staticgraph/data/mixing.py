@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from staticgraph.array_ops import expand_dims, squeeze
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame

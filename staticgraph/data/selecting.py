@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.sources import Slices
 from staticgraph.data.structure import Element

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, UnknownError, layout
 from staticgraph.compiler.graph.shapes import TensorType, shape_text

@@ -7,9 +7,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.data.function import Function
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.structure import Element

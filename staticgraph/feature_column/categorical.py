@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from staticgraph import array_ops, io, strings
 from staticgraph.casts import cast
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, int64, string
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.creation import fill

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from staticgraph import nn, sparse, train
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.feature_column.categorical import WeightedCategoricalColumn

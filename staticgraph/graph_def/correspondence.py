@@ -6,9 +6,9 @@ Names agree for most. Where they do not, tensors pair up in order, and the table
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Param, Role
 from staticgraph.compiler.graph.opdef import REQUIRED as NEEDED
 from staticgraph.graph_def.signatures import Argument, Attribute, Signature, signature

@@ -11,8 +11,8 @@ follows from the Switches: a Merge of two opposite ones is the end of a branch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.graph_def.ordering import MERGES, NEXT, Edge, edge, sorted_by_needs
 from staticgraph.messages.graph import NodeDef

@@ -14,9 +14,9 @@ row of the round that it belongs to. The row stays empty in rounds of the other 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, float32, int32
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType

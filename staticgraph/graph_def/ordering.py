@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import TypeVar
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.messages.graph import NodeDef
 

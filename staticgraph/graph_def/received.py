@@ -7,9 +7,10 @@ they are then added to what the rounds before gave, and no round makes a tensor 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.graph_def.nodes import constant

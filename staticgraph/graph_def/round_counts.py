@@ -4,8 +4,7 @@ round changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.static_value import static_value

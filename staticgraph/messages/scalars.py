@@ -9,11 +9,11 @@ import math
 import operator
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.messages import wire
 
 _WHOLE, _REAL = (int, np.integer), (float, np.floating, np.integer)  # what NumPy takes at once

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import bool_, int64
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.onnx.errors import OnnxError, UnknownValueError

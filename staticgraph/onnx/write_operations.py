@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import FeedError, GraphError, OpError, UnimplementedError, layout
 from staticgraph.compiler.graph.function import as_outputs

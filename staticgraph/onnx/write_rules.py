@@ -7,9 +7,9 @@ an elementwise op, or, where it only moves elements, by where each element comes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.graph.opdef import Kind, OpDef

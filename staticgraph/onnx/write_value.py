@@ -6,11 +6,12 @@ of a composite, the body of an elementwise op) can be applied to it: what is rec
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.shapes import Shape, TensorType

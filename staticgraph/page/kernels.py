@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.provenance import user_frame

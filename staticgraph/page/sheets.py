@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import networkx as nx
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.visualize.fold import merged
 from staticgraph.visualize.model import Box, Drawing, Flow, Link, Role
 from staticgraph.visualize.series import cut, shortened

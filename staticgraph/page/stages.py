@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from staticgraph.compiler.compile import CompiledStep, compile
 from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.runtime.devices.cpu_jit import host

@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import CancelledError, OpError, OutOfRangeError
 from staticgraph.queue.elements import Element, Elements
 from staticgraph.runtime.resources import wait, waiting

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.solver.description import Description
 from staticgraph.solver.errors import DataError, told
 

@@ -7,10 +7,10 @@ snapshot sees what it would have seen without a stop.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.solver.description import DataTable, Description
 from staticgraph.solver.objective import Answer
 from staticgraph.solver.sources import Classes, Examples, load

@@ -8,10 +8,10 @@ decides their other keys: see `kinds` and `objective`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.solver.errors import DescriptionError, told
 from staticgraph.solver.places import Path as Keys
 from staticgraph.solver.places import Place, nearest_place

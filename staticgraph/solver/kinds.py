@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 from staticgraph import train
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.keras import activations, constraints, initializers, layers, regularizers
 from staticgraph.keras.engine.layer import Layer, snake_case
 from staticgraph.solver.values import (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from staticgraph.array_ops import reshape
 from staticgraph.clip import clip_by_global_norm
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, float32, int32
 from staticgraph.compiler.graph.errors import GraphError, OpError
 from staticgraph.compiler.graph.graph import Graph

@@ -6,10 +6,10 @@ A loss takes the output of the last layer as it is: scores, of which probabiliti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 
 from staticgraph import nn
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, float32, int64
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.indexing import one_hot

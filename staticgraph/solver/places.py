@@ -9,7 +9,9 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from staticgraph.compiler.dataclass import dataclass
 
 Path = tuple[str | int, ...]  # ("layer", 2, "units"): the key `units` of the third [[layer]]
 

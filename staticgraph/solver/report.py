@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.keras.utils.progress import Progbar, is_screen
 from staticgraph.runtime.table import table
 from staticgraph.solver.data import Data

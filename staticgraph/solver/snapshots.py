@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import SaveError
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.runtime.session import Session

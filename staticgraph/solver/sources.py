@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.keras.datasets import cifar10, cifar100, fashion_mnist, mnist
 from staticgraph.solver.csv_table import label_numbers, read_csv

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from staticgraph.compiler.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

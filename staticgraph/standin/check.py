@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from staticgraph.compat.areas import TREE
 from staticgraph.compat.namespace import MISSING
 from staticgraph.compat.nearest import nearest
+from staticgraph.compiler.dataclass import dataclass
 
 _TOP = "tensorflow"
 

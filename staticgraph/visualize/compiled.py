@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.opdef import Role as ParamRole

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import Any
+
+from staticgraph.compiler.dataclass import dataclass
 
 Path = tuple[str, ...]  # a scope, from the outermost inwards
 

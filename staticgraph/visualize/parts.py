@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.lower.loop_rows import ByRow, by_row
 from staticgraph.visualize.model import Region, Work

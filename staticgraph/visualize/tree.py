@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.visualize.model import Box, Drawing, Path, Role, Work
 from staticgraph.visualize.wording import counted, shorten, stem
 

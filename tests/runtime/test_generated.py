@@ -15,9 +15,9 @@ from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Share
 from staticgraph.compiler.lower.program import Loops
-from staticgraph.runtime.devices import cpu_jit, generated
+from staticgraph.runtime.devices import cpu_jit, generated, sources
 
-VERSION = generated.generator_version.__wrapped__  # without its memory
+VERSION = sources.compiler_version.__wrapped__  # without its memory
 VALUE = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 
 
@@ -25,7 +25,7 @@ VALUE = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of this test alone, and a generator that nobody changes meanwhile."""
     monkeypatch.setenv("SG_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(generated, "generator_version", lambda: "of today")
+    monkeypatch.setattr(generated, "compiler_version", lambda: "of today")
     return tmp_path / "cache"
 
 
@@ -67,13 +67,13 @@ def test_a_second_process_generates_nothing(made, monkeypatch):
 def test_another_generator_generates_anew(made, monkeypatch):
     run(monkeypatch)
     count = len(made)
-    monkeypatch.setattr(generated, "generator_version", lambda: "of tomorrow")
+    monkeypatch.setattr(generated, "compiler_version", lambda: "of tomorrow")
     run(monkeypatch)
     assert len(made) == 2 * count
 
 
 def test_without_sources_nothing_is_kept(made, monkeypatch):
-    monkeypatch.setattr(generated, "generator_version", lambda: None)
+    monkeypatch.setattr(generated, "compiler_version", lambda: None)
     run(monkeypatch)
     count = len(made)
     run(monkeypatch)
@@ -103,32 +103,27 @@ def test_objects_that_are_gone_are_compiled_from_the_kept_text(cache, made, monk
 
 
 def test_the_version_depends_on_every_source(tmp_path, monkeypatch):
-    module = tmp_path / "rules.py"
-    package = tmp_path / "package" / "__init__.py"
-    package.parent.mkdir()
-    member = package.with_name("member.py")
+    files = [tmp_path / "rules.py", tmp_path / "package" / "__init__.py", tmp_path / "package" / "member.py"]
+    files[1].parent.mkdir()
 
-    class Part:
-        def __init__(self, path: Path) -> None:
-            self.__file__ = str(path)
-
-    def write(path: Path, text: str, time: float = generated.LOADED - 60) -> None:
+    def write(path: Path, text: str, time: float = sources.LOADED - 60) -> None:
         path.write_text(text)
         os.utime(path, (time, time))
 
-    for path in (module, package, member):
+    for path in files:
         write(path, "one = 1\n")
-    monkeypatch.setattr(generated, "_DECIDING", (Part(module), Part(package)))
+    monkeypatch.setattr(sources, "_FOLDER", tmp_path)
     seen = {VERSION()}
-    for path in (module, package, member):
+    for path in files:
         write(path, "one = 2\n")
         seen.add(VERSION())
     assert len(seen) == 4 and None not in seen
-    write(member, "one = 2\n", generated.LOADED + 60)
+    write(files[2], "one = 2\n", sources.LOADED + 60)
     assert VERSION() is None  # this process may have loaded something else
-    write(member, "one = 2\n")
+    write(files[2], "one = 2\n")
     assert VERSION() in seen
-    module.unlink()
+    for path in files:
+        path.unlink()
     assert VERSION() is None
 
 

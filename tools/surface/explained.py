@@ -27,7 +27,6 @@ EXPLAINED = {  # by name, or by a pattern of names
     "keras.layers.*Pool*": "one number is for each axis: the default means the same",
     "keras.layers.CuDNN*": "options are taken by name",
     "keras.layers.GRUCell": "what is not common to all cells is taken by name",
-    "keras.layers.InputSpec": "the default is a new empty dictionary, which means the same",
     "keras.layers.Wrapper.build": "a layer is always built for a shape",
     "keras.layers.*.call": "states and constants are given with the inputs",
     "keras.layers.StackedRNNCells.from_config": "classes of one's own are found by registering them",

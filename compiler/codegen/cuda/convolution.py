@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
 from enum import Enum
 
 from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32
 
 Ints = tuple[int, ...]

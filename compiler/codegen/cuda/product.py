@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from dataclasses import dataclass
 from enum import Enum
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 
 

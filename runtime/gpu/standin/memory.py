@@ -9,10 +9,10 @@ from __future__ import annotations
 import bisect
 import ctypes
 import weakref
-from dataclasses import dataclass
 
 import numpy as np
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import ResourceExhaustedError, counted
 
 ALIGNMENT = 256

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.runtime.placement import without_gpus
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ So the way from any tensor back to the inputs is known, and a model can be cut o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.keras.engine.structure import leaves, single
 from staticgraph.keras.state import histories, masks

@@ -11,9 +11,10 @@ lie in shared memory; where something else reads them too, they are stored besid
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, int64
 from staticgraph.compiler.kernel.contraction import Access, Contraction, access
 from staticgraph.compiler.kernel.expr import (

@@ -5,7 +5,6 @@ multiplies from there.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.cuda.attention.form import SCORES, WEIGHTS, Form
 from staticgraph.compiler.codegen.cuda.attention.tile import Tile, operands
@@ -17,6 +16,7 @@ from staticgraph.compiler.codegen.cuda.products.inner import Inner, inner
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
 from staticgraph.compiler.codegen.cuda.vectors import parameters
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.expr import Index
 

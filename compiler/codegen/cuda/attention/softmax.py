@@ -9,10 +9,10 @@ them afterwards may scale each, or set it to 0, as a dropout does: then it may b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from staticgraph.compiler.codegen.cuda.attention.form import SCORES, WEIGHTS, position
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce, Scalar, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.place import Nest

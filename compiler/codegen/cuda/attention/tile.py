@@ -16,12 +16,12 @@ are enough, but 8 that exist.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.cuda.attention.form import Form
 from staticgraph.compiler.codegen.cuda.card import CORES
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Contraction
 
 _MOST_SHARED = 48 * 1024  # bytes

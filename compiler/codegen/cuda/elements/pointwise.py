@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, Parameter, call
 from staticgraph.compiler.codegen.cuda.scalar import loaded, stored
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, substitute, walk
 from staticgraph.compiler.kernel.index import Affine, Range, offset, simplify_index

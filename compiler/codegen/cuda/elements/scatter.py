@@ -17,13 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.cuda.elements.spread import Body, Nest
 from staticgraph.compiler.codegen.cuda.expr import Writer
 from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import bool_, int32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, free_indices, substitute, walk

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.chunk import begun_with_stores
 from staticgraph.compiler.kernel.dependence import accesses, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, free_indices, substitute, walk

@@ -8,7 +8,6 @@ elements are neighbours in memory; otherwise neighbouring threads have neighbour
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, call
@@ -16,6 +15,7 @@ from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.products.axes import Axis, Values, in_packs, integer, is_wide, place
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, pack_width, parameters
 from staticgraph.compiler.codegen.cuda.scalar import loaded
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Contraction, Limit
 from staticgraph.compiler.kernel.expr import Index
 

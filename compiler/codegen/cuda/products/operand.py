@@ -8,7 +8,6 @@ later, when they have multiplied those of the step before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from staticgraph.compiler.codegen.cuda.function import C_TYPES
@@ -16,6 +15,7 @@ from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.products.axes import Axis, Values, in_packs, integer, is_wide, place
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.cuda.card import CORES
+from staticgraph.compiler.dataclass import dataclass
 
 _LANES, _TENSOR = 128, 1024  # products per cycle of a multiprocessor, and of its tensor cores
 _WARPS = 8  # that keep it busy

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.convolution import DTYPES, Convolution, Ints, Made
 from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.kernel.contraction import factors
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, free_indices

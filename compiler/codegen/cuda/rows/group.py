@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.cuda.card import CORES, THREADS, WARP
 from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, Sweep
 from staticgraph.compiler.codegen.cuda.strides import accessed
 from staticgraph.compiler.codegen.cuda.vectors import reached
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Scalar, free_indices, walk

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.expr import (
     Const,
     Expr,

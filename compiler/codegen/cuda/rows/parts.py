@@ -6,14 +6,13 @@ memory, where there is room for that, and add them up in order; otherwise each w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from staticgraph.compiler.codegen.cuda.card import WARP
 from staticgraph.compiler.codegen.cuda.expr import Writer
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing
 from staticgraph.compiler.codegen.cuda.rows.program import Sweep
 from staticgraph.compiler.codegen.cuda.scalar import stored
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 
 _POOL = 40 << 10  # bytes of shared memory for all sums

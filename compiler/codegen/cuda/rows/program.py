@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.strides import Columns, split, width
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.cpu import flatten, interchange
 from staticgraph.compiler.kernel.dependence import conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, substitute, walk

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing
 from staticgraph.compiler.codegen.cuda.rows.inlined import outermost
 from staticgraph.compiler.codegen.cuda.rows.parts import Part, part_rows
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, free_indices, substitute
 from staticgraph.compiler.kernel.place import Nest

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
 from staticgraph.compiler.codegen.cuda.function import Call, Extents, Parameter, call
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.strides import split
 from staticgraph.compiler.codegen.cuda.vectors import parameters
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.expr import Writer
@@ -17,6 +16,7 @@ from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, Work
 from staticgraph.compiler.codegen.cuda.scans.along import by_warp
 from staticgraph.compiler.codegen.cuda.scans.line import Line
 from staticgraph.compiler.codegen.cuda.scans.ranking import Ranking
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, int32, uint32, uint64
 from staticgraph.compiler.kernel.expr import Index, Load, Local
 from staticgraph.compiler.kernel.form import Scan

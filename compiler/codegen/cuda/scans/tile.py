@@ -10,12 +10,11 @@ Of keys that are equal, the column decides, so that no two are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from staticgraph.compiler.codegen.cuda.card import WARP
 from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
 from staticgraph.compiler.codegen.cuda.function import Call
 from staticgraph.compiler.codegen.cuda.scans.ranking import Ranking
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int32, uint32, uint64
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import Buffer

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.strides import Columns, neighbours, split, width
+from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.cpu import flatten
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, free_indices, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index

@@ -1,0 +1,187 @@
+"""`dataclass` as in the standard library, for classes that are made sooner.
+
+Python's own writes and compiles up to six functions for each class. Of all that an import of this package
+takes, that was a third. Here classes share functions that go through their fields. What such a class is and
+does is what `dataclasses` says: `field`, `fields`, `replace` and `asdict` are those of the standard library,
+and type checkers see its `dataclass`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from operator import attrgetter
+from reprlib import recursive_repr
+from types import MemberDescriptorType
+from typing import TYPE_CHECKING, Any
+
+
+def _dataclass(cls: type | None = None, /, **options: bool) -> Any:
+    """`dataclasses.dataclass`, with those of its options that `_made` has."""
+    return _made(cls, **options) if cls is not None else lambda cls: _made(cls, **options)
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+    dataclass = _dataclass
+
+
+def _made(
+    cls: type,
+    *,
+    frozen: bool = False,
+    slots: bool = False,
+    eq: bool = True,
+    repr: bool = True,
+    kw_only: bool = False,
+    weakref_slot: bool = False,
+) -> type:
+    own = {name for name in _SHARED if name in vars(cls)}
+    if "__eq__" in own and cls.__hash__ is None:
+        own.discard("__hash__")  # it is Python that put it there
+    if cls.__doc__ is None:
+        cls.__doc__ = cls.__name__  # otherwise a signature, which takes long
+    make = dataclasses.dataclass(
+        init=False, repr=False, eq=False, slots=slots, kw_only=kw_only, weakref_slot=weakref_slot
+    )
+    made: type = make(cls)
+    init = _init(made)
+    given: dict[str, Any] = {"__init__": init, "__signature__": _Signature(made, init)}
+    if repr:
+        given["__repr__"] = _repr
+    if eq:
+        given |= _comparing(made)
+    if eq and not frozen:
+        given["__hash__"] = None
+    if frozen:
+        given |= _FROZEN
+    for name, value in given.items():
+        if name not in own:
+            setattr(made, name, value)
+    return made
+
+
+def _init(cls: type) -> Callable[..., None]:
+    taken, fixed = ([f for f in fields(cls) if f.init is init] for init in (True, False))
+    places = [f.name for f in taken if not f.kw_only]
+    names = places + [f.name for f in taken if f.kw_only]
+    puts = [_put(cls, name) for name in names]
+    every = set(names)
+    whole = len(names) if places == names else -1  # arguments that are all values, in order
+    defaults = {f.name: f.default for f in taken if f.default is not MISSING}
+    factories = [(f.name, f.default_factory) for f in taken if f.default_factory is not MISSING]
+    later = [(_put(cls, f.name), f) for f in fixed if f.default is not f.default_factory]  # not both missing
+    more = bool(later) or hasattr(cls, "__post_init__")
+
+    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
+        if named or len(args) != whole:
+            given = defaults | dict(zip(places, args, strict=False)) | named
+            for name, factory in factories:
+                if name not in given:
+                    given[name] = factory()
+            twice = args and named and not named.keys().isdisjoint(places[: len(args)])
+            if twice or given.keys() != every or len(args) > len(places):
+                raise _misuse(cls, args, named)
+            args = tuple(map(given.__getitem__, names))
+        for put, value in zip(puts, args, strict=True):
+            put(self, value)
+        if more:
+            for put, field in later:
+                put(self, _default(field))
+            if hasattr(self, "__post_init__"):
+                self.__post_init__()
+
+    return __init__
+
+
+def _misuse(cls: type, args: Sequence[Any], named: Mapping[str, Any]) -> TypeError:
+    """What Python says of a call of a function with these parameters."""
+    try:
+        inspect.signature(cls).bind(*args, **named)
+    except TypeError as error:
+        return TypeError(f"{cls.__qualname__}(): {error}")
+    raise AssertionError(cls, args, named)
+
+
+def _put(cls: type, name: str) -> Callable[[Any, Any], None]:
+    """What sets a field, even of an object that is frozen."""
+    found = inspect.getattr_static(cls, name, None)
+    if isinstance(found, MemberDescriptorType):
+        return found.__set__
+    return lambda self, value: object.__setattr__(self, name, value)
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+class _Signature:
+    """What `inspect.signature` says of a class: worked out when it is asked for."""
+
+    def __init__(self, cls: type, init: object) -> None:
+        self._cls = cls
+        self._init = init
+
+    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+        if instance is not None or inspect.getattr_static(owner, "__init__") is not self._init:
+            raise AttributeError("__signature__")
+        every = [f for f in fields(self._cls) if f.init]
+        return inspect.Signature([_parameter(f) for f in sorted(every, key=lambda f: bool(f.kw_only))])
+
+
+def _parameter(field: Field[Any]) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    default = field.default if field.default_factory is MISSING else ...
+    if default is MISSING:
+        default = inspect.Parameter.empty
+    return inspect.Parameter(field.name, kind, default=default, annotation=field.type)
+
+
+@recursive_repr()
+def _repr(self: Any) -> str:
+    told = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr)
+    return f"{type(self).__qualname__}({told})"
+
+
+def _comparing(cls: type) -> dict[str, Any]:
+    names = [f.name for f in fields(cls) if f.compare]
+    key: Callable[[Any], Any] = attrgetter(*names) if names else lambda self: ()
+
+    def __eq__(self: Any, other: object) -> bool:
+        if other.__class__ is self.__class__:
+            return key(self) == key(other)
+        return NotImplemented
+
+    def __hash__(self: Any) -> int:
+        return hash(key(self))
+
+    return {"__eq__": __eq__, "__hash__": __hash__}
+
+
+def _refuse_set(self: Any, name: str, value: Any) -> None:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_delete(self: Any, name: str) -> None:
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, f.name) for f in fields(self)]
+
+
+def _restore(self: Any, state: Sequence[Any]) -> None:
+    for f, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, f.name, value)
+
+
+_FROZEN = {
+    "__setattr__": _refuse_set,
+    "__delattr__": _refuse_delete,
+    "__getstate__": _state,
+    "__setstate__": _restore,
+}
+_SHARED = {"__init__", "__signature__", "__repr__", "__eq__", "__hash__", *_FROZEN}

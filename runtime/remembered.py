@@ -1,0 +1,86 @@
+"""Programs on disk, so that a step which was compiled before, perhaps by another process, is only loaded.
+
+An entry is found by what the step computes, the processor, the options and the version of the compiler. It
+says what a run needs to know; the machine code lies beside it, each function under its own name. Programs
+that call Python and those with much constant data are compiled each time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.lower.constants import Constants
+from staticgraph.compiler.lower.once import by_meaning, runs_once
+from staticgraph.compiler.lower.program import Program
+from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.passes.step_digest import MOST_DATA, NoDigest, step_digest
+from staticgraph.runtime.devices import cpu_jit, object_cache
+from staticgraph.runtime.devices.sources import compiler_version
+from staticgraph.runtime.prepared import NO_FUNCTION, Prepared, PreparedProgram, PreparedStep
+from staticgraph.runtime.switches import Settings
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.compile import Compiled
+
+_CODE = ("shared", "private", "cost", "parallel")
+
+
+def key_of(step: Step, settings: Settings) -> str | None:
+    """The name of its program on the disk; None where it is to be compiled, whatever is there."""
+    version = compiler_version()
+    if version is None or object_cache.folder() is None or settings.dump is not None or settings.trace:
+        return None
+    try:
+        digest = step_digest(step)
+    except NoDigest:
+        return None
+    options = (settings.math, settings.memory_limit, sorted(settings.passes))
+    parts = (version, np.__version__, digest, cpu_jit.host(), options)  # it is NumPy that folds constants
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def recall(key: str, step: Step) -> Prepared | None:
+    """The program of `step`, if the disk has it. Some function may be gone: MissingCode when it is loaded."""
+    entry = object_cache.read(key)
+    if entry is None:
+        return None
+    head, _, constants = entry.partition(b"\n")
+    told = json.loads(head)
+    function, needed = step.function, [step.reads[i] for i in told.pop("needed")]
+    same = {f.name: getattr(step, f.name) for f in fields(Step) if f.name != "function"}
+    types = tuple(p.type for p in function.params), tuple(r.type for r in function.results)
+    program: Program = PreparedProgram(
+        (), *types, step.fetches, frozenset(told["in_place"]), told["arena"], Constants.of(constants), (),
+        told["may_stop"],
+    )  # fmt: skip
+    if runs_once(step):
+        program = by_meaning(function)
+    codes = [Code(name, "") for name in told["codes"]]
+    rest = (told[name] for name in _CODE)
+    return Prepared(PreparedStep(NO_FUNCTION, **same, needed=needed), program, codes[0], codes, *rest)
+
+
+def remember(key: str, step: Step, compiled: Compiled) -> None:
+    """Keep the program that `step` was compiled to, where it is of that kind."""
+    program, function = compiled.program, step.function
+    types = (*(p.type for p in function.params), *(r.type for r in function.results))
+    calls_python = program.host_calls and not runs_once(step)
+    laid_out = (*program.arguments, *program.results)
+    if calls_python or types != laid_out or len(program.constants) > MOST_DATA:
+        return
+    others = (code.name for code in compiled.codes if code is not compiled.entry)
+    told = {
+        **{name: getattr(compiled, name) for name in _CODE},
+        "in_place": sorted(program.in_place),
+        "arena": program.arena,
+        "may_stop": program.may_stop,
+        "needed": [step.reads.index(op) for op in compiled.step.needed],
+        "codes": [compiled.entry.name, *others],
+    }
+    object_cache.write(key, json.dumps(told).encode() + b"\n" + bytes(program.constants))
