@@ -131,13 +131,14 @@ def write(
             most = max(most, shared)
     pool, private, watch = map(abi.BufferRef, (program.pool_slot, PRIVATE, program.watch_slot))
     sound = abi.BufferRef(program.host_slot - 1) if checked else None
+    entry = step(segments, pool, private, watch, None if times is None else times.clock, whole, sound)
+    cost = sum(k.cost for k in kernels) + sum(_cost(s, inner) for s in segments)
     return Written(
-        step(segments, pool, private, watch, None if times is None else times.clock, whole, sound),
+        replace(entry, plain=cost > _LONG * sum(map(len, (entry.text, *entry.needs)))),
         tuple(kernels), tuple(segments), tuple(inner),
         max([most, *(each.shared for each in inner)]),
         max([0, *(k.private_bytes for k in kernels), *(each.private for each in inner)]),
-        sum(k.cost for k in kernels) + sum(_cost(s, inner) for s in segments),
-        inner_host - first_host,
+        cost, inner_host - first_host,
     )  # fmt: skip
 
 
@@ -159,6 +160,7 @@ def _entry(times: Times | None, instruction: Instruction, count: int = 1) -> int
     return None if times is None else times.take(instruction, count)
 
 
+_LONG = 30.0  # ns per character of the function of a step: what it calls takes a thousand times as long
 _ROUNDS = 1000  # of a loop of which nothing is known
 _LOOK = 4e6  # ns between looks at the watch
 _ROUND_COST = 5.0  # ns: of a round that does next to nothing

@@ -59,6 +59,7 @@ class Code:
     name: str
     text: str
     needs: tuple[str, ...] = ()
+    plain: bool = False  # its own instructions take no time worth mentioning: LLVM need not choose them well
 
 
 @dataclass(slots=True)

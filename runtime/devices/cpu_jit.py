@@ -65,8 +65,9 @@ def host() -> CpuTarget:
     llvm = _llvm()
     triple = llvm.get_process_triple()
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    _PER_THREAD.writer = _new_writer(triple, cpu, features)
-    layout = str(_PER_THREAD.writer.machine.target_data)
+    writer = _new_writer(triple, cpu, features)
+    _PER_THREAD.writers = {False: writer}
+    layout = str(writer.machine.target_data)
     return CpuTarget(triple, layout, cpu, features, vector_bytes(features), fast_math())
 
 
@@ -126,8 +127,8 @@ def objects(codes: Sequence[Code], target: CpuTarget) -> dict[str, bytes]:
     from staticgraph.runtime.devices.llvm_objects import initialize_all  # imports llvmlite
 
     initialize_all()
-    writer = _new_writer(target.triple, target.cpu, target.features)
-    return {code.name: writer.write(module([code], target)) for code in codes}
+    writers = [_new_writer(target.triple, target.cpu, target.features, plain) for plain in (False, True)]
+    return {code.name: writers[code.plain].write(module([code], target)) for code in codes}
 
 
 def provide(found: Mapping[str, bytes]) -> None:
@@ -167,7 +168,7 @@ def _compile(code: Code, verify: bool) -> bytes:
     if verify:
         llvm = _llvm()
         llvm.parse_assembly(text, llvm.create_context()).verify()
-    return _writer().write(text)
+    return _writer(code.plain).write(text)
 
 
 def _link(objects: list[bytes], exported: list[str], imported: dict[str, int]) -> ResourceTracker:
@@ -203,19 +204,19 @@ def _llvm() -> Any:
     return llvm
 
 
-def _writer() -> ObjectWriter:
+def _writer(plain: bool = False) -> ObjectWriter:
     """This thread's code generator."""
-    if not hasattr(_PER_THREAD, "writer"):
+    writers: dict[bool, ObjectWriter] = _PER_THREAD.__dict__.setdefault("writers", {})
+    if plain not in writers:
         target = host()
-        _PER_THREAD.writer = _new_writer(target.triple, target.cpu, target.features)
-    writer: ObjectWriter = _PER_THREAD.writer
-    return writer
+        writers[plain] = _new_writer(target.triple, target.cpu, target.features, plain)
+    return writers[plain]
 
 
-def _new_writer(triple: str, cpu: str, features: str) -> ObjectWriter:
+def _new_writer(triple: str, cpu: str, features: str, plain: bool = False) -> ObjectWriter:
     from staticgraph.runtime.devices.llvm_objects import ObjectWriter  # imports llvmlite
 
-    return ObjectWriter(triple, cpu, features)
+    return ObjectWriter(triple, cpu, features, plain=plain)
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from dataclasses import replace
 from staticgraph.runtime.devices import cpu_jit
 
 new = cpu_jit.host()
-del cpu_jit._PER_THREAD.writer  # it writes for the new one
+cpu_jit._PER_THREAD.writers.clear()  # they write for the new one
 old = replace(new, cpu="", features=sys.argv[2], vector_bytes=int(sys.argv[3]))
 cpu_jit.host = lambda: old
 
