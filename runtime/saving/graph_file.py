@@ -20,7 +20,7 @@ import numpy as np
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, layout
+from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, layout, misuse
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph, session_stack
 from staticgraph.compiler.graph.opdef import Effect
@@ -116,6 +116,9 @@ def _compiled(
     from staticgraph.runtime.saving.compiled_ahead import compile_for  # imports the compiler
 
     targets = [kernels] if isinstance(kernels, str) else kernels
+    if not isinstance(targets, Sequence) or not all(isinstance(target, str) for target in targets):
+        text = f"kernels={kernels!r}: a list of processors is expected"
+        raise misuse(TypeError, text, hint='kernels=["native"] is for this one')
     made = compile_for(signatures, targets, [shapes] if isinstance(shapes, Mapping) else shapes)
     return {f"{KERNELS}{target}": pieces for target, pieces in made.items()}
 
