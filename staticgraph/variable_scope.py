@@ -9,7 +9,6 @@ import inspect
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
 from staticgraph.compiler.graph.errors import misuse
@@ -76,14 +75,12 @@ class _Store:
         return restore
 
 
-_stores: WeakKeyDictionary[Graph, _Store] = WeakKeyDictionary()
-
-
 def _store(graph: Graph | None = None) -> _Store:
-    graph = graph or get_default_graph()
-    if graph not in _stores:
-        _stores[graph] = _Store()
-    return _stores[graph]
+    attached = (graph or get_default_graph()).attached
+    if _Store not in attached:
+        attached[_Store] = _Store()
+    found: _Store = attached[_Store]
+    return found
 
 
 class VariableScope:

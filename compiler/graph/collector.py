@@ -21,19 +21,33 @@ def collector_paused() -> Iterator[None]:
         go_on(collecting)
 
 
+_LEAST = 300_000  # objects: to look through them all takes a few hundredths of a second
+_made, _all = 0, 0  # in pauses, since all were looked through; and how many there were at the end of the last
+
+
 def pause() -> bool:
-    """Look for no garbage until `go_on`, which has to be given what this returns."""
+    """Look for no garbage until `go_on`, which has to be given what this returns.
+
+    What was made in earlier pauses has its turn now, if it is much beside all that there is.
+    """
+    global _made
     collecting = gc.isenabled()
+    if collecting and _made > max(_LEAST, _all // 4):
+        gc.collect()
+        _made = 0
     gc.disable()
     return collecting
 
 
 def go_on(collecting: bool) -> None:
     """Look for garbage again, if it was done before the pause."""
+    global _made, _all
     if not collecting:
         return
+    _made += gc.get_count()[0]
     if not gc.get_freeze_count():
         # What was made meanwhile becomes old without being looked at: else the next look went through it.
         gc.freeze()
+        _all = gc.get_freeze_count()
         gc.unfreeze()
     gc.enable()

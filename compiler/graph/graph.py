@@ -51,6 +51,7 @@ class Graph:
         self.seed: int | None = None
         self.finalized = False
         self.variables: dict[str, Any] = {}  # Variable objects by the name of their operation
+        self.attached: dict[type, Any] = {}  # what others keep with the graph, for as long as it is there
         self._operations: list[Operation] = []
         self.recorded: Sequence[Operation] = self._operations  # to be read: the same list at any time
         self._by_name: dict[str, Operation] = {}

@@ -104,24 +104,24 @@ def _skeleton(members: Sequence[_Member]) -> tuple[list[bytes], list[int], bytes
 
 def _directory(data: memoryview) -> list[_Member]:
     """What the directory at the end says, as far as that makes sense; `unpack` compares every byte of it."""
-    cut = InvalidFileError("it has been cut short, or changed at its end")
+    cut = "it has been cut short, or changed at its end"
     if len(data) < _TAIL:
-        raise cut
+        raise InvalidFileError(cut)
     signature, *_, count, _, size, position = _END64.unpack_from(data, len(data) - _TAIL)
     if signature != 0x06064B50 or count > _MOST or position + size != len(data) - _TAIL:
-        raise cut
+        raise InvalidFileError(cut)
     members: list[_Member] = []
     for _ in range(count):
         if position + _ENTRY.size > len(data) - _TAIL:
-            raise cut
+            raise InvalidFileError(cut)
         entry = _ENTRY.unpack_from(data, position)
         crc, length = entry[7], entry[10]
         name = bytes(data[position + _ENTRY.size : position + _ENTRY.size + length])
         position += _ENTRY.size + length
         if position + _PLACE.size > len(data) - _TAIL or not name.isascii():
-            raise cut
+            raise InvalidFileError(cut)
         members.append(_Member(name, _PLACE.unpack_from(data, position)[2], crc))
         position += _PLACE.size
     if len({m.name for m in members}) < len(members) or sum(m.size for m in members) > len(data):
-        raise cut
+        raise InvalidFileError(cut)
     return members

@@ -106,14 +106,14 @@ def _literal(type: TensorType, text: str, what: str) -> Literal:
 
 def decode_strings(value: Any, what: str) -> np.ndarray:
     """The array of strings that `encode` was given, and nothing else."""
-    unknown = InvalidFileError(f"{what} is of no known form")
+    unknown = f"{what} is of no known form"
 
     def nowhere_else(_: str) -> Literal:
-        raise unknown
+        raise InvalidFileError(unknown)
 
     found = decode(value, what, nowhere_else)
     if not isinstance(found, Literal) or found.dtype is not string:
-        raise unknown
+        raise InvalidFileError(unknown)
     return found.array
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, int32, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, ShapeError, layout
-from staticgraph.compiler.graph.graph import Graph, get_default_graph
+from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import (
     Shape,
@@ -36,13 +35,12 @@ __all__ = ["QueueBase"]
 class Shared:
     """What the contents of a queue belong to: to it alone, or to all of a graph that share a name."""
 
-    _named: ClassVar[WeakKeyDictionary[Graph, dict[str, Shared]]] = WeakKeyDictionary()
-
     @classmethod
     def of(cls, shared_name: str | None) -> Shared:
         if not shared_name:
             return cls()
-        return cls._named.setdefault(get_default_graph(), {}).setdefault(shared_name, cls())
+        named: dict[str, Shared] = get_default_graph().attached.setdefault(cls, {})
+        return named.setdefault(shared_name, cls())
 
 
 class QueueBase:
