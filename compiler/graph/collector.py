@@ -22,7 +22,7 @@ def collector_paused() -> Iterator[None]:
 
 
 _LEAST = 300_000  # objects: to look through them all takes a few hundredths of a second
-_made, _all = 0, 0  # in pauses, since all were looked through; and how many there were at the end of the last
+_made, _limit = 0, _LEAST  # in pauses, since all were looked through; and with how many they are again
 
 
 def pause() -> bool:
@@ -30,24 +30,23 @@ def pause() -> bool:
 
     What was made in earlier pauses has its turn now, if it is much beside all that there is.
     """
-    global _made
+    global _made, _limit
     collecting = gc.isenabled()
-    if collecting and _made > max(_LEAST, _all // 4):
+    if collecting and _made > _limit:
         gc.collect()
-        _made = 0
+        _made, _limit = 0, max(_LEAST, len(gc.get_objects()) // 4)
     gc.disable()
     return collecting
 
 
 def go_on(collecting: bool) -> None:
     """Look for garbage again, if it was done before the pause."""
-    global _made, _all
+    global _made
     if not collecting:
         return
     _made += gc.get_count()[0]
     if not gc.get_freeze_count():
         # What was made meanwhile becomes old without being looked at: else the next look went through it.
         gc.freeze()
-        _all = gc.get_freeze_count()
         gc.unfreeze()
     gc.enable()

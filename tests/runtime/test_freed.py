@@ -80,8 +80,8 @@ def test_a_graph_is_freed(build: Callable[[], Any]):
 def test_a_loop_that_makes_graphs_does_not_fill_the_memory(monkeypatch):
     from staticgraph.compiler.graph import collector
 
-    monkeypatch.setattr(collector, "_LEAST", 20_000)
-    monkeypatch.setattr(collector, "_made", 0)
+    for name, value in {"_LEAST": 20_000, "_limit": 20_000, "_made": 0}.items():
+        monkeypatch.setattr(collector, name, value)
     gc.collect()
     refs = []
     before = len(gc.get_objects())
