@@ -20,6 +20,7 @@ from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.rewrite.rule import Rule
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.generated import KEPT
+from staticgraph.runtime.devices.pool import POOL
 from staticgraph.runtime.switches import Settings
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from staticgraph.runtime.guard import Guard
 
 __all__ = ["Watching", "compiled", "guard"]
+
+_MUCH = 1 << 14  # elements that a step is given: with fewer it is hardly worth several threads
 
 
 class Watching:
@@ -55,6 +58,8 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     """The step for this processor. `what` names it where it is dumped."""
     target = replace(cpu_jit.host(), fast_math=settings.math == "fast")
     watching = Watching(settings, what)
+    if sum(p.size for p in step.function.params) > _MUCH:
+        POOL.expect()
     made = compile(
         step, target, watching.observers, cpu_jit.begin, settings.memory_limit, KEPT,
         without=settings.passes, trace=watching.trace,

@@ -25,6 +25,7 @@ from staticgraph.compiler.codegen.llvm_pool import (
     PoolCode,
     pool_code,
 )
+from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.cpu_jit import Library, host, load
 from staticgraph.runtime.memory import aligned_bytes
 from staticgraph.runtime.threads import follow, get_num_threads
@@ -49,6 +50,12 @@ class Pool:
     def size(self) -> int:
         """The number of threads: the workers and the one that runs a step."""
         return self._size or get_num_threads()
+
+    def expect(self) -> None:
+        """A step that is being compiled may need the pool: compile its code meanwhile."""
+        if self._code is None and self.size > 1:
+            for code in pool_code(host()).codes:
+                cpu_jit.begin(code)
 
     def open(self, private: int) -> int:
         """The address of the pool, for steps whose kernels need so many bytes of private scratch memory."""

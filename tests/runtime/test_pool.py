@@ -484,3 +484,12 @@ def test_a_small_step_starts_no_threads():
         print([t.name for t in threading.enumerate() if "worker" in t.name])
     """, SG_THREADS="4")  # fmt: skip
     assert text == "[]\n"
+
+
+@pytest.mark.parametrize(("threads", "begun"), [(1, False), (2, True)])
+def test_its_code_is_compiled_while_a_step_is(monkeypatch, threads, begun):
+    pool, codes = Pool(), []
+    pool.resize(threads)
+    monkeypatch.setattr(cpu_jit, "begin", codes.append)
+    pool.expect()
+    assert codes == ([*llvm_pool.pool_code(cpu_jit.host()).codes] if begun else [])
