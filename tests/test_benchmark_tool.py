@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import benchmark
 import numpy as np
 import pytest
 
@@ -200,3 +201,26 @@ def test_the_readme_shows_the_saved_results():
     text = readme.README.read_text()
     assert text.count(readme.BEGIN) == text.count(readme.END) == 1
     assert readme.shown(text) == (readme.section(results) if results else "")
+
+
+def test_a_second_run_replaces_its_rows_and_keeps_the_others():
+    def run(date: str, *rows: str) -> dict:
+        first = [{"row": row, "cache": cache, "when": date} for row in rows for cache in ("cold", "warm")]
+        return {
+            "date": date,
+            "work": {"lenet": {row: {"when": date} for row in rows}},
+            "first": {"lenet": first},
+            "versions": dict.fromkeys(rows, "1"),
+            "floors": {"lenet": 1.0},
+        }
+
+    both = benchmark.joined(run("before", "staticgraph", "JAX"), run("now", "staticgraph"))
+    assert both["date"] == "now" and [*both["versions"]] == ["staticgraph", "JAX"]
+    assert both["work"]["lenet"] == {"staticgraph": {"when": "now"}, "JAX": {"when": "before"}}
+    told = [(each["row"], each["cache"], each["when"]) for each in both["first"]["lenet"]]
+    assert told == [
+        ("staticgraph", "cold", "now"),
+        ("staticgraph", "warm", "now"),
+        ("JAX", "cold", "before"),
+        ("JAX", "warm", "before"),
+    ]

@@ -97,10 +97,15 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> d
 def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """The results of two runs; the newer wins, and tells when, where and how."""
     work = {name: {**old["work"].get(name, {}), **new["work"].get(name, {})} for name in WORKLOADS}
+    first = {**old.get("first", {}), **new.get("first", {})}
+    for name, again in new.get("first", {}).items():
+        rows = {each["row"] for each in again}
+        first[name] = again + [each for each in old.get("first", {}).get(name, []) if each["row"] not in rows]
     return {
         **old,
         **new,
         "work": {name: rows for name, rows in work.items() if rows},
+        "first": first,
         **{part: {**old[part], **new[part]} for part in ("versions", "floors")},
     }
 
