@@ -18,7 +18,6 @@ from staticgraph.compiler.graph.errors import NoCompileError, layout
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.step import Step
-from staticgraph.runtime import remembered
 from staticgraph.runtime.cause import Cause, Reason
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.executable import Executable
@@ -152,6 +151,7 @@ class Ledger(Sequence[Compile]):
         self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: Guard | None
     ) -> Executable:
         """A step as the machine code that it is compiled to, now or before."""
+        from staticgraph.runtime import remembered  # what came with machine code from a file needs it not
 
         def whole() -> Compiled:
             # Importing the compiler takes as long as all the rest.
