@@ -1,15 +1,22 @@
-"""A program whose code is machine code already, from a file: what a run needs, without the compiler."""
+"""A program whose code is machine code already: what a run needs, without the compiler."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import Program
 from staticgraph.compiler.passes.step import Step
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.compile import Compiled
 
 NO_FUNCTION = Function((), ())
 
@@ -44,3 +51,35 @@ class Prepared:
     private: int
     cost: float
     parallel: bool
+
+
+def layout_of(compiled: Compiled) -> dict[str, Any]:
+    """What a run needs to know of a compiled step, as plain data: all but the step, types and constants."""
+    others = (code.name for code in compiled.codes if code is not compiled.entry)
+    return {
+        "in_place": sorted(compiled.program.in_place),
+        "arena": compiled.program.arena,
+        "shared": compiled.shared,
+        "private": compiled.private,
+        "cost": float(compiled.cost),
+        "parallel": compiled.parallel,
+        "stops": compiled.program.may_stop,
+        "codes": [compiled.entry.name, *others],
+    }
+
+
+def prepared(
+    step: PreparedStep,
+    arguments: Iterable[TensorType],
+    results: Iterable[TensorType],
+    layout: Mapping[str, Any],
+    constants: bytes,
+) -> Prepared:
+    """The program of `step` that `layout_of` told of."""
+    program = PreparedProgram(
+        (), tuple(arguments), tuple(results), step.fetches, frozenset(layout["in_place"]), layout["arena"],
+        Constants.of(constants), (), layout["stops"],
+    )  # fmt: skip
+    codes = [Code(name, "") for name in layout["codes"]]
+    rest = (layout[name] for name in ("shared", "private", "cost", "parallel"))
+    return Prepared(step, program, codes[0], codes, *rest)

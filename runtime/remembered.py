@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staticgraph.compiler.codegen.llvm_text import Code
-from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.once import by_meaning, runs_once
-from staticgraph.compiler.lower.program import Program
 from staticgraph.compiler.passes.step import Step
 from staticgraph.compiler.passes.step_digest import MOST_DATA, NoDigest, step_digest
 from staticgraph.runtime.devices import cpu_jit, object_cache
 from staticgraph.runtime.devices.sources import compiler_version
-from staticgraph.runtime.prepared import NO_FUNCTION, Prepared, PreparedProgram, PreparedStep
+from staticgraph.runtime.prepared import NO_FUNCTION, Prepared, PreparedStep, layout_of, prepared
 from staticgraph.runtime.switches import Settings
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
 
-_CODE = ("shared", "private", "cost", "parallel")
+_FORMAT = 1  # of an entry, and part of every key
 
 
 def key_of(step: Step, settings: Settings) -> str | None:
@@ -41,7 +38,8 @@ def key_of(step: Step, settings: Settings) -> str | None:
     except NoDigest:
         return None
     options = (settings.math, settings.memory_limit, sorted(settings.passes))
-    parts = (version, np.__version__, digest, cpu_jit.host(), options)  # it is NumPy that folds constants
+    # It is NumPy that folds constants.
+    parts = (_FORMAT, version, np.__version__, digest, cpu_jit.host(), options)
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
@@ -51,19 +49,13 @@ def recall(key: str, step: Step) -> Prepared | None:
     if entry is None:
         return None
     head, _, constants = entry.partition(b"\n")
-    told = json.loads(head)
-    function, needed = step.function, [step.reads[i] for i in told.pop("needed")]
+    told, function = json.loads(head), step.function
     same = {f.name: getattr(step, f.name) for f in fields(Step) if f.name != "function"}
-    types = tuple(p.type for p in function.params), tuple(r.type for r in function.results)
-    program: Program = PreparedProgram(
-        (), *types, step.fetches, frozenset(told["in_place"]), told["arena"], Constants.of(constants), (),
-        told["may_stop"],
-    )  # fmt: skip
-    if runs_once(step):
-        program = by_meaning(function)
-    codes = [Code(name, "") for name in told["codes"]]
-    rest = (told[name] for name in _CODE)
-    return Prepared(PreparedStep(NO_FUNCTION, **same, needed=needed), program, codes[0], codes, *rest)
+    alone = PreparedStep(NO_FUNCTION, **same, needed=[step.reads[i] for i in told["needed"]])
+    found = prepared(
+        alone, [p.type for p in function.params], [r.type for r in function.results], told, constants
+    )
+    return replace(found, program=by_meaning(function)) if runs_once(step) else found
 
 
 def remember(key: str, step: Step, compiled: Compiled) -> None:
@@ -74,13 +66,6 @@ def remember(key: str, step: Step, compiled: Compiled) -> None:
     laid_out = (*program.arguments, *program.results)
     if calls_python or types != laid_out or len(program.constants) > MOST_DATA:
         return
-    others = (code.name for code in compiled.codes if code is not compiled.entry)
-    told = {
-        **{name: getattr(compiled, name) for name in _CODE},
-        "in_place": sorted(program.in_place),
-        "arena": program.arena,
-        "may_stop": program.may_stop,
-        "needed": [step.reads.index(op) for op in compiled.step.needed],
-        "codes": [compiled.entry.name, *others],
-    }
-    object_cache.write(key, json.dumps(told).encode() + b"\n" + bytes(program.constants))
+    needed = [step.reads.index(op) for op in compiled.step.needed]
+    head = json.dumps({"needed": needed, **layout_of(compiled)})
+    object_cache.write(key, head.encode() + b"\n" + bytes(program.constants))

@@ -17,16 +17,14 @@ from typing import Any
 import numpy as np
 
 from staticgraph import compiler
-from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.lower.constants import Constants
 from staticgraph.runtime.devices import cpu_jit, half
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.prepared import NO_FUNCTION, Prepared, PreparedProgram, PreparedStep
+from staticgraph.runtime.prepared import NO_FUNCTION, Prepared, PreparedStep, layout_of, prepared
 from staticgraph.runtime.saving import graph_json, safetensors
 from staticgraph.runtime.saving.attributes import encode_type, type_of
 from staticgraph.runtime.saving.signature import Bound
@@ -92,13 +90,7 @@ def record(name: str, feeds: Sequence[str], compiled: Any) -> dict[str, Any]:
         "arguments": [encode_type(t) for t in program.arguments],
         "results": [encode_type(t) for t in program.results],
         "fetches": program.fetches,
-        "in_place": sorted(program.in_place),
-        "arena": program.arena,
-        "shared": compiled.shared,
-        "private": compiled.private,
-        "cost": float(compiled.cost),
-        "parallel": compiled.parallel,
-        "stops": program.may_stop,
+        **layout_of(compiled),
         "reads": _names(step.reads),
         "needed": _names(step.needed),
         "counters": _names(step.counters),
@@ -106,7 +98,6 @@ def record(name: str, feeds: Sequence[str], compiled: Any) -> dict[str, Any]:
         "writes": _names(step.writes),
         "draws": _names(step.draws),
         "may_overwrite": step.may_overwrite,
-        "codes": [compiled.entry.name, *(c.name for c in compiled.codes if c is not compiled.entry)],
     }
 
 
@@ -212,12 +203,5 @@ def _prepared(graph: Graph, feeds: tuple[Tensor, ...], told: dict[str, Any], con
         told["fetches"], operations("writes"), operations("draws"), (), told["may_overwrite"],
         needed=[*operations("needed")],
     )  # fmt: skip
-    program = PreparedProgram(
-        (), arguments, results, told["fetches"], frozenset(told["in_place"]), told["arena"],
-        Constants.of(constants), (),
-        told["stops"],
-    )  # fmt: skip
-    codes = [Code(name, "") for name in items(told["codes"], "the functions of a program", str)]
-    return Prepared(
-        step, program, codes[0], codes, told["shared"], told["private"], told["cost"], told["parallel"]
-    )
+    items(told["codes"], "the functions of a program", str)
+    return prepared(step, arguments, results, told, constants)
