@@ -208,6 +208,12 @@ def test_imports_run_one_way():
     assert not found, "\n" + "\n".join(found)
 
 
+def test_all_classes_are_made_by_our_dataclass():
+    theirs = re.compile(r"^from dataclasses .*\bdataclass\b", re.M)
+    files = [path for path in sources(ROOT).values() if theirs.search(path.read_text())]
+    assert not files, "import it from staticgraph.compiler.dataclass, whose classes are made sooner"
+
+
 def test_the_table_itself_has_no_cycle():
     edges = [(layer, part_of(name)) for layer, allowed in LAYERS.items() for name in allowed.split()]
     graph = nx.DiGraph(edges)

@@ -136,7 +136,10 @@ def adopt(members: Iterable[bytes], signatures: Mapping[str, Bound], session: Se
         if bound is None or str(number) not in entries or not told["codes"]:
             raise InvalidFileError(f"it has no signature {told['signature']!r}, or no code for it")
         feeds = tuple(_input(bound, name) for name in items(told["feeds"], "the feeds of a program", str))
-        made = Executable(_prepared(bound.graph, feeds, told, entries[str(number)]))
+        try:
+            made = Executable(_prepared(bound.graph, feeds, told, entries[str(number)]))
+        except cpu_jit.MissingCode as missing:
+            raise InvalidFileError(f"it has no code for the function {missing}") from None
         session.adopt(bound.fetches, feeds, made)
 
 

@@ -232,6 +232,7 @@ def rewritten(path: Path, change: Any) -> None:
         (lambda head, _: head["programs"][0].update(reads=["nothing"]), "no operation 'nothing'"),
         (lambda head, _: head["programs"][0].pop("arena"), "has no 'arena'"),
         (lambda head, _: head["programs"][0].update(codes=[]), "no code"),
+        (lambda head, _: head["programs"][0]["codes"].append("k0"), "no code for the function k0"),
         (lambda _, entries: entries.pop("0"), "no code"),
         (lambda head, _: head.pop("target"), "has no 'target'"),
     ],
