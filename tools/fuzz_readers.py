@@ -32,7 +32,7 @@ from tests.fuzz_readers.watch import MEMORY  # noqa: E402
 _PARTS = ("graph_def", "io", "messages", "onnx", "runtime.saving", "saved_model", "train")  # are watched
 
 
-_TURN = 25_000  # runs between two entries of a record
+_TURN = 100_000  # runs between two entries of a record
 
 
 def main() -> None:

@@ -182,7 +182,7 @@ def test_the_header_is_strict_c_and_cpp(tmp_path: Path):
 
 
 # One state works alone and one with helpers, and two with helpers at the same time.
-_THREADS = """
+THREADS = """
 #include <pthread.h>
 #include <string.h>
 #include "wide.h"
@@ -226,12 +226,16 @@ int main(void) {
 """
 
 
-def test_threads_of_the_program_help(tmp_path: Path, rng: np.random.Generator):
+def wide(path: Path, rng: np.random.Generator) -> LoadedGraph:
+    """A product that is large enough for helpers."""
     x = sg.placeholder(sg.float32, [400, 500], name="x")
     w = sg.constant(rng.normal(size=(500, 300)).astype(np.float32))
-    net = saved(tmp_path / "wide.sg", {"predict": sg.Signature({"y": sg.tanh(sg.matmul(x, w))})})
-    made = built(net, "wide", threads=3)
-    (tmp_path / "main.c").write_text(_THREADS)
+    return saved(path, {"predict": sg.Signature({"y": sg.tanh(sg.matmul(x, w))})})
+
+
+def test_threads_of_the_program_help(tmp_path: Path, rng: np.random.Generator):
+    made = built(wide(tmp_path / "wide.sg", rng), "wide", threads=3)
+    (tmp_path / "main.c").write_text(THREADS)
     made.write(tmp_path / "wide")
     cc("-std=c99", "-Wall", "-Wextra", "-pthread", "main.c", "wide.o", "-o", "threads", cwd=tmp_path)
     assert subprocess.run([tmp_path / "threads"]).returncode == 0
