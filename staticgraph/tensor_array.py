@@ -95,6 +95,11 @@ class TensorArray:
         return self._flow
 
     @property
+    def number(self) -> int:
+        """What it shares with the arrays that it was made from, and with those made from it."""
+        return self._rows.number
+
+    @property
     def dynamic_size(self) -> bool:
         return self._dynamic
 

@@ -21,7 +21,9 @@ def _array_type(dtype: DType, size: Any, element_shape: Shape | None, number: in
 
 @structural(
     tf="TensorArrayV3", type=_array_type, operands=("size",), partial=("size",), differentiable=False,
-    numpy=lambda dtype, size, element_shape, number: np.zeros((int(size), *element_shape), dtype.numpy),
+    numpy=lambda dtype, size, element_shape, number: np.zeros(
+        (int(size), *((0,) if element_shape is None else element_shape)), dtype.numpy
+    ),
 )  # fmt: skip
 def tensor_array(*, dtype: DType, size: Any, element_shape: Shape | None, number: int) -> Any:
     """An array of `size` rows of zeros, each of shape `element_shape`, None where a write will tell.
@@ -30,15 +32,23 @@ def tensor_array(*, dtype: DType, size: Any, element_shape: Shape | None, number
     """
 
 
+def _is_unshaped(flow: Any) -> bool:
+    """Whether nothing is known yet of the rows of an array, which have no elements then."""
+    shape = flow.shape
+    return len(shape) == 2 and isinstance(shape[1], int) and shape[1] == 0
+
+
 def _write_type(flow: TensorType, index: TensorType, value: TensorType, number: int) -> TensorType:
     if flow.shape is None or value.shape is None:
         return TensorType(flow.dtype, None if value.shape is None else (None, *value.shape))
+    if _is_unshaped(flow):
+        return TensorType(flow.dtype, (flow.shape[0], *value.shape))
     types: TensorType = ops.row_update.type(flow, index, value)
     return types
 
 
 def _write(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
-    out = flow.copy()
+    out = np.zeros((len(flow), *value.shape), flow.dtype) if _is_unshaped(flow) else flow.copy()
     out[int(index)] = value
     return out
 
@@ -56,15 +66,24 @@ _DTYPES: dict[str, Any] = {"vars": {"index": "I"}, "dtypes": {"T": ANY, "I": IND
 )  # fmt: skip
 def tensor_array_write(flow: Any, index: Any, value: Any, *, number: int) -> Any:
     """The array with another row at `index`; `number` is that of the array."""
-    return ops.row_update(flow, index, value)
+    return ops.row_update(_shaped(flow, value.shape), index, value)
+
+
+def _shaped(flow: Any, row: Shape) -> Any:
+    """The array, with rows of zeros where nothing was known of them."""
+    if not _is_unshaped(flow):
+        return flow
+    return ops.fill(flow.recorder.constant(0, flow.dtype), dims=(flow.shape[0], *row))
 
 
 def _scatter_type(flow: TensorType, index: TensorType, value: TensorType, number: int) -> TensorType:
-    return flow if flow.shape is not None else TensorType(flow.dtype, None)
+    if flow.shape is not None and value.shape and _is_unshaped(flow):
+        return TensorType(flow.dtype, (flow.shape[0], *value.shape[1:]))
+    return flow
 
 
 def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
-    out = flow.copy()
+    out = np.zeros((len(flow), *value.shape[1:]), flow.dtype) if _is_unshaped(flow) else flow.copy()
     out[index] = value
     return out
 
@@ -79,7 +98,7 @@ def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int
 )  # fmt: skip
 def tensor_array_scatter(flow: Any, index: Any, value: Any, *, number: int) -> Any:
     """The array with other rows at the positions `index`; `number` is that of the array."""
-    return ops.tensor_scatter_update(flow, ops.expand_dims(index, axis=1), value)
+    return ops.tensor_scatter_update(_shaped(flow, value.shape[1:]), ops.expand_dims(index, axis=1), value)
 
 
 def _grow_type(flow: TensorType, size: Any, row: Any) -> TensorType:

@@ -261,8 +261,9 @@ class Specialiser:
             shape = self.rows.get(number)
         if shape is None:
             self._unshaped.add(number)
+            shape = (0,)  # what is written later, in another stage, may be of any shape then
         size = self.operand(op, "size", op.operands["size"])
-        return ops.fill(self.build.constant(0, op.outputs[0].dtype), dims=(int(size), *(shape or ())))
+        return ops.fill(self.build.constant(0, op.outputs[0].dtype), dims=(int(size), *shape))
 
     def _find_rows(self, op: Operation, inputs: Sequence[Value]) -> None:
         match op.definition.name:

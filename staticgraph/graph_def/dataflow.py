@@ -17,12 +17,19 @@ from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.graph_def.ordering import MERGES, NEXT, Edge, edge, sorted_by_needs
 from staticgraph.messages.graph import NodeDef
 
-__all__ = ["DATAFLOW", "SWITCHES", "Branch", "Carried", "Loop", "Step", "markers", "structured"]
+__all__ = [
+    "DATAFLOW", "LEADING", "PUSHES", "STACKS", "SWITCHES", "Branch", "Carried", "Loop", "Step", "markers",
+    "structured",
+]  # fmt: skip
 
 ENTERS = frozenset({"Enter", "RefEnter"})
 EXITS = frozenset({"Exit", "RefExit"})
 SWITCHES = frozenset({"Switch", "RefSwitch"})
 DATAFLOW = frozenset({*ENTERS, *EXITS, *SWITCHES, *MERGES, *NEXT, "LoopCond"})
+
+LEADING = ENTERS | SWITCHES | {"Identity", "RefIdentity"}  # on to a node, or into a loop
+STACKS = frozenset({"Stack", "StackV2"})
+PUSHES = frozenset({"StackPush", "StackPushV2"})  # what they are for is no input of another node
 
 _DEEPEST = 30  # loops around a node
 _READY = frozenset({"IsVariableInitialized", "VarIsInitializedOp"})
@@ -75,7 +82,7 @@ def structured(ordered: Sequence[NodeDef]) -> list[Step]:
         if len(given) != wanted or node.input[: len(given)] != given:
             raise GraphDefError(f"node {node.name!r} ({node.op}) has {len(given)} inputs, and not {wanted}")
     by_name = {node.name: node for node in ordered}
-    return _Level(by_name, _frames(ordered), 0).steps(list(by_name))
+    return _Level(by_name, _frames(ordered)).steps(list(by_name))
 
 
 def markers(ordered: Iterable[NodeDef]) -> set[str]:
@@ -124,11 +131,13 @@ class _Level:
     """The nodes of a graph, or of a part of a loop: those of further loops inside it are one unit each."""
 
     def __init__(
-        self, by_name: Mapping[str, NodeDef], frames: Mapping[str, tuple[str, ...]], depth: int
-    ) -> None:
+        self, by_name: Mapping[str, NodeDef], frames: Mapping[str, tuple[str, ...]], depth: int = 0,
+        held: frozenset[Literal] = frozenset(),
+    ) -> None:  # fmt: skip
         self.by_name = by_name
         self.frames = frames
         self.depth = depth
+        self.held = held  # the conditions of the loops around
 
     def steps(self, names: Sequence[str]) -> list[Step]:
         """What is to be done, in order. `names` are in order but for the loops."""
@@ -172,6 +181,7 @@ class _Level:
         self.conditions: dict[str, frozenset[Literal]] = {}
         self.joins: dict[str, tuple[Edge, tuple[Edge, Edge]]] = {}
         self.groups: dict[tuple[Edge, int], list[str]] = {}
+        self.pushes: dict[tuple[Edge, int], list[str]] = {}  # before the Merges of such a group
         after: dict[str, dict[Edge, int]] = {}
         for unit in order:
             inputs = self._inputs(unit)
@@ -185,8 +195,13 @@ class _Level:
                 pred = self.joins[unit][0]
                 merged[pred] = merged.get(pred, 0) + 1
                 self.groups.setdefault((pred, merged[pred]), []).append(unit)
+            elif self.by_name[unit].op == "ControlTrigger":  # carried out on either side
+                self.conditions[unit] = frozenset()
             else:
                 self.conditions[unit] = frozenset[Literal]().union(*map(self._literals, inputs))
+                if self.by_name[unit].op in PUSHES:
+                    for pred, _ in self.conditions[unit]:
+                        self.pushes.setdefault((pred, merged.get(pred, 0) + 1), []).append(unit)
 
     def _literals(self, each: Edge) -> frozenset[Literal]:
         """The conditions under which there is a value."""
@@ -195,9 +210,10 @@ class _Level:
             return frozenset()
         known = self.conditions[unit]
         node = self.by_name[each.node]
-        if node.op in SWITCHES and unit not in self.loops and not each.is_control and not self._asks(node):
-            return known | {(self._condition(node), each.index)}
-        return known
+        if node.op not in SWITCHES or unit in self.loops or each.is_control or self._asks(node):
+            return known
+        literal = self._condition(node), each.index
+        return known if self._holds(*literal) else known | {literal}
 
     def _condition(self, switch: NodeDef) -> Edge:
         """The condition of a Switch. TensorFlow's `cond` has a name of its own for it, so that two branches
@@ -213,6 +229,12 @@ class _Level:
         while node is not None and node.op == "Identity" and node.input:
             node = self.by_name.get(edge(node.input[0]).node)
         return node is not None and node.op in _READY
+
+    def _holds(self, pred: Edge, at: int) -> bool:
+        """Whether this loop is carried out only where a condition from outside holds."""
+        while pred.node in self.by_name and self.by_name[pred.node].op in ENTERS:
+            pred = edge(self.by_name[pred.node].input[0])
+        return (pred, at) in self.held
 
     def _is_merge(self, unit: str) -> bool:
         node = self.by_name[unit]
@@ -243,11 +265,15 @@ class _Level:
         needs: dict[str, set[str]] = {}
         made: dict[str, Branch] = {}
         stands_for: dict[str, str] = {}
-        for (pred, _), members in self.groups.items():
+        for (pred, number), members in self.groups.items():
             merges = [unit for unit in members if unit in mine]
             if not merges:
                 continue
-            sides = [self._side(held | {(pred, at)}, [self.joins[m][1][at] for m in merges]) for at in (0, 1)]
+            sides = []
+            for at in (0, 1):
+                under = held | {(pred, at)}
+                pushed = [u for u in self.pushes.get((pred, number), ()) if under <= self.conditions[u]]
+                sides.append(self._side(under, [*(self.joins[m][1][at].node for m in merges), *pushed]))
             joined = tuple((self.by_name[m], self.joins[m][1]) for m in merges)
             steps = [self._under(held | {(pred, at)}, sides[at][0]) for at in (0, 1)]
             made[merges[0]] = Branch(pred, joined, (steps[0], steps[1]))
@@ -264,10 +290,10 @@ class _Level:
             raise GraphDefError("its branches share too many of their nodes")
         return [made.get(unit) or self._step(unit) for unit in sorted_by_needs(needs)]
 
-    def _side(self, held: frozenset[Literal], ends: Sequence[Edge]) -> tuple[list[str], set[str]]:
+    def _side(self, held: frozenset[Literal], ends: Sequence[str]) -> tuple[list[str], set[str]]:
         """The units of a side of a branch, in order, and those outside that they need."""
         inside, outside = set[str](), set[str]()
-        stack = [self.unit_of[each.node] for each in ends if each.node in self.unit_of]
+        stack = [self.unit_of[each] for each in ends if each in self.unit_of]
         while stack:
             unit = stack.pop()
             if unit in inside or unit in outside:
@@ -312,10 +338,10 @@ class _Level:
             *(node.name for node in exits.values()), *(node.name for node in mine if node.op in NEXT),
         }  # fmt: skip
         rest = [name for name in names if name not in special]
-        pred = edge(tests[0].input[0])
+        pred, held = edge(tests[0].input[0]), self.held | self.conditions[self.unit_of[names[0]]]
         asked = self._ancestors([pred, *map(edge, tests[0].input[1:])], set(rest))
         inner = [
-            _Level(self.by_name, self.frames, self.depth + 1).steps(part)
+            _Level(self.by_name, self.frames, self.depth + 1, held).steps(part)
             for part in ([n for n in rest if n in asked], [n for n in rest if n not in asked])
         ]
         constants = tuple(node for name, node in enters.items() if name not in used)

@@ -26,7 +26,10 @@ from staticgraph.graph_def.ordering import Edge, dependents, edge, in_order, nod
 from staticgraph.graph_def.own import region_number, region_reader, restore_own
 from staticgraph.graph_def.read_calls import CALLS, add_call
 from staticgraph.graph_def.read_control_flow import add_branch, add_loop
+from staticgraph.graph_def.read_stacks import Kept
 from staticgraph.graph_def.signatures import REQUIRED, signature
+from staticgraph.graph_def.slopes import Slopes, no_flow
+from staticgraph.graph_def.stacks import KEEPING
 from staticgraph.messages.graph import GraphDef, NameAttrList, NodeDef
 from staticgraph.tensor_array import TensorArray
 
@@ -41,10 +44,12 @@ SAVER_TYPES = frozenset({
     "ShardedFilename",
 })  # fmt: skip
 
+_STRUCTURE = DATAFLOW | KEEPING | {*CALLS, "ControlTrigger"}  # what is no operation by itself
+
 
 def supported_types() -> list[str]:
     """The op types of TensorFlow that can be imported."""
-    return sorted({*by_type(), *READERS, *DATAFLOW, *CALLS})
+    return sorted({*by_type(), *READERS, *_STRUCTURE})
 
 
 def import_graph_def(
@@ -110,6 +115,7 @@ class _Import:
         self.regions = region_reader(self.nodes.values())
         self.library = Library(graph_def)
         self.markers: set[str] = set()
+        self.kept = Kept(self)
         self.attempts = 0  # to find the shapes of what loops carry
         self.calls = 0  # that are being read, one inside the other
 
@@ -138,18 +144,22 @@ class _Import:
     def _add_nodes(self, ordered: Sequence[NodeDef]) -> None:
         for node in ordered:
             _check_supported(node, self.library)
+        self.kept.uses.add(ordered)
         self.markers |= markers(ordered)
         self.add_all(structured(ordered))
 
     def add_all(self, steps: Sequence[Step]) -> None:
         """Add nodes, loops and branches."""
-        for step in steps:
-            if isinstance(step, NodeDef):
-                self._add(step)
-            else:
-                self._add_structure(step)
+        with self.kept.part(steps):
+            for step in steps:
+                if isinstance(step, NodeDef):
+                    self._add(step)
+                else:
+                    self.kept.prepare(step)
+                    self.add_structure(step)
 
-    def _add_structure(self, step: Loop | Branch) -> None:
+    def add_structure(self, step: Loop | Branch) -> None:
+        """Add a loop or a branch."""
         try:
             if isinstance(step, Loop):
                 add_loop(self, step)
@@ -189,6 +199,12 @@ class _Import:
             if node.op in SWITCHES:
                 self._let_in(node, inputs)
                 return
+            if node.op == "ControlTrigger":  # only says what comes first, which their inputs tell all others
+                self.provide(node.name, ())
+                return
+            if node.op in KEEPING:
+                self.provide(node.name, self.kept.read(node, inputs), full)
+                return
             region = self.regions.around(region_number(node), node.name)
             with self._in(region), self.graph.control_dependencies(controls), self._device(node.device):
                 made = self._made(node, full, inputs, controls)
@@ -198,9 +214,7 @@ class _Import:
         outputs = (
             made.outputs if isinstance(made, Operation) else made if isinstance(made, tuple) else (made,)
         )
-        self.outputs[node.name] = outputs
-        if self.graph.has_operation(full):
-            self.operations[node.name] = self.graph.get_operation_by_name(full)
+        self.provide(node.name, outputs, full)
 
     def _let_in(self, node: NodeDef, inputs: Sequence[Any]) -> None:
         """Take what goes into a side of a branch, or an array whose handle does, for what it is outside."""
@@ -214,6 +228,10 @@ class _Import:
             return add_call(self, node, inputs)
         if node.op.startswith(OWN):
             return restore_own(self.graph, node, full, inputs, controls, self.regions, self._named)
+        if node.op == "Identity" and isinstance(inputs[0], TensorArray | Slopes):
+            return (inputs[0],)
+        if not node.op.startswith("TensorArray"):
+            inputs = [no_flow() if isinstance(each, TensorArray) else each for each in inputs]
         told = signature(node.op)
         assert told is not None
         attrs = _attrs(node)
@@ -261,11 +279,16 @@ class _Import:
         """The operations that these inputs wait for."""
         return [op for each in map(edge, texts) if each.is_control for op in self._control(each.node)]
 
-    def provide(self, node: str, outputs: tuple[Any, ...]) -> None:
-        """Take these for the outputs of a node."""
+    def provide(self, node: str, outputs: tuple[Any, ...], full: str | None = None) -> None:
+        """Take these for the outputs of a node. `full`: its name, if that is another one than usual."""
+        full = self.full_name(node) if full is None else full
         self.outputs[node] = outputs
-        if self.graph.has_operation(self.full_name(node)):
-            self.operations[node] = self.graph.get_operation_by_name(self.full_name(node))
+        self.kept.see(outputs)
+        self.operations.pop(node, None)
+        if self.graph.has_operation(full):
+            named = self.graph.get_operation_by_name(full)
+            if named.region is self.graph.region:  # not one of the same node on another side of a branch
+                self.operations[node] = named
 
     def full_name(self, node: str) -> str:
         """The name that a node gets."""
@@ -343,7 +366,7 @@ def _check_supported(node: NodeDef, library: Library) -> None:
         op = OPS.get(type.removeprefix(OWN))
         if op is not None and op.effect not in (Effect.HOST, Effect.EFFECT):
             return
-    elif type in READERS or type in by_type() or type in DATAFLOW or type in CALLS or type in library:
+    elif type in READERS or type in by_type() or type in _STRUCTURE or type in library:
         return
     close = get_close_matches(type, supported_types(), 1, 0.5)
     what = f"there is no op of this type here{f'; the nearest is {close[0]}' if close else ''}"

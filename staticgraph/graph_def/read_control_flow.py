@@ -14,6 +14,7 @@ from staticgraph.control_flow.regions import as_carried, captures, finish, own
 from staticgraph.graph_def.dataflow import Branch, Loop
 from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.graph_def.ordering import Edge, edge
+from staticgraph.graph_def.read_stacks import Kept
 from staticgraph.tensor_array import TensorArray
 
 __all__ = ["Reading", "add_branch", "add_loop", "branch", "loop"]
@@ -28,6 +29,7 @@ class Reading(Protocol):
 
     graph: Graph
     attempts: int
+    kept: Kept
 
     def value(self, each: Edge) -> Any:
         """What a node takes from there."""
@@ -50,28 +52,36 @@ def add_loop(reading: Reading, told: Loop) -> None:
     for node in told.constants:
         reading.provide(node.name, (reading.value(edge(node.input[0])),))
     names = [each.merge.name for each in told.carried]
+    kept, keys = reading.kept, reading.kept.carried(told)
 
     def cond(*params: Any) -> list[Any]:
-        for name, param in zip(names, params, strict=True):
+        for name, param in zip(names, params, strict=False):
             reading.provide(name, (param,))
+        kept.change(keys, params[len(names) :])
         reading.add_all(told.cond)
         return [reading.value(told.pred)]
 
     def body(*params: Any) -> list[Any]:
-        for each, param in zip(told.carried, params, strict=True):
+        for each, param in zip(told.carried, params, strict=False):
             for name in filter(None, (each.switch, each.param)):
                 reading.provide(name, (param, param))
+        kept.change(keys, params[len(names) :])
+        kept.begin_round(told)
         reading.add_all(told.body)
-        return [reading.value(each.next) for each in told.carried]
+        kept.end_round(told)
+        return [*(reading.value(each.next) for each in told.carried), *kept.values(keys)]
 
-    given = [reading.value(each.given) for each in told.carried]
+    given = [*(reading.value(each.given) for each in told.carried), *kept.values(keys)]
     scope = names[0].rpartition("/")[0]
+    taken = [each.param or each.switch or f"{each.merge.name}/param" for each in told.carried]
     params = (
-        [reading.full_name(name) for name in names],
-        [reading.full_name(each.param or each.switch or f"{each.merge.name}/param") for each in told.carried],
+        [reading.full_name(name) for name in [*names, *(f"{names[0]}/kept" for _ in keys)]],
+        [reading.full_name(name) for name in [*taken, *(f"{taken[0]}/kept" for _ in keys)]],
     )
     made = loop(reading, given, cond, body, reading.full_name(f"{scope}/While".lstrip("/")), params)
-    for each, value in zip(told.carried, made, strict=True):
+    kept.change(keys, made[len(names) :])
+    kept.learn(told, made[0])
+    for each, value in zip(told.carried, made, strict=False):
         if each.exit is not None:
             controls = reading.controls(each.exit.input)
             reading.provide(each.exit.name, (_named(reading, value, each.exit.name, controls),))
@@ -152,18 +162,22 @@ def _named(reading: Reading, value: Any, name: str, controls: Sequence[Operation
 
 def add_branch(reading: Reading, told: Branch) -> None:
     """Add a branch that TensorFlow took apart into nodes."""
+    kept, keys = reading.kept, reading.kept.carried(told)
+    before = kept.values(keys)
 
     def side(at: int) -> Part:
         def add() -> list[Any]:
+            kept.change(keys, before)
             reading.add_all(told.sides[at])
-            return [reading.value(edges[at]) for _, edges in told.merges]
+            return [*(reading.value(edges[at]) for _, edges in told.merges), *kept.values(keys)]
 
         return add
 
     scope = told.merges[0][0].name.rpartition("/")[0]
     name = reading.full_name(f"{scope}/If".lstrip("/"))
     made = branch(reading, reading.value(told.pred), [side(1), side(0)], name)
-    for (merge, _), value in zip(told.merges, made, strict=True):
+    kept.change(keys, made[len(told.merges) :])
+    for (merge, _), value in zip(told.merges, made, strict=False):
         controls = reading.controls(merge.input)
         reading.provide(merge.name, (_named(reading, value, merge.name, controls),))
 

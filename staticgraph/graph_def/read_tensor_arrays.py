@@ -10,6 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.graph_def.nodes import GraphDefError, Node, reads
+from staticgraph.graph_def.slopes import Slopes
 from staticgraph.tensor_array import TensorArray
 
 __all__: list[str] = []
@@ -26,12 +27,13 @@ def _array(node: Node) -> Any:
     return made, made
 
 
-def _flow(node: Node) -> tuple[TensorArray, list[Tensor]]:
+def _flow(node: Node) -> tuple[TensorArray | Slopes, list[Tensor]]:
     """The array as it is now, and the other inputs."""
-    _, *given, flow = node.inputs
-    if not isinstance(flow, TensorArray) or not all(isinstance(each, Tensor) for each in given):
+    handle, *given, flow = node.inputs
+    array = handle if isinstance(handle, Slopes) else flow
+    if not isinstance(array, TensorArray | Slopes) or not all(isinstance(each, Tensor) for each in given):
         raise GraphDefError("its inputs are not a tensor array and tensors")
-    return flow, given
+    return array, given
 
 
 @reads("TensorArrayReadV3")

@@ -1,5 +1,5 @@
-"""How many rounds a loop has, where that is clear before it begins: it counts up by one, to a number that no
-round changes.
+"""How many rounds a loop has at most, where that is clear before it begins: it counts up by one, to a number
+that no round changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ABOVE = {"greater": "less", "greater_equal": "less_equal"}
 
 @dataclass(frozen=True, slots=True)
 class RoundCount:
-    """`end - start + more` rounds, or none if that is negative."""
+    """At most `end - start + more` rounds, or none if that is negative."""
 
     start: Tensor | int
     end: Tensor | int
@@ -28,9 +28,20 @@ class RoundCount:
 
 
 def round_count(loop: Operation) -> RoundCount | None:
-    """The number of rounds of a loop in terms of tensors outside of all loops and branches, or None."""
+    """The most rounds of a loop in terms of tensors outside of all loops and branches, or None."""
+    tests = [loop.attrs["cond"].results[0]]
+    for test in tests:
+        op = _plain(test).op
+        if op.definition.name == "logical_and":
+            tests += op.inputs
+        elif (found := _by_test(loop, op)) is not None:
+            return found
+    return None
+
+
+def _by_test(loop: Operation, test: Operation) -> RoundCount | None:
+    """The number of rounds for which a condition of the loop holds."""
     cond, body = loop.attrs["cond"], loop.attrs["body"]
-    test = _plain(cond.results[0]).op
     name = test.definition.name
     if name not in _BELOW and name not in _ABOVE:
         return None

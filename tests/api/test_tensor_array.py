@@ -205,6 +205,32 @@ class TestDerivatives:
         np.testing.assert_allclose(run(grad, {p: False, x: [1, 2, 3]}), [4, 4, 4])
 
 
+class TestRowsOfUnknownShape:
+    """Nothing says what a row is before a loop that calls Python writes the first one."""
+
+    def test_written(self):
+        x = sg.placeholder(sg.float32, [None, 2])
+
+        def body(i: sg.Tensor, array: sg.TensorArray) -> tuple[sg.Tensor, sg.TensorArray]:
+            with sg.control_dependencies([sg.py_func(lambda n: n, [i], sg.int32)]):
+                return i + 1, array.write(i, x * sg.to_float(i))
+
+        _, array = sg.while_loop(lambda i, _: i < 3, body, (0, sg.TensorArray(sg.float32, 3)))
+        found = run(array.stack(), {x: [[1, 2]]})
+        np.testing.assert_array_equal(found, [[[0, 0]], [[1, 2]], [[2, 4]]])
+
+    def test_scattered(self):
+        x = sg.placeholder(sg.float32, [None, 2])
+
+        def body(i: sg.Tensor, array: sg.TensorArray) -> tuple[sg.Tensor, sg.TensorArray]:
+            with sg.control_dependencies([sg.py_func(lambda n: n, [i], sg.int32)]):
+                return i + 1, array.scatter([i, 3 - i], x)
+
+        _, array = sg.while_loop(lambda i, _: i < 2, body, (0, sg.TensorArray(sg.float32, 4)))
+        found = run(array.stack(), {x: [[1, 2], [3, 4]]})
+        np.testing.assert_array_equal(found, [[1, 2], [1, 2], [3, 4], [3, 4]])
+
+
 class TestErrors:
     def test_a_row_of_another_shape(self):
         array = sg.TensorArray(sg.float32, 3).write(0, [1.0, 2.0])

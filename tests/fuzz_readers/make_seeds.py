@@ -12,14 +12,15 @@ from pathlib import Path
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.messages import text_format
+from staticgraph.messages import GraphDef, text_format
 from staticgraph.messages.example import Example, Feature, FeatureList, SequenceExample
 from staticgraph.runtime.saving import archive
 from staticgraph.train.tensor_bundle import write_bundle
 from staticgraph.train.tensor_bundle.table import read_table, table_bytes
 
 SEEDS = Path(__file__).parent / "seeds"
-FIRST_FORMAT = Path(__file__).parents[1] / "graph_def" / "data" / "tf" / "checkpoints" / "v1"
+TENSORFLOW = Path(__file__).parents[1] / "graph_def" / "data" / "tf"
+FIRST_FORMAT = TENSORFLOW / "checkpoints" / "v1"
 _FEW = [b"one", b"", b"a longer record " * 4]
 
 
@@ -29,6 +30,7 @@ def main() -> None:
         folder = Path(name)
         _graphs(folder)
         _arrays(folder)
+    _slope()
     _net()
     _records()
     _examples()
@@ -58,6 +60,17 @@ def _graphs(folder: Path) -> None:
         sg.save(SEEDS / "loop.sg", {"z": z}, step=step)
         _keep("loop.graph.json", archive.unpack(memoryview((SEEDS / "loop.sg").read_bytes()))["graph.json"])
         _keep("loop.pb", graph.as_graph_def().SerializeToString())
+
+
+def _slope() -> None:
+    """The derivative of a loop, as TensorFlow writes it."""
+    given = GraphDef.FromString((TENSORFLOW / "drawn_slopes.pb").read_bytes())
+    with np.load(TENSORFLOW / "names.npz") as names:
+        wanted = str(names["drawn_slopes"][-1]).split(":")[0]
+    given = sg.graph_util.extract_sub_graph(given, [wanted])
+    for node in given.node:
+        node.attr.pop("_class", None)
+    _keep("loop_slope.pb", given.SerializeToString())
 
 
 def _net() -> None:

@@ -168,7 +168,7 @@ def raw_nodes(tf):
 STRUCTURES = [loops, branches, other_branches, arrays, recurrent, assigned]
 FUNCTIONAL = [loops, branches, other_branches]  # recorded a second time, with functions in place of nodes
 
-READ = [*IMPORTED, *STRUCTURES]
+READ = [*IMPORTED, *STRUCTURES, *SLOPES]
 WRITTEN = [*EXPORTED, *TRAINED, *STRUCTURES, *SLOPES]
 
 
