@@ -4,6 +4,7 @@ from staticgraph.graph_def import (
     exceptions,
     read_arrays,
     read_gradients,
+    read_optimizers,
     read_state,
     read_tensor_arrays,
     write_tensor_arrays,

@@ -18,8 +18,8 @@ from staticgraph.graph_def.ordering import MERGES, NEXT, Edge, edge, sorted_by_n
 from staticgraph.messages.graph import NodeDef
 
 __all__ = [
-    "DATAFLOW", "LEADING", "PUSHES", "STACKS", "SWITCHES", "Branch", "Carried", "Loop", "Step", "markers",
-    "structured",
+    "DATAFLOW", "IDENTITIES", "LEADING", "PUSHES", "STACKS", "SWITCHES", "Branch", "Carried", "Loop", "Step",
+    "markers", "structured",
 ]  # fmt: skip
 
 ENTERS = frozenset({"Enter", "RefEnter"})
@@ -27,7 +27,8 @@ EXITS = frozenset({"Exit", "RefExit"})
 SWITCHES = frozenset({"Switch", "RefSwitch"})
 DATAFLOW = frozenset({*ENTERS, *EXITS, *SWITCHES, *MERGES, *NEXT, "LoopCond"})
 
-LEADING = ENTERS | SWITCHES | {"Identity", "RefIdentity"}  # on to a node, or into a loop
+IDENTITIES = frozenset({"Identity", "RefIdentity"})
+LEADING = ENTERS | SWITCHES | IDENTITIES  # on to a node, or into a loop
 STACKS = frozenset({"Stack", "StackV2"})
 PUSHES = frozenset({"StackPush", "StackPushV2"})  # what they are for is no input of another node
 

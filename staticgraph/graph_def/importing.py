@@ -19,7 +19,16 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import get_default_graph
 from staticgraph.graph_def.attributes import plain_value, same
 from staticgraph.graph_def.correspondence import IGNORED, OWN, by_type
-from staticgraph.graph_def.dataflow import DATAFLOW, SWITCHES, Branch, Loop, Step, markers, structured
+from staticgraph.graph_def.dataflow import (
+    DATAFLOW,
+    IDENTITIES,
+    SWITCHES,
+    Branch,
+    Loop,
+    Step,
+    markers,
+    structured,
+)
 from staticgraph.graph_def.functions import Library
 from staticgraph.graph_def.nodes import READERS, GraphDefError, Node, UnknownOpError
 from staticgraph.graph_def.ordering import Edge, dependents, edge, in_order, nodes_by_name
@@ -28,7 +37,7 @@ from staticgraph.graph_def.read_calls import CALLS, add_call
 from staticgraph.graph_def.read_control_flow import add_branch, add_loop
 from staticgraph.graph_def.read_stacks import Kept
 from staticgraph.graph_def.signatures import REQUIRED, signature
-from staticgraph.graph_def.slopes import Slopes, no_flow
+from staticgraph.graph_def.slopes import no_flow
 from staticgraph.graph_def.stacks import KEEPING
 from staticgraph.messages.graph import GraphDef, NameAttrList, NodeDef
 from staticgraph.tensor_array import TensorArray
@@ -228,9 +237,7 @@ class _Import:
             return add_call(self, node, inputs)
         if node.op.startswith(OWN):
             return restore_own(self.graph, node, full, inputs, controls, self.regions, self._named)
-        if node.op == "Identity" and isinstance(inputs[0], TensorArray | Slopes):
-            return (inputs[0],)
-        if not node.op.startswith("TensorArray"):
+        if not node.op.startswith("TensorArray") and node.op not in IDENTITIES:
             inputs = [no_flow() if isinstance(each, TensorArray) else each for each in inputs]
         told = signature(node.op)
         assert told is not None

@@ -44,6 +44,10 @@ class Slopes:
         """All rows in one tensor."""
         return self.rows.flow
 
+    def identity(self) -> Slopes:
+        """The same handle."""
+        return self
+
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """The row at `index`."""
         return self.rows.read(index, name=name)

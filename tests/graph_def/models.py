@@ -282,6 +282,39 @@ def embedding(tf):
     return model({ids: numbers_fed}, [loss, table.value()], step, tf.global_variables_initializer(), 3)
 
 
+def optimizers(tf, use_resource=False):
+    """A step of every optimizer, on all of a variable, and on some rows of another."""
+    train, numbers_fed = tf.train, np.array([[1, 2], [2, 4]], np.int32)
+    ids = fed(tf, numbers_fed, "ids", [None, 2])
+    count = train.get_or_create_global_step()
+    every = [
+        train.GradientDescentOptimizer(0.1), train.MomentumOptimizer(0.1, 0.9),
+        train.MomentumOptimizer(0.1, 0.9, use_nesterov=True), train.AdamOptimizer(0.1),
+        train.AdagradOptimizer(0.2), train.AdadeltaOptimizer(0.5, 0.9, 1e-4),
+        train.RMSPropOptimizer(0.05, momentum=0.5), train.RMSPropOptimizer(0.05, centered=True),
+        train.FtrlOptimizer(0.3, l1_regularization_strength=0.05, l2_regularization_strength=0.1),
+        train.FtrlOptimizer(0.3, learning_rate_power=-0.3, l2_shrinkage_regularization_strength=0.2),
+        train.AdagradDAOptimizer(0.3, count, l1_regularization_strength=0.05),
+        train.ProximalGradientDescentOptimizer(0.1, 0.2, 0.1), train.ProximalAdagradOptimizer(0.2, 0.1, 0.3),
+    ]  # fmt: skip
+    fetches, steps = [], []
+    for number, optimizer in enumerate(every):
+        with tf.variable_scope("net%d" % number, use_resource=use_resource):
+            w = tf.get_variable("w", initializer=numbers(3, seed=63))
+            table = tf.get_variable("table", initializer=numbers(5, 3, seed=64))
+        mean = tf.reduce_mean(tf.nn.embedding_lookup(table, ids), 1)
+        steps.append(optimizer.minimize(tf.reduce_sum(tf.square(mean * w - 0.5)), var_list=[w, table]))
+        fetches += [tf.identity(w), tf.identity(table)]
+    with tf.control_dependencies(steps):
+        step = tf.assign_add(count, 1)
+    return model({ids: numbers_fed}, fetches, step.op, tf.global_variables_initializer(), 3)
+
+
+def resource_optimizers(tf):
+    """The same with variables of the newer kind."""
+    return optimizers(tf, use_resource=True)
+
+
 def resources(tf):
     """Variables of the newer kind."""
     values = numbers(4, 3, seed=61)
@@ -321,7 +354,7 @@ def derivatives(tf):
 TRAINED = [
     mlp, adam, gradient_descent, adagrad, rms_prop, centered_rms_prop, lenet, batch_norm, lstm, resources,
 ]  # fmt: skip
-IMPORTED = [*EXPORTED, *TRAINED, embedding, derivatives]
+IMPORTED = [*EXPORTED, *TRAINED, embedding, derivatives, optimizers, resource_optimizers]
 
 
 def served(tf, session, folder):
