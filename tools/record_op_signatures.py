@@ -1,9 +1,12 @@
-"""Records what TensorFlow 1.15.5 says of the op types that `staticgraph/graph_def/signatures.txt` names.
+"""Records what TensorFlow 1.15.5 says of its op types, in `staticgraph/graph_def`.
 
-The file has a line per op type: inputs, outputs and attributes with their defaults. To have another type in
-it, add its name as a line, and run this with TensorFlow's Python (`tools/record_tf1.py` says how to get one):
+`signatures.txt` has a line per op type that is read or written here: inputs, outputs and attributes with
+their defaults. To have another type in it, add its name as a line, and run this with TensorFlow's Python
+(`tools/record_tf1.py` says how to get one):
 
     tf115/bin/python tools/record_op_signatures.py
+
+`foreign.txt` has all other types, with their outputs and the attributes that these depend on.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ import tensorflow as tf
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python import pywrap_tensorflow
 
-FILE = Path(__file__).resolve().parents[1] / "staticgraph" / "graph_def" / "signatures.txt"
+FOLDER = Path(__file__).resolve().parents[1] / "staticgraph" / "graph_def"
+FILE = FOLDER / "signatures.txt"
 
 
 def registered() -> dict[str, Any]:
@@ -36,6 +40,14 @@ def line(op: Any) -> str:
     inputs, outputs = (" ".join(map(argument, args)) for args in (op.input_arg, op.output_arg))
     attrs = " ".join(map(attribute, op.attr))
     return "%s(%s) -> (%s) {%s}" % (op.name, inputs, outputs, attrs)
+
+
+def foreign_line(op: Any) -> str:
+    """`TensorArrayV2() -> (handle:string) {}`."""
+    used = {name for arg in op.output_arg for name in (arg.type_attr, arg.type_list_attr, arg.number_attr)}
+    outputs = " ".join(map(argument, op.output_arg))
+    attrs = " ".join(attribute(attr) for attr in op.attr if attr.name in used)
+    return "%s() -> (%s) {%s}" % (op.name, outputs, attrs)
 
 
 def argument(arg: Any) -> str:
@@ -81,3 +93,5 @@ if __name__ == "__main__":
     ops = registered()
     types = sorted({re.match(r"\w+", text).group() for text in FILE.read_text().split("\n") if text})
     FILE.write_text("".join("%s\n" % line(ops[each]) for each in types))
+    others = sorted(each for each in ops if each not in types and hasattr(tf.raw_ops, each))
+    (FOLDER / "foreign.txt").write_text("".join("%s\n" % foreign_line(ops[each]) for each in others))

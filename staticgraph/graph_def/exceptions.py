@@ -186,3 +186,15 @@ def _pick(writer: Writer, op: Operation) -> bool:
     }  # fmt: skip
     writer.node("StridedSlice", op.name, [writer.port(x, op), begin, end, strides], attrs, op)
     return True
+
+
+@_exception("foreign", "foreign_handle")
+def _foreign(writer: Writer, op: Operation) -> bool:
+    """A node that was read and is not carried out: as it was, where it needs no function of its GraphDef."""
+    given = op.attrs["given"]
+    values = sum(not text.startswith("^") for text in given.input)
+    if values != len(op.inputs) or any(attr.WhichOneof("value") == "func" for attr in given.attr.values()):
+        writer.reasons[op.name] = f"a node of type {given.op} needs what was not read with it"
+        return False
+    writer.add(given.op, op.name, [writer.port(each, op) for each in op.inputs], given.attr, op)
+    return True

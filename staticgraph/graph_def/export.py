@@ -102,7 +102,7 @@ class Writer:
         written = EXCEPTIONS.get(op.definition.name, _regular)
         if not written(self, op) and (written is _regular or not _regular(self, op)):
             ports = [self.port(tensor, op) for tensor in op.all_inputs]
-            self._add(OWN + op.definition.name, op.name, ports, own_attrs(op, self._regions), op)
+            self.add(OWN + op.definition.name, op.name, ports, own_attrs(op, self._regions), op)
 
     def port(self, tensor: Tensor, op: Operation) -> str:
         """How the node of `op` names an input: `node`, or `node:1` for its second output."""
@@ -148,7 +148,7 @@ class Writer:
         """Add a node of TensorFlow's type; other attributes than `attrs` have their defaults. Its first
         output.
         """
-        self._add(type, name, inputs, full_attrs(type, attrs), op)
+        self.add(type, name, inputs, full_attrs(type, attrs), op)
         return name
 
     def helper(
@@ -168,9 +168,10 @@ class Writer:
             return given
         return self.helper("Cast", name, [given], {"SrcT": source, "DstT": target}, op)
 
-    def _add(
+    def add(
         self, type: str, name: str, inputs: Sequence[str], attrs: Mapping[str, AttrValue], op: Operation
     ) -> None:
+        """Add a node with just these attributes."""
         node = NodeDef(name=name, op=type, device=op.device)
         node.input.extend(inputs)
         node.input.extend(self._controls(op, name, bool(inputs)))

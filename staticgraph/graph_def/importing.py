@@ -35,6 +35,7 @@ from staticgraph.graph_def.ordering import Edge, dependents, edge, in_order, nod
 from staticgraph.graph_def.own import region_number, region_reader, restore_own
 from staticgraph.graph_def.read_calls import CALLS, add_call
 from staticgraph.graph_def.read_control_flow import add_branch, add_loop
+from staticgraph.graph_def.read_foreign import Foreign
 from staticgraph.graph_def.read_stacks import Kept
 from staticgraph.graph_def.signatures import REQUIRED, signature
 from staticgraph.graph_def.slopes import no_flow
@@ -125,6 +126,7 @@ class _Import:
         self.library = Library(graph_def)
         self.markers: set[str] = set()
         self.kept = Kept(self)
+        self.foreign = Foreign()
         self.attempts = 0  # to find the shapes of what loops carry
         self.calls = 0  # that are being read, one inside the other
 
@@ -152,7 +154,8 @@ class _Import:
 
     def _add_nodes(self, ordered: Sequence[NodeDef]) -> None:
         for node in ordered:
-            _check_supported(node, self.library)
+            if not (_is_supported(node) or node.op in self.library or self.foreign.knows(node.op)):
+                raise _refuse(node)
         self.kept.uses.add(ordered)
         self.markers |= markers(ordered)
         self.add_all(structured(ordered))
@@ -235,6 +238,8 @@ class _Import:
     def _made(self, node: NodeDef, full: str, inputs: list[Any], controls: list[Operation]) -> Any:
         if node.op in CALLS or node.op in self.library:
             return add_call(self, node, inputs)
+        if not _is_supported(node) or self.foreign.takes(inputs):
+            return self.foreign.add(node, full, inputs)
         if node.op.startswith(OWN):
             return restore_own(self.graph, node, full, inputs, controls, self.regions, self._named)
         if not node.op.startswith("TensorArray") and node.op not in IDENTITIES:
@@ -366,18 +371,18 @@ def _text(key: Edge) -> str:
     return f"^{key.node}" if key.is_control else f"{key.node}:{key.index}"
 
 
-def _check_supported(node: NodeDef, library: Library) -> None:
-    """GraphDefError unless nodes of its type can be read."""
-    type = node.op
-    if type.startswith(OWN):
-        op = OPS.get(type.removeprefix(OWN))
-        if op is not None and op.effect not in (Effect.HOST, Effect.EFFECT):
-            return
-    elif type in READERS or type in by_type() or type in _STRUCTURE or type in library:
-        return
-    close = get_close_matches(type, supported_types(), 1, 0.5)
+def _is_supported(node: NodeDef) -> bool:
+    """Whether nodes of its type can be read."""
+    if node.op.startswith(OWN):
+        op = OPS.get(node.op.removeprefix(OWN))
+        return op is not None and op.effect not in (Effect.HOST, Effect.EFFECT)
+    return node.op in READERS or node.op in by_type() or node.op in _STRUCTURE
+
+
+def _refuse(node: NodeDef) -> UnknownOpError:
+    close = get_close_matches(node.op, supported_types(), 1, 0.5)
     what = f"there is no op of this type here{f'; the nearest is {close[0]}' if close else ''}"
-    raise UnknownOpError(f"node {node.name!r} is of type {type!r}: {what}")
+    return UnknownOpError(f"node {node.name!r} is of type {node.op!r}: {what}")
 
 
 def _attrs(node: NodeDef) -> dict[str, Any]:

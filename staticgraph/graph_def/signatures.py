@@ -5,6 +5,7 @@ The types that are written and read here stand in `signatures.txt`, a line each:
     Sum(input:T reduction_indices:Tidx) -> (output:T) {keep_dims:bool=False T:type Tidx:type=int32}
 
 `N*T` is a list of as many tensors as the attribute N says, `T[]` one with a type for each, `&T` a variable.
+`foreign.txt` has all other types, with no more than their outputs depend on.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 
-__all__ = ["REQUIRED", "Argument", "Attribute", "Signature", "signature"]
+__all__ = ["REQUIRED", "Argument", "Attribute", "Signature", "foreign_signature", "signature"]
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "REQUIRED"})()
 
@@ -61,21 +62,34 @@ class Signature:
 
 
 @cache
-def _lines() -> dict[str, str]:
-    text = resources.files(__package__).joinpath("signatures.txt").read_text(encoding="utf-8")
+def _lines(file: str) -> dict[str, str]:
+    text = resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
     return {line.partition("(")[0]: line for line in text.splitlines()}
 
 
 @cache
 def signature(type: str) -> Signature | None:
-    """The signature of an op type, or None.
+    """The signature of an op type that is read or written here, or None.
 
     >>> [argument.name for argument in signature("MatMul").inputs]
     ['a', 'b']
     """
-    line = _lines().get(type)
-    if line is None:
-        return None
+    line = _lines("signatures.txt").get(type)
+    return None if line is None else _signature(type, line)
+
+
+@cache
+def foreign_signature(type: str) -> Signature | None:
+    """The outputs of an op type that TensorFlow has, and the attributes that they depend on; None for others.
+
+    >>> [argument.type_list for argument in foreign_signature("IteratorGetNext").outputs]
+    ['output_types']
+    """
+    line = _lines("foreign.txt").get(type)
+    return signature(type) if line is None else _signature(type, line)
+
+
+def _signature(type: str, line: str) -> Signature:
     inputs, _, rest = line[len(type) + 1 :].partition(") -> (")
     outputs, _, attrs = rest.partition(") {")
     found = [_attribute(each) for each in attrs[:-1].split()]

@@ -163,4 +163,5 @@ def import_scoped_meta_graph(
         text = headline(error)
         raise GraphDefError(layout(text, user_frame())) from None
     saved = {key: graph.get_operation_by_name(f"{scope}{name}") for key, name in names.items()}
-    return saved, found
+    variables = {key: op for key, op in saved.items() if op.definition.name == "variable"}  # and no tables
+    return variables, found

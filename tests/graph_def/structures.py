@@ -165,6 +165,30 @@ def raw_nodes(tf):
     return model({}, out, init=tf.tables_initializer())._replace(feeds=RAW_FEEDS)
 
 
+PIPELINE_FEEDS = {
+    "IteratorGetNext:0": numbers(4, 3, seed=120), "IteratorGetNext:1": np.array([0, 1, 1, 0], np.int32),
+    "batch:0": numbers(4, 3, seed=121), "PyFunc:0": np.array([1, 0, 1, 1], np.int32),
+}  # fmt: skip
+
+
+def pipelines(tf):
+    """Nets that a dataset, a queue and a function of Python feed: built by TensorFlow alone."""
+    x, labels = (tf.constant(PIPELINE_FEEDS["IteratorGetNext:%d" % n]) for n in (0, 1))
+    pairs = tf.data.Dataset.from_tensor_slices((x, labels)).repeat().map(lambda a, b: (a * 2.0, b)).batch(4)
+    iterator = pairs.make_initializable_iterator()
+    queued, others = tf.train.batch(tf.train.slice_input_producer([x, labels]), 4, name="batch")
+    counted = tf.py_func(lambda v: v, [others], tf.int32)
+    counted.set_shape([4])
+    w = weights(tf, 3, 2, seed=122, name="w")
+    losses = [
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=b, logits=tf.matmul(a, w))
+        for a, b in (iterator.get_next(), (queued, counted))
+    ]
+    step = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(losses[0]) + tf.reduce_mean(losses[1]))
+    fetches = [tf.identity(t) for t in [*losses, w]]
+    return model({}, fetches, step, tf.global_variables_initializer(), 2)._replace(feeds=PIPELINE_FEEDS)
+
+
 STRUCTURES = [loops, branches, other_branches, arrays, recurrent, assigned]
 FUNCTIONAL = [loops, branches, other_branches]  # recorded a second time, with functions in place of nodes
 

@@ -99,7 +99,6 @@ class TestRefused:
             (nodes(const("a", 1.0), unary("b", "Exit", "a")), "node 'b' is an Exit and in no loop"),
             (nodes(const("a", 1.0), unary("b", "Merge", "a", "a")), "node 'b' .Merge. cannot be imported"),
             (nodes(("a", "PartitionedCall", [], {})), "the GraphDef has no function ''"),
-            (nodes(("a", "PyFunc", [], {})), "node 'a' is of type 'PyFunc'"),
             (nodes(("a", "sg.py_func", [], {})), "node 'a' is of type 'sg.py_func'"),
             (nodes(("a", "sg.nothing", [], {})), "node 'a' is of type 'sg.nothing'"),
             (nodes(const("a", 1.0), const("a", 1.0)), "two nodes of the GraphDef are called 'a'"),
