@@ -68,7 +68,12 @@ def _go_on(names: list[str], options: argparse.Namespace) -> None:
         if name is None:
             return False
         left.discard(name)  # no other turn takes it meanwhile
-        _searched(name, _TURN, options.seed + _runs(record, name), options)
+        try:
+            _searched(name, _TURN, options.seed + _runs(record, name), options)
+        except SystemExit as fault:
+            print(f"a fault, after which no turn begins: {fault}", flush=True)
+            left.clear()
+            raise
         runs = _runs(record, name) + _TURN
         record[name] = {"runs": runs, "faults": 0, "until": str(datetime.date.today())}
         text = json.dumps(record, indent=1, sort_keys=True) + "\n"

@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
 
 Shape = tuple[int | None, ...]
+MOST_AXES = 32  # of an array from a file: those of NumPy can have no more, or 64 since version 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bfloat16, bool_, string
 from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.compiler.graph.shapes import MOST_AXES
 from staticgraph.runtime.memory import from_storage
 from staticgraph.runtime.saving import archive
 from staticgraph.runtime.saving.safetensors import Stored, refuse_strings
@@ -26,7 +27,6 @@ _MAGIC = b"\x93NUMPY"
 _LENGTHS = {1: "<H", 2: "<I", 3: "<I"}  # how long the header is, by the version of the format
 _FIELD = re.compile(r"\s*'(\w+)'\s*:\s*(?:'([^']*)'|(True|False)|\(([\d\s,]*)\))\s*(?:,|(?=\}))")
 _LONGEST = 4096  # bytes of a header; those of arrays of numbers have some hundred
-_MAX_RANK = 32
 _GROWTH, _ROOM = 4, 64 << 20  # what is compressed may take 4 times the size of the file and 64 MB
 _KNOWN = {d.numpy.str[1:]: d for d in DTYPES.values() if d not in (bfloat16, string)}  # by "f4" and the like
 
@@ -72,9 +72,9 @@ def _array(data: memoryview, label: str) -> Stored:
     order, code = told["descr"][:1], told["descr"][1:]
     shape = tuple(int(size) for size in told["shape"].split(",") if size.strip())
     dtype = _KNOWN.get(code)
-    if dtype is None or order not in ("<", ">", "|") or len(shape) > _MAX_RANK:
+    if dtype is None or order not in ("<", ">", "|") or len(shape) > MOST_AXES:
         what = "an array of objects, which only code makes" if code[:1] == "O" else f"{told['descr']!r}"
-        raise InvalidFileError(f"{label} is {what} of shape {list(shape)[:_MAX_RANK]}, which is not read")
+        raise InvalidFileError(f"{label} is {what} of shape {list(shape)[:MOST_AXES]}, which is not read")
     body = data[start + length :]
     if math.prod(shape) * dtype.size != len(body) or math.prod(n for n in shape if n) >= 2**48:
         raise InvalidFileError(f"the size of {label} is not that of its shape, {list(shape)}")

@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.dtypes import (
 )
 from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.shapes import MOST_AXES
 from staticgraph.runtime.memory import storage_dtype
 from staticgraph.runtime.saving.archive import ALIGNMENT
 from staticgraph.runtime.saving.strict_json import check, dump, fields, items, parse
@@ -38,7 +39,6 @@ _CODES = {
 _DTYPES = {code: DTYPES[name] for name, code in _CODES.items()}
 _METADATA = "__metadata__"
 _LONGEST = 100_000_000  # bytes of a header, as in the reference implementation
-_MAX_RANK = 32
 
 
 def write(tensors: Mapping[str, Stored]) -> list[Any]:
@@ -120,9 +120,9 @@ def _entry(entry: Any, label: str) -> tuple[int, int, DType, tuple[int, ...]]:
     dtype = _DTYPES.get(entry["dtype"])
     shape = tuple(items(entry["shape"], f"the shape of {label}", int))
     place = items(entry["data_offsets"], f"the place of {label}", int)
-    if dtype is None or len(shape) > _MAX_RANK or min(shape, default=0) < 0:
+    if dtype is None or len(shape) > MOST_AXES or min(shape, default=0) < 0:
         raise InvalidFileError(
-            f"{label} has an impossible type: {entry['dtype']} of shape {list(shape)[:_MAX_RANK]}"
+            f"{label} has an impossible type: {entry['dtype']} of shape {list(shape)[:MOST_AXES]}"
         )
     size = math.prod(shape) * dtype.size
     if len(place) != 2 or place[1] - place[0] != size or math.prod(n for n in shape if n) >= 2**48:

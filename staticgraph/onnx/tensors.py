@@ -29,6 +29,7 @@ from staticgraph.compiler.graph.dtypes import (
     uint64,
 )
 from staticgraph.compiler.graph.function import Literal
+from staticgraph.compiler.graph.shapes import MOST_AXES
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.onnx.errors import OnnxError, UnsupportedOnnxError
 from staticgraph.onnx.proto import SparseTensorProto, TensorProto
@@ -83,8 +84,8 @@ def literal_of(proto: TensorProto, external: External | None = None) -> Literal:
     what = f"tensor {proto.name!r}"
     dtype = dtype_of(proto.data_type, what)
     shape = tuple(proto.dims)
-    if any(n < 0 for n in shape):
-        raise OnnxError(f"{what} has the shape {shape}")
+    if len(shape) > MOST_AXES or any(n < 0 for n in shape):
+        raise OnnxError(f"{what} has the shape {list(shape)[:MOST_AXES]}")
     count = math.prod(shape)
     if proto.data_location == TensorProto.DataLocation.EXTERNAL:
         if external is None:

@@ -17,7 +17,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType, bool_, string
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType
 from staticgraph.io.crc32c import masked_crc32c
 from staticgraph.messages import wire
 from staticgraph.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
@@ -33,7 +33,6 @@ from staticgraph.train.tensor_bundle.table import is_table, read_table, table_by
 __all__ = ["Bundle", "is_bundle", "write_bundle"]
 
 _MOST_SHARDS = 1 << 16
-_MAX_RANK = 32
 
 
 def is_bundle(prefix: str) -> bool:
@@ -130,8 +129,8 @@ class Bundle(Mapping[str, Stored]):
 
     def _type(self, name: str, entry: BundleEntryProto) -> tuple[DType, tuple[int, ...]]:
         shape = tuple(dim.size for dim in entry.shape.dim)
-        if len(shape) > _MAX_RANK or min(shape, default=0) < 0:
-            raise self._damaged(f"{name!r} cannot have the shape {list(shape)[:_MAX_RANK]}")
+        if len(shape) > MOST_AXES or min(shape, default=0) < 0:
+            raise self._damaged(f"{name!r} cannot have the shape {list(shape)[:MOST_AXES]}")
         try:
             return dtype_of(entry.dtype), shape
         except TypeError as error:

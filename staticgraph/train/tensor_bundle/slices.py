@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.compiler.graph.shapes import MOST_AXES
 from staticgraph.messages.tensor_bundle import TensorSliceProto
 
 __all__ = ["box", "box_shape", "joined", "part_key"]
 
 Box = tuple[slice, ...]
-_MAX_RANK = 32
 
 
 def box(part: TensorSliceProto, shape: Sequence[int]) -> Box:
@@ -22,7 +22,7 @@ def box(part: TensorSliceProto, shape: Sequence[int]) -> Box:
     >>> box(TensorSliceProto(extent=[{}, {"start": 1, "length": 2}]), (4, 3))
     (slice(0, 4, None), slice(1, 3, None))
     """
-    if len(part.extent) != len(shape) or len(shape) > _MAX_RANK:
+    if len(part.extent) != len(shape) or len(shape) > MOST_AXES:
         raise InvalidFileError(f"a part has {len(part.extent)} axes and its tensor {len(shape)}")
     found = []
     for extent, size in zip(part.extent, shape, strict=True):
