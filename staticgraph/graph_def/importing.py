@@ -7,18 +7,17 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from difflib import get_close_matches
 from typing import Any
 
-from staticgraph.compiler.graph.dtypes import DType, bool_
+from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.naming import check_op_name
-from staticgraph.compiler.graph.opdef import OPS, Effect, Role
+from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import as_tensor
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import get_default_graph
-from staticgraph.graph_def.attributes import plain_value, same
-from staticgraph.graph_def.correspondence import IGNORED, OWN, by_type
+from staticgraph.graph_def.correspondence import OWN, by_type
 from staticgraph.graph_def.dataflow import (
     DATAFLOW,
     IDENTITIES,
@@ -36,8 +35,9 @@ from staticgraph.graph_def.own import region_number, region_reader, restore_own
 from staticgraph.graph_def.read_calls import CALLS, add_call
 from staticgraph.graph_def.read_control_flow import add_branch, add_loop
 from staticgraph.graph_def.read_foreign import Foreign
+from staticgraph.graph_def.read_regular import attrs_of, check_dtypes, regular
 from staticgraph.graph_def.read_stacks import Kept
-from staticgraph.graph_def.signatures import REQUIRED, signature
+from staticgraph.graph_def.signatures import signature
 from staticgraph.graph_def.slopes import no_flow
 from staticgraph.graph_def.stacks import KEEPING
 from staticgraph.messages.graph import GraphDef, NameAttrList, NodeDef
@@ -246,13 +246,13 @@ class _Import:
             inputs = [no_flow() if isinstance(each, TensorArray) else each for each in inputs]
         told = signature(node.op)
         assert told is not None
-        attrs = _attrs(node)
+        attrs = attrs_of(node)
         read = Node(self.graph, full, told, tuple(inputs), attrs)
-        _check_dtypes(read)
+        check_dtypes(read)
         if node.op in READERS:
             with self.graph.name_scope(f"{full}/"):
                 return READERS[node.op](read)
-        return _regular(read)
+        return regular(read)
 
     def _inputs(self, node: NodeDef) -> tuple[list[Any], list[Operation]]:
         inputs: list[Any] = []
@@ -383,57 +383,3 @@ def _refuse(node: NodeDef) -> UnknownOpError:
     close = get_close_matches(node.op, supported_types(), 1, 0.5)
     what = f"there is no op of this type here{f'; the nearest is {close[0]}' if close else ''}"
     return UnknownOpError(f"node {node.name!r} is of type {node.op!r}: {what}")
-
-
-def _attrs(node: NodeDef) -> dict[str, Any]:
-    """All attributes of a node, with the defaults of those that it does not tell."""
-    told = signature(node.op)
-    assert told is not None
-    attrs: dict[str, Any] = {}
-    for name, attr in told.attrs.items():
-        if name not in node.attr:
-            if attr.default is REQUIRED:
-                raise GraphDefError(f"it has no attribute {name!r}")
-            attrs[name] = attr.default
-        elif attr.kind == "tensor":
-            attrs[name] = node.attr[name].tensor
-        else:
-            try:
-                attrs[name] = plain_value(attr.kind, node.attr[name])
-            except (TypeError, ValueError) as error:
-                raise GraphDefError(f"its attribute {name!r} cannot be read: {error}") from None
-    return attrs
-
-
-def _check_dtypes(node: Node) -> None:
-    """What the node says of the dtypes of its inputs must be so; variables by handle have one of their
-    own.
-    """
-    for argument, tensors in node.arguments():
-        told = node.attrs.get(argument.type_attr, argument.dtype)
-        for place, tensor in enumerate(tensors):
-            wanted = node.attrs[argument.type_list][place] if argument.type_list else told
-            if isinstance(tensor, Tensor) and isinstance(wanted, DType) and tensor.dtype is not wanted:
-                text = f"its input {argument.name} is {tensor.dtype.name}, and must be {wanted.name}"
-                raise GraphDefError(text)
-
-
-def _regular(node: Node) -> Any:
-    """The operation of a node that is beside one of our ops."""
-    together = by_type()[node.type]
-    values: dict[str, Any] = {param.name: param.default for param in together.ours_alone}
-    assert node.tensors is not None
-    for (_, param), (_, tensors) in zip(together.inputs, node.arguments(), strict=True):
-        values[param.name] = tensors if param.role is Role.TENSORS else tensors[0]
-    for attr, param in together.attrs:
-        value = node.attrs[attr.name]
-        values[param.name] = None if value == () and param.default is None else value
-    for attr in together.theirs_alone:
-        value = node.attrs[attr.name]
-        if (
-            attr.name not in IGNORED
-            and attr.default is not REQUIRED
-            and not same(attr.kind, value, attr.default)
-        ):
-            raise GraphDefError(f"{attr.name}={value!r} is not supported, only {attr.default!r}")
-    return node.graph.record(together.op, {p.name: values[p.name] for p in together.op.params}, node.out)
