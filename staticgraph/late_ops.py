@@ -11,9 +11,9 @@ def declare(name: str) -> object:
 
             return counting
         case "cross_op":
-            from staticgraph.feature_column import crossed
+            from staticgraph.sparse import cross
 
-            return crossed
+            return cross
         case "place_in_vocabulary":
             from staticgraph.feature_column import vocabulary
 

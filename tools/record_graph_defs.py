@@ -53,7 +53,7 @@ def names_of(told: models.Model) -> Any:
 def record_theirs(tf: Any) -> None:
     """Write the models as TensorFlow has them, and the results of both."""
     fresh(DATA / "tf")
-    builds = [*structures.READ, structures.raw_nodes, structures.pipelines]
+    builds = [*structures.READ, *structures.ALONE]
     names = {build.__name__: record_model(tf, build, build.__name__) for build in builds}
     with functions():
         for build in structures.FUNCTIONAL:

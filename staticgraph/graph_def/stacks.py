@@ -133,7 +133,8 @@ class Uses:
         if node.op in SLOPES:
             return Touched(slopes={self.slope(node): self.origin(node).name})
         if node.op in _ADDS and (found := self._led(node)) is not None and found.op in SLOPES:
-            return Touched(added=((self.slope(found), node.name),))
+            slope = self.slope(found)  # which a node outside of this part may have asked for
+            return Touched(slopes={slope: self.origin(found).name}, added=((slope, node.name),))
         return Touched(handles=frozenset({node.name})) if node.op == "TensorArrayV3" else _NOTHING
 
 

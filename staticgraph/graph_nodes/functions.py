@@ -1,4 +1,4 @@
-"""Nodes that are one of our public functions, or a few ops: images, sparse tensors, recurrent cells."""
+"""Nodes that are one of our public functions, or a few ops: images, examples, recurrent cells."""
 
 from __future__ import annotations
 
@@ -22,10 +22,6 @@ from staticgraph.nn.normalization import batch_norm_with_global_normalization
 from staticgraph.segments import histogram_fixed_width
 from staticgraph.sorting import in_top_k, top_k
 from staticgraph.space import batch_to_space, space_to_batch
-from staticgraph.sparse import math as sparse_math
-from staticgraph.sparse import structure
-from staticgraph.sparse.tensor import SparseTensor
-from staticgraph.sparse_segments import sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum
 
 __all__: list[str] = []
 
@@ -43,9 +39,6 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "NonMaxSuppressionV3": non_max_suppression,
     "RGBToHSV": rgb_to_hsv,
     "SpaceToBatch": space_to_batch,
-    "SparseSegmentMean": sparse_segment_mean,
-    "SparseSegmentSqrtN": sparse_segment_sqrt_n,
-    "SparseSegmentSum": sparse_segment_sum,
 }
 _TAKEN = {
     "BatchNormWithGlobalNormalization": ("variance_epsilon", "scale_after_normalization"),
@@ -117,37 +110,6 @@ def _reverse(node: Node) -> Any:
     if known is None:
         raise GraphDefError("its axes must be constants")
     return ops.reverse(x, axis=np.flatnonzero(known).tolist(), name=node.out)
-
-
-# Sparse tensors
-
-
-@reads("SparseToDense")
-def _to_dense(node: Node) -> Any:
-    indices, shape, values, default = node.tensors
-    return ops.identity(structure.sparse_to_dense(indices, shape, values, default), name=node.out)
-
-
-@reads("SparseTensorDenseMatMul")
-def _sparse_product(node: Node) -> Any:
-    indices, values, shape, dense = node.tensors
-    told = {f"adjoint_{name}": node.attrs[f"adjoint_{name}"] for name in "ab"}
-    sparse = SparseTensor(ops.cast(indices, dtype=int64), values, shape)
-    return ops.identity(sparse_math.matmul(sparse, dense, **told), name=node.out)
-
-
-@reads("SparseReorder")
-def _sparse_reorder(node: Node) -> Any:
-    made = structure.reorder(SparseTensor(*node.tensors))
-    return _several(node, made.indices, made.values)
-
-
-@reads("SparseReshape")
-def _sparse_reshape(node: Node) -> Any:
-    indices, shape, wanted = node.tensors
-    count = ops.shape_of(indices)[:1]
-    made = structure.reshape(SparseTensor(indices, ops.fill(0, dims=count), shape), wanted)
-    return _several(node, made.indices, made.dense_shape)
 
 
 # Examples

@@ -119,6 +119,22 @@ def array_slopes(tf):
     return with_slopes(tf, {x: values}, ys, [x])
 
 
+def chosen_slopes(tf):
+    """A loop that reads and writes arrays on one side of a branch, as decoders do with their inputs."""
+    values = numbers(3, 4, seed=213)
+    x, w = fed(tf, values, "x", [3, 4]), weights(tf, 4, seed=214, name="w")
+    array = tf.TensorArray(tf.float32, size=3, clear_after_read=False).unstack(x)
+
+    def body(i, given, made):
+        made = made.write(i, given * w)
+        following = tf.cond(i < 2, lambda: tf.sin(array.read(i + 1)) + given, lambda: tf.zeros([4]))
+        return i + 1, following, made
+
+    made = tf.TensorArray(tf.float32, size=3)
+    _, _, made = tf.while_loop(lambda i, *_: i < 3, body, (0, array.read(0), made))
+    return with_slopes(tf, {x: values}, [made.stack()], [x, w])
+
+
 def mapped_slopes(tf):
     """`map_fn`, `scan`, `foldl` and `foldr`, and one inside another."""
     values = numbers(3, 4, seed=210)
@@ -226,5 +242,5 @@ def both_ways_momentum(tf):
 
 SLOPES = [
     loop_slopes, endless_slopes, nested_slopes, branch_slopes, other_branch_slopes, array_slopes,
-    mapped_slopes, drawn_slopes, layer_slopes, lstm_descent, stacked_adam, both_ways_momentum,
+    chosen_slopes, mapped_slopes, drawn_slopes, layer_slopes, lstm_descent, stacked_adam, both_ways_momentum,
 ]  # fmt: skip

@@ -165,6 +165,42 @@ def raw_nodes(tf):
     return model({}, out, init=tf.tables_initializer())._replace(feeds=RAW_FEEDS)
 
 
+SPARSE_FEEDS = {
+    "rows:0": numbers(5, 3, seed=130), "words:0": np.array([[b"a", b"b"], [b"", b"c"], [b"d", b"a"]], object),
+    "ids:0": np.array([3, 1, 4, 1, 2], np.int64),
+}  # fmt: skip
+
+
+def sparse_nodes(tf):
+    """Nodes of sparse tensors, such as feature columns make them: built by TensorFlow alone."""
+    rows = fed(tf, SPARSE_FEEDS["rows:0"], "rows")
+    words, ids = tf.placeholder(tf.string, [3, 2], name="words"), tf.placeholder(tf.int64, [5], name="ids")
+    ragged = tf.SparseTensor([[0, 0], [0, 2], [2, 1], [4, 0], [4, 1]], ids, [6, 3])
+    filled, empty = tf.sparse.fill_empty_rows(ragged, tf.constant(7, tf.int64))
+    weighted = tf.SparseTensor(ragged.indices, tf.cast(ids, tf.float32) * rows[0, 0], ragged.dense_shape)
+    padded, _ = tf.sparse.fill_empty_rows(weighted, 0.5)
+    both = tf.sparse.concat(1, [ragged, filled])
+    part = tf.sparse.slice(both, [0, 1], [3, 4])
+    few = tf.SparseTensor([[0, 0], [2, 0], [2, 1]], ids[:3], [3, 2])
+    crossed = tf.raw_ops.SparseCross(
+        indices=[few.indices], values=[few.values], shapes=[few.dense_shape], dense_inputs=[words],
+        hashed_output=True, num_buckets=50, hash_key=0xDECAFCAFFE, out_type=tf.int64,
+        internal_type=tf.int64,
+    )  # fmt: skip
+    table = tf.Variable(numbers(9, 3, seed=131), name="table")
+    looked = [
+        tf.nn.embedding_lookup_sparse(table, filled, None, combiner=combiner)
+        for combiner in ("mean", "sqrtn", "sum")
+    ]
+    loss = tf.add_n([tf.reduce_sum(each * each) for each in looked]) + tf.reduce_sum(padded.values ** 2.0)
+    step = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    slope = tf.gradients(loss, rows)[0]
+    parts = [part for each in (filled, both, part) for part in (each.indices, each.values, each.dense_shape)]
+    out = [*parts, empty, *crossed, tf.sparse.reduce_sum(weighted, 1), slope, loss, table, *looked]
+    fetches = [tf.identity(each) for each in out]
+    return model({}, fetches, step, tf.global_variables_initializer(), 2)._replace(feeds=SPARSE_FEEDS)
+
+
 PIPELINE_FEEDS = {
     "IteratorGetNext:0": numbers(4, 3, seed=120), "IteratorGetNext:1": np.array([0, 1, 1, 0], np.int32),
     "batch:0": numbers(4, 3, seed=121), "PyFunc:0": np.array([1, 0, 1, 1], np.int32),
@@ -191,6 +227,8 @@ def pipelines(tf):
 
 STRUCTURES = [loops, branches, other_branches, arrays, recurrent, assigned]
 FUNCTIONAL = [loops, branches, other_branches]  # recorded a second time, with functions in place of nodes
+
+ALONE = [raw_nodes, sparse_nodes, pipelines]  # which only TensorFlow builds
 
 READ = [*IMPORTED, *STRUCTURES, *SLOPES]
 WRITTEN = [*EXPORTED, *TRAINED, *STRUCTURES, *SLOPES]

@@ -48,11 +48,13 @@ def test_loops_and_branches_that_call_functions(build):
     check_theirs(build, f"functional_{build.__name__}")
 
 
-def test_nodes_that_only_tensorflow_makes():
+@pytest.mark.parametrize(
+    ("name", "feeds", "steps"),
+    [("raw_nodes", structures.RAW_FEEDS, 0), ("sparse_nodes", structures.SPARSE_FEEDS, 2)],
+)
+def test_nodes_that_only_tensorflow_makes(name, feeds, steps):
     with np.load(DATA / "tf" / "names.npz") as names:
-        fed = models.Model(structures.RAW_FEEDS, [], None, None, 0)
-        model = models.renamed(fed, names["raw_nodes"])
-    check_model(model, "raw_nodes")
+        check_model(models.renamed(models.Model(feeds, [], None, None, steps), names[name]), name)
 
 
 def check_theirs(build, name):
