@@ -25,7 +25,7 @@ warnings.simplefilter("ignore")
 
 import numpy as np  # noqa: E402
 
-from tests.graph_def import models, structures  # noqa: E402
+from tests.graph_def import models, nets, structures  # noqa: E402
 
 DATA = ROOT / "tests" / "graph_def" / "data"
 
@@ -53,12 +53,17 @@ def names_of(told: models.Model) -> Any:
 def record_theirs(tf: Any) -> None:
     """Write the models as TensorFlow has them, and the results of both."""
     fresh(DATA / "tf")
+    fresh(DATA / "nets")
     builds = [*structures.READ, *structures.ALONE]
     names = {build.__name__: record_model(tf, build, build.__name__) for build in builds}
     with functions():
         for build in structures.FUNCTIONAL:
             name = "functional_" + build.__name__
             names[name] = record_model(tf, build, name)
+    import tensorflow  # with its `contrib`
+
+    for build in nets.NETS:
+        names[build.__name__] = record_net(tensorflow, build)
     np.savez(str(DATA / "tf" / "names.npz"), **names)
     ours = np.load(str(DATA / "ours" / "names.npz"))
     for build in structures.WRITTEN:
@@ -81,6 +86,21 @@ def record_model(tf: Any, build: Any, name: str) -> Any:
         told = build(tf)
         (DATA / "tf" / ("%s.pb" % name)).write_bytes(graph.as_graph_def().SerializeToString())
         save(DATA / "tf" / name, models.run(tf, graph, told))
+        return names_of(told)
+
+
+def record_net(tf: Any, build: Any) -> Any:
+    """Write what a net needs of its graph, its feeds and its results; its names."""
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(1)
+        told = build(tf)
+        wanted = [told.init, told.step, *(name.split(":")[0] for name in told.fetches)]
+        part = tf.graph_util.extract_sub_graph(graph.as_graph_def(), [name for name in wanted if name])
+        for node in part.node:
+            node.attr.pop("_class", None)
+        (DATA / "nets" / ("%s.pb" % build.__name__)).write_bytes(part.SerializeToString())
+        save(DATA / "nets" / build.__name__, models.run(tf, graph, told))
+        np.savez(str(DATA / "nets" / ("%s.feeds.npz" % build.__name__)), **told.feeds)
         return names_of(told)
 
 

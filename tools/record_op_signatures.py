@@ -21,6 +21,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.contrib.seq2seq import gather_tree  # registers the op
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python import pywrap_tensorflow
 
@@ -29,7 +30,8 @@ FILE = FOLDER / "signatures.txt"
 
 
 def registered() -> dict[str, Any]:
-    """TensorFlow's ops by type."""
+    """TensorFlow's ops by type, and the one of the package that `gather_tree` is from."""
+    assert gather_tree
     listed = op_def_pb2.OpList()
     listed.ParseFromString(pywrap_tensorflow.TF_GetBuffer(pywrap_tensorflow.TF_GetAllOpList()))
     return {op.name: op for op in listed.op}

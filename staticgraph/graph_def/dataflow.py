@@ -316,7 +316,7 @@ class _Level:
         if len(tests) != 1:
             raise GraphDefError(f"the loop of node {names[0]!r} has {len(tests)} conditions, and not one")
         exits = {
-            edge(self.by_name[name].input[0]): self.by_name[name]
+            self._leaving(self.by_name[name]): self.by_name[name]
             for name in names
             if self.by_name[name].op in EXITS and len(self.frames[name]) == self.depth
         }
@@ -347,6 +347,13 @@ class _Level:
         ]
         constants = tuple(node for name, node in enters.items() if name not in used)
         return Loop(constants, tuple(carried), pred, inner[0], inner[1])
+
+    def _leaving(self, exit: NodeDef) -> Edge:
+        """What an Exit takes out of a loop, wherever it was led."""
+        found = edge(exit.input[0])
+        while (node := self.by_name.get(found.node)) is not None and node.op in IDENTITIES:
+            found = edge(node.input[0])
+        return found
 
     def _is_back(self, text: str) -> bool:
         node = self.by_name.get(edge(text).node)

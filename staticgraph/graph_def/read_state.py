@@ -66,6 +66,9 @@ def variable_input(node: Node) -> Tensor:
     return first
 
 
+_SAFE = {"identity", "read_variable", "initialized_value"}  # a value of the variable that is the first input
+
+
 @reads("Merge", "RefMerge")
 def _merge(node: Node) -> Any:
     """The value of a variable where it has one, else an initial value: all other Merges end a branch or begin
@@ -74,7 +77,7 @@ def _merge(node: Node) -> Any:
     if len(node.tensors) != 2:
         raise GraphDefError("it joins what are not the two sides of one branch")
     initial, kept = node.tensors
-    while kept.op.definition.name in ("identity", "read_variable") and variable_of(kept) is None:
+    while kept.op.definition.name in _SAFE and variable_of(kept) is None:
         kept = kept.op.inputs[0]
     variable = variable_of(kept)
     if variable is None:

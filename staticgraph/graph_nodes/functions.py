@@ -1,4 +1,4 @@
-"""Nodes that are one of our public functions, or a few ops: images, examples, recurrent cells."""
+"""Nodes that are one of our public functions, or a few ops: images, examples."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import float32, int32, int64
+from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.functional import scan
 from staticgraph.graph_def.nodes import GraphDefError, Node, constant, reads
 from staticgraph.image.color import adjust_hue, adjust_saturation, hsv_to_rgb, rgb_to_hsv
 from staticgraph.image.intensity import adjust_contrast
@@ -144,79 +143,3 @@ def _parse_example(node: Node) -> Any:
         dense=tuple(zip(told["dense_keys"], told["Tdense"], told["dense_shapes"], strict=True)),
         name=node.out,
     )  # fmt: skip
-
-
-# Numbers of few bits, as they are simulated in training
-
-
-def _fake_quantized(node: Node, x: Tensor, low: Any, high: Any) -> Any:
-    """Rounded to steps between two limits, which are moved so that zero is one of the steps."""
-    first, last = float(node.attrs["narrow_range"]), float(2 ** node.attrs["num_bits"] - 1)
-    step = (high - low) / (last - first)
-    zero = first - low / step
-    zero = ops.minimum(ops.maximum(ops.floor(zero + 0.5), first), last)
-    lowest, highest = (first - zero) * step, (last - zero) * step
-    clipped = ops.minimum(ops.maximum(x, lowest), highest)
-    return ops.add(ops.floor((clipped - lowest) / step + 0.5) * step, lowest, name=node.out)
-
-
-@reads("FakeQuantWithMinMaxArgs")
-def _quantized_between_numbers(node: Node) -> Any:
-    [x] = node.tensors
-    return _fake_quantized(node, x, *(constant(node.attrs[key], x.dtype) for key in ("min", "max")))
-
-
-@reads("FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel")
-def _quantized_between_tensors(node: Node) -> Any:
-    return _fake_quantized(node, *node.tensors)
-
-
-# Recurrent cells in one node
-
-
-def _lstm(attrs: Any, x: Tensor, state: Tensor, hidden: Tensor, parts: list[Tensor]) -> tuple[Tensor, ...]:
-    """Input gate, state, forget gate, output gate, what enters the state, what leaves it, and the output."""
-    w, at_i, at_f, at_o, b = parts
-    made = ops.split(ops.matmul(ops.concat([x, hidden], axis=1), w) + b, num_split=4, axis=1)
-    i, entering, f, o = made
-    peeks = attrs["use_peephole"]
-    i = ops.sigmoid(i + state * at_i if peeks else i)
-    f = ops.sigmoid((f + state * at_f if peeks else f) + attrs["forget_bias"])
-    entering = ops.tanh(entering)
-    new = entering * i + state * f
-    if attrs["cell_clip"] > 0.0:
-        new = ops.minimum(ops.maximum(new, -attrs["cell_clip"]), attrs["cell_clip"])
-    o = ops.sigmoid(o + new * at_o if peeks else o)
-    leaving = ops.tanh(new)
-    return i, new, f, o, entering, leaving, leaving * o
-
-
-@reads("LSTMBlockCell")
-def _lstm_cell(node: Node) -> Any:
-    x, state, hidden, *parts = node.tensors
-    return _several(node, *_lstm(node.attrs, x, state, hidden, parts))
-
-
-@reads("BlockLSTM")
-def _lstm_layer(node: Node) -> Any:
-    """The cell in every step of [time, batch, ...]; zeros from the step `seq_len_max` on."""
-    steps, xs, state, hidden, *parts = node.tensors
-    nothing = ops.zeros_like(state)
-
-    def step(before: Any, x: Tensor) -> Any:
-        return _lstm(node.attrs, x, before[1], before[6], parts)
-
-    made = scan(step, xs, (nothing, state, *[nothing] * 4, hidden))
-    at = ops.range(start=0, limit=ops.shape_of(xs)[0], delta=1, dtype=int32)
-    alive = ops.less(ops.cast(at, dtype=int64), steps)
-    wide = ops.reshape(alive, shape=[-1, 1, 1])
-    return _several(node, *(ops.select(wide, each, ops.zeros_like(each)) for each in made))
-
-
-@reads("GRUBlockCell")
-def _gru_cell(node: Node) -> Any:
-    x, hidden, gates, candidate, b_gates, b_candidate = node.tensors
-    both = ops.sigmoid(ops.matmul(ops.concat([x, hidden], axis=1), gates) + b_gates)
-    r, u = ops.split(both, num_split=2, axis=1)
-    c = ops.tanh(ops.matmul(ops.concat([x, hidden * r], axis=1), candidate) + b_candidate)
-    return _several(node, r, u, c, u * hidden + (1.0 - u) * c)

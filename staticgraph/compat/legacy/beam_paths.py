@@ -8,6 +8,7 @@ import staticgraph as sg
 from staticgraph import nest
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.graph_def.nodes import Node, reads
 
 __all__ = ["gather_tree", "gather_tree_from_array", "tile_batch"]
 
@@ -77,6 +78,12 @@ def gather_tree(
         made = sg.where_v2(ended, end, found)
         made.set_shape(step_ids.shape)
         return made
+
+
+@reads("GatherTree")
+def _read_gather_tree(node: Node) -> Any:
+    ids, parents, lengths, end = node.tensors
+    return sg.identity(gather_tree(ids, parents, lengths, end), name=node.out)
 
 
 def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> sg.Tensor:
