@@ -167,23 +167,17 @@ class _Import:
                 if isinstance(step, NodeDef):
                     self._add(step)
                 else:
-                    self.kept.prepare(step)
+                    with _names_the(step):
+                        self.kept.prepare(step)
                     self.add_structure(step)
 
     def add_structure(self, step: Loop | Branch) -> None:
         """Add a loop or a branch."""
-        try:
+        with _names_the(step):
             if isinstance(step, Loop):
                 add_loop(self, step)
             else:
                 add_branch(self, step)
-        except GraphDefError:
-            raise
-        except Exception as error:
-            merge = step.carried[0].merge if isinstance(step, Loop) else step.merges[0][0]
-            what = "loop" if isinstance(step, Loop) else "branch"
-            text = str(error).split("\n", 1)[0]
-            raise GraphDefError(f"the {what} of node {merge.name!r} cannot be imported: {text}") from None
 
     def call(self, called: NameAttrList, scope: str, given: Sequence[Any]) -> list[Any]:
         """Add what a function does to the graph, below `scope`; its results."""
@@ -358,6 +352,20 @@ class _Import:
         close = get_close_matches(each.node, self.outputs, 1)
         more = f"; did you mean {close[0]!r}?" if close else ""
         raise GraphDefError(f"Requested return_element {name!r} not found in graph_def{more}")
+
+
+@contextmanager
+def _names_the(step: Loop | Branch) -> Iterator[None]:
+    """Context in which any error is one of the loop or the branch."""
+    try:
+        yield
+    except GraphDefError:
+        raise
+    except Exception as error:
+        merge = step.carried[0].merge if isinstance(step, Loop) else step.merges[0][0]
+        what = "loop" if isinstance(step, Loop) else "branch"
+        text = str(error).split("\n", 1)[0]
+        raise GraphDefError(f"the {what} of node {merge.name!r} cannot be imported: {text}") from None
 
 
 def _key(key: Any) -> Edge:

@@ -113,6 +113,13 @@ def first_input(type: str, name: str) -> Change:
     return change
 
 
+def nothing(given: GraphDef) -> None:
+    """Say of stacks that what is pushed has no type."""
+    for node in given.node:
+        if node.op == "StackV2":
+            node.attr["elem_type"].type = 0
+
+
 def handles(given: GraphDef) -> None:
     """Say that stacks have handles."""
     for node in given.node:
@@ -126,6 +133,7 @@ def handles(given: GraphDef) -> None:
         ("loop_slopes", without("StackPushV2"), "what was pushed on .* cannot be found"),
         ("loop_slopes", without("StackV2"), "has no handle that can be followed"),
         ("loop_slopes", first_input("StackPopV2", "x"), "what was pushed on 'x' cannot be found"),
+        ("loop_slopes", nothing, "DT_INVALID is not an element type here"),
         ("loop_slopes", handles, "is a stack of handles that are not those of tensor arrays"),
         ("array_slopes", first_input("TensorArrayGradV3", "x"), "'x' is not a tensor array"),
         ("array_slopes", first_input("TensorArrayGradV3", "^x"), "has 1 inputs, and not 1"),
