@@ -32,7 +32,7 @@ from tests.fuzz_readers.watch import MEMORY  # noqa: E402
 _PARTS = ("graph_def", "io", "messages", "onnx", "runtime.saving", "saved_model", "train")  # are watched
 
 
-_TURN = 100_000  # runs between two entries of a record
+_TURN = 100_000  # runs between two entries of a record, at most
 
 
 def main() -> None:
@@ -68,13 +68,15 @@ def _go_on(names: list[str], options: argparse.Namespace) -> None:
         if name is None:
             return False
         left.discard(name)  # no other turn takes it meanwhile
+        before = _runs(record, name)
+        count = min(_TURN, options.runs - before)
         try:
-            _searched(name, _TURN, options.seed + _runs(record, name), options)
+            _searched(name, count, options.seed + before, options)
         except SystemExit as fault:
             print(f"a fault, after which no turn begins: {fault}", flush=True)
             left.clear()
             raise
-        runs = _runs(record, name) + _TURN
+        runs = before + count
         record[name] = {"runs": runs, "faults": 0, "until": str(datetime.date.today())}
         text = json.dumps(record, indent=1, sort_keys=True) + "\n"
         write_file(options.record, [text.encode()])
