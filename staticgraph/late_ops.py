@@ -11,9 +11,9 @@ def declare(name: str) -> object:
 
             return counting
         case "cross_op":
-            from staticgraph.sparse import cross
+            from staticgraph.sparse import crossing
 
-            return cross
+            return crossing
         case "place_in_vocabulary":
             from staticgraph.feature_column import vocabulary
 

@@ -13,7 +13,7 @@ from staticgraph.creation import ones_like
 from staticgraph.feature_column.categorical import HashedCategoricalColumn
 from staticgraph.feature_column.columns import CategoricalColumn, Features, refuse
 from staticgraph.indexing import where
-from staticgraph.sparse.cross import cross_op
+from staticgraph.sparse.crossing import cross_op
 from staticgraph.sparse.tensor import SparseTensor
 
 _FIRST = 0xDECAFCAFFE  # what the hash of a combination begins with, where no `hash_key` is given

@@ -15,7 +15,7 @@ from staticgraph.graph_def.nodes import GraphDefError, Node, reads
 from staticgraph.indexing import where
 from staticgraph.sparse import math as sparse_math
 from staticgraph.sparse import structure
-from staticgraph.sparse.cross import cross_op
+from staticgraph.sparse.crossing import cross_op
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.sparse_segments import sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum
 
