@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.graph_def.export import node_def
 from staticgraph.graph_def.importing import import_graph_def
 from staticgraph.graph_def.ordering import edge
-from staticgraph.graph_nodes import functions, quantized, recurrent, slopes, sparse, tables  # noqa: F401, with what nodes in files may be
+from staticgraph.graph_nodes import functions, quantized, recurrent, sparse, tables  # noqa: F401, with what nodes in files may be
 from staticgraph.image import file_ops  # noqa: F401, with the ops that graphs in files may have
 from staticgraph.messages.graph import GraphDef, NodeDef
 from staticgraph.messages.tensors import make_tensor_proto

@@ -1,4 +1,4 @@
-"""Ops that call a function of the user's, on arrays, and one that nothing here can carry out."""
+"""The op that calls a function of the user's, on arrays."""
 
 from __future__ import annotations
 
@@ -74,26 +74,3 @@ def py_func_stateless(*input: Any, func: Callable[..., Any], Tout: tuple[DType, 
     Its values are of the dtypes `Tout`.
     """
     return _call(*input, func=func, Tout=Tout)
-
-
-def _foreign_types(*inputs: TensorType, given: Any, types: tuple[TensorType, ...]) -> Any:
-    return types
-
-
-@host(type=_foreign_types, stateful=True, vars={"input": "*"})
-def foreign(*input: Any, given: Any, types: tuple[TensorType, ...]) -> Any:
-    """A node of TensorFlow's, `given` as it stood in a GraphDef, that only TensorFlow carries out. Its
-    outputs, of these `types`, can be fed.
-
-    Raises UnimplementedError where a run needs one that is not.
-    """
-    text = f"{given.name} is a node of TensorFlow's type {given.op}, which is not carried out here"
-    feeds = ", ".join(f"'{given.name}:{at}': ..." for at in range(len(types)))
-    hint = f"feed what it gives: feed_dict={{{feeds}}}" if feeds else "run what does without it"
-    raise UnimplementedError(text, hint=hint)
-
-
-@host(type=lambda *inputs, given: TensorType(string, ()), stateful=True, vars={"input": "*"})
-def foreign_handle(*input: Any, given: Any) -> Any:
-    """The handle that the node `given` by TensorFlow has for other nodes, which is nothing here."""
-    return np.array(b"", object)

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.graph_def.nodes import GraphDefError
-from staticgraph.graph_def.ordering import MERGES, NEXT, Edge, edge, sorted_by_needs
+from staticgraph.graph_def.ordering import MERGES, NEXT, Edge, edge, origin, sorted_by_needs
 from staticgraph.messages.graph import NodeDef
 
 __all__ = [
-    "DATAFLOW", "IDENTITIES", "LEADING", "PUSHES", "STACKS", "SWITCHES", "Branch", "Carried", "Loop", "Step",
-    "markers", "structured",
+    "DATAFLOW", "ENTERS", "IDENTITIES", "PUSHES", "SWITCHES", "Branch", "Carried", "Loop", "Step", "markers",
+    "structured",
 ]  # fmt: skip
 
 ENTERS = frozenset({"Enter", "RefEnter"})
@@ -28,8 +28,6 @@ SWITCHES = frozenset({"Switch", "RefSwitch"})
 DATAFLOW = frozenset({*ENTERS, *EXITS, *SWITCHES, *MERGES, *NEXT, "LoopCond"})
 
 IDENTITIES = frozenset({"Identity", "RefIdentity"})
-LEADING = ENTERS | SWITCHES | IDENTITIES  # on to a node, or into a loop
-STACKS = frozenset({"Stack", "StackV2"})
 PUSHES = frozenset({"StackPush", "StackPushV2"})  # what they are for is no input of another node
 
 _DEEPEST = 30  # loops around a node
@@ -226,16 +224,12 @@ class _Level:
 
     def _asks(self, switch: NodeDef) -> bool:
         """Whether a Switch only asks whether a variable has a value: that is read in another way."""
-        node = self.by_name.get(edge(switch.input[1]).node)
-        while node is not None and node.op == "Identity" and node.input:
-            node = self.by_name.get(edge(node.input[0]).node)
+        node = self.by_name.get(origin(self.by_name, edge(switch.input[1]), IDENTITIES).node)
         return node is not None and node.op in _READY
 
     def _holds(self, pred: Edge, at: int) -> bool:
         """Whether this loop is carried out only where a condition from outside holds."""
-        while pred.node in self.by_name and self.by_name[pred.node].op in ENTERS:
-            pred = edge(self.by_name[pred.node].input[0])
-        return (pred, at) in self.held
+        return (origin(self.by_name, pred, ENTERS), at) in self.held
 
     def _is_merge(self, unit: str) -> bool:
         node = self.by_name[unit]
@@ -316,7 +310,7 @@ class _Level:
         if len(tests) != 1:
             raise GraphDefError(f"the loop of node {names[0]!r} has {len(tests)} conditions, and not one")
         exits = {
-            self._leaving(self.by_name[name]): self.by_name[name]
+            origin(self.by_name, edge(self.by_name[name].input[0]), IDENTITIES): self.by_name[name]
             for name in names
             if self.by_name[name].op in EXITS and len(self.frames[name]) == self.depth
         }
@@ -347,13 +341,6 @@ class _Level:
         ]
         constants = tuple(node for name, node in enters.items() if name not in used)
         return Loop(constants, tuple(carried), pred, inner[0], inner[1])
-
-    def _leaving(self, exit: NodeDef) -> Edge:
-        """What an Exit takes out of a loop, wherever it was led."""
-        found = edge(exit.input[0])
-        while (node := self.by_name.get(found.node)) is not None and node.op in IDENTITIES:
-            found = edge(node.input[0])
-        return found
 
     def _is_back(self, text: str) -> bool:
         node = self.by_name.get(edge(text).node)

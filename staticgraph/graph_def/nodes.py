@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.graph_def.signatures import Argument, Signature
 
-__all__ = ["READERS", "GraphDefError", "Node", "UnknownOpError", "constant", "reads"]
+__all__ = ["READERS", "GraphDefError", "Node", "UnknownOpError", "constant", "reads", "several"]
 
 
 class GraphDefError(GraphError, ValueError):
@@ -78,6 +78,11 @@ class Node:
 def constant(values: Any, dtype: DType, name: str | None = None) -> Tensor:
     """A constant of the default graph."""
     return ops.constant(value=Literal.of(np.asarray(values), dtype), name=name)
+
+
+def several(node: Node, *tensors: Tensor) -> Any:
+    """Tensors as the outputs of one operation, which has the name of the node."""
+    return ops.identity_n(list(tensors), name=node.out)
 
 
 Reader = Callable[[Node], Any]

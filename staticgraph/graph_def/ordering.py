@@ -10,7 +10,9 @@ from staticgraph.compiler.dataclass import dataclass
 from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.messages.graph import NodeDef
 
-__all__ = ["MERGES", "NEXT", "Edge", "dependents", "edge", "in_order", "nodes_by_name", "sorted_by_needs"]
+__all__ = [
+    "MERGES", "NEXT", "Edge", "dependents", "edge", "in_order", "nodes_by_name", "origin", "sorted_by_needs",
+]  # fmt: skip
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -37,6 +39,13 @@ def edge(text: str) -> Edge:
     if not (index.isascii() and index.isdigit() and len(index) < 6):
         raise GraphDefError(f"{text!r} is not the name of an input")
     return Edge(name, int(index))
+
+
+def origin(by_name: Mapping[str, NodeDef], each: Edge, through: Collection[str]) -> Edge:
+    """Where a value comes from, past all nodes of the types `through`, which only lead it on."""
+    while (node := by_name.get(each.node)) is not None and node.op in through and node.input:
+        each = edge(node.input[0])
+    return each
 
 
 def nodes_by_name(nodes: Sequence[NodeDef]) -> dict[str, NodeDef]:

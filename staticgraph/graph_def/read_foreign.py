@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph.compiler import ops
+import numpy as np
+
 from staticgraph.compiler.graph.dtypes import DType, string
+from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.kinds import host
 from staticgraph.graph_def.attributes import shape_of_proto
 from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.graph_def.signatures import Argument, Signature, foreign_signature
@@ -23,6 +26,29 @@ __all__ = ["Foreign"]
 
 _MOST = 1000  # outputs of a node
 _SHAPES = ("_output_shapes", "output_shapes", "shapes")
+
+
+def _foreign_types(*inputs: TensorType, given: Any, types: tuple[TensorType, ...]) -> Any:
+    return types
+
+
+@host(type=_foreign_types, stateful=True, vars={"input": "*"})
+def foreign(*input: Any, given: Any, types: tuple[TensorType, ...]) -> Any:
+    """A node of TensorFlow's, `given` as it stood in a GraphDef, that only TensorFlow carries out. Its
+    outputs, of these `types`, can be fed.
+
+    Raises UnimplementedError where a run needs one that is not.
+    """
+    text = f"{given.name} is a node of TensorFlow's type {given.op}, which is not carried out here"
+    feeds = ", ".join(f"'{given.name}:{at}': ..." for at in range(len(types)))
+    hint = f"feed what it gives: feed_dict={{{feeds}}}" if feeds else "run what does without it"
+    raise UnimplementedError(text, hint=hint)
+
+
+@host(type=lambda *inputs, given: TensorType(string, ()), stateful=True, vars={"input": "*"})
+def foreign_handle(*input: Any, given: Any) -> Any:
+    """The handle that the node `given` by TensorFlow has for other nodes, which is nothing here."""
+    return np.array(b"", object)
 
 
 class Foreign:
@@ -50,9 +76,9 @@ class Foreign:
         kept = NodeDef.FromString(node.SerializeToString())
         kept.name = name
         if dtypes == [None]:
-            made = ops.foreign_handle(given, given=kept, name=f"{name}/")
+            made = foreign_handle(given, given=kept, name=f"{name}/")
         else:
-            made = ops.foreign(given, given=kept, types=types, name=f"{name}/")
+            made = foreign(given, given=kept, types=types, name=f"{name}/")
         outputs = made if isinstance(made, tuple) else (made,) if isinstance(made, Tensor) else ()
         self._handles |= {o for o, dtype in zip(outputs, dtypes, strict=True) if dtype is None}
         return outputs or made

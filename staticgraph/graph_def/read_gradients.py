@@ -69,11 +69,12 @@ def _bias_add(node: Node) -> Any:
     return ops.reduce_sum(dy, axis=axes, name=node.out)
 
 
-@reads("MaxPoolGrad")
+@reads("MaxPoolGrad", "MaxPool3DGrad")
 def _max_pool(node: Node) -> Any:
     x, _, dy = node.tensors
+    pool = ops.max_pool if node.type == "MaxPoolGrad" else ops.max_pool3d
     told = {key: node.attrs[key] for key in ("ksize", "strides", "padding", "data_format")}
-    return derivative(node, ops.max_pool(x, **told), dy, x)
+    return derivative(node, pool(x, **told), dy, x)
 
 
 @reads("LRNGrad")
@@ -99,12 +100,46 @@ def _mirror_pad(node: Node) -> Any:
     return derivative(node, ops.mirror_pad(x, paddings, mode=node.attrs["mode"]), dy, x)
 
 
-@reads("ResizeBilinearGrad")
-def _resize_bilinear(node: Node) -> Any:
+@reads("ResizeBilinearGrad", "ResizeBicubicGrad")
+def _resize(node: Node) -> Any:
     dy, x = node.tensors
-    size = ops.strided_slice(ops.shape_of(dy), [1], [3])
-    told = {key: node.attrs[key] for key in ("align_corners", "half_pixel_centers")}
-    return derivative(node, ops.resize_bilinear(x, size, **told), dy, x)
+    resize = ops.resize_bilinear if node.type == "ResizeBilinearGrad" else ops.resize_bicubic
+    return derivative(node, resize(x, _size(dy), **_resizing(node)), dy, x)
+
+
+@reads("ResizeNearestNeighborGrad")
+def _resize_nearest_neighbor(node: Node) -> Any:
+    dy, size = node.tensors
+    whole = ops.shape_of(dy)
+    dims = ops.concat([whole[:1], size, whole[3:]], axis=0)
+    x = ops.fill(constant(0, dy.dtype), dims=dims)
+    return derivative(node, ops.resize_nearest_neighbor(x, _size(dy), **_resizing(node)), dy, x)
+
+
+def _size(images: Tensor) -> Tensor:
+    """The height and width of images."""
+    return ops.strided_slice(ops.shape_of(images), [1], [3])
+
+
+def _resizing(node: Node) -> dict[str, Any]:
+    return {key: node.attrs[key] for key in ("align_corners", "half_pixel_centers")}
+
+
+@reads("CropAndResizeGradImage")
+def _crop_and_resize_image(node: Node) -> Any:
+    dy, boxes, numbers, size = node.tensors
+    image = ops.fill(constant(0, node.attrs["T"]), dims=size)
+    return derivative(node, _cropped(node, image, boxes, numbers, dy), dy, image)
+
+
+@reads("CropAndResizeGradBoxes")
+def _crop_and_resize_boxes(node: Node) -> Any:
+    dy, image, boxes, numbers = node.tensors
+    return derivative(node, _cropped(node, image, boxes, numbers, dy), dy, boxes)
+
+
+def _cropped(node: Node, image: Tensor, boxes: Tensor, numbers: Tensor, like: Tensor) -> Tensor:
+    return ops.crop_and_resize(image, boxes, numbers, crop_size=_size(like), method=node.attrs["method"])
 
 
 @reads("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")

@@ -20,12 +20,12 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.graph_def.dataflow import PUSHES, STACKS, Branch, Loop, Step
+from staticgraph.graph_def.dataflow import PUSHES, Branch, Loop, Step
 from staticgraph.graph_def.nodes import GraphDefError, constant
 from staticgraph.graph_def.ordering import Edge
 from staticgraph.graph_def.round_counts import RoundCount, round_count
 from staticgraph.graph_def.slopes import Slopes, no_flow
-from staticgraph.graph_def.stacks import SLOPES, Path, Slope, Touched, Uses, loop_name
+from staticgraph.graph_def.stacks import SLOPES, STACKS, Path, Slope, Touched, Uses, loop_name
 from staticgraph.messages.graph import NodeDef
 from staticgraph.messages.types import DataType, dtype_of
 from staticgraph.tensor_array import TensorArray

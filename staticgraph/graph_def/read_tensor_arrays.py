@@ -27,13 +27,19 @@ def _array(node: Node) -> Any:
     return made, made
 
 
-def _flow(node: Node) -> tuple[TensorArray | Slopes, list[Tensor]]:
-    """The array as it is now, and the other inputs."""
+def _changed(node: Node) -> tuple[TensorArray | Slopes, list[Tensor]]:
+    """The array that a node changes, and the other inputs."""
     handle, *given, flow = node.inputs
     array = handle if isinstance(handle, Slopes) else flow
     if not isinstance(array, TensorArray | Slopes) or not all(isinstance(each, Tensor) for each in given):
         raise GraphDefError("its inputs are not a tensor array and tensors")
     return array, given
+
+
+def _flow(node: Node) -> tuple[TensorArray, list[Tensor]]:
+    """The array as it is now, and the other inputs."""
+    array, given = _changed(node)
+    return array.rows if isinstance(array, Slopes) else array, given
 
 
 @reads("TensorArrayReadV3")
@@ -44,7 +50,7 @@ def _read(node: Node) -> Any:
 
 @reads("TensorArrayWriteV3")
 def _write(node: Node) -> Any:
-    array, [index, value] = _flow(node)
+    array, [index, value] = _changed(node)
     return array.write(index, value, name=node.out)
 
 
@@ -63,7 +69,7 @@ def _told(rows: Tensor, element: Any) -> Tensor:
 
 @reads("TensorArrayScatterV3")
 def _scatter(node: Node) -> Any:
-    array, [indices, value] = _flow(node)
+    array, [indices, value] = _changed(node)
     return array.scatter(indices, value, name=node.out)
 
 
@@ -77,7 +83,7 @@ def _concat(node: Node) -> Any:
 
 @reads("TensorArraySplitV3")
 def _split(node: Node) -> Any:
-    array, [value, lengths] = _flow(node)
+    array, [value, lengths] = _changed(node)
     return array.split(value, lengths, name=node.out)
 
 

@@ -27,7 +27,7 @@ class Keeping(Protocol):
 
 
 class Slopes:
-    """The handle of such an array. It has a `TensorArray`'s methods; those that write add."""
+    """The handle of such an array. Where a `TensorArray` sets rows, this adds to them."""
 
     def __init__(self, kept: Keeping, key: Slope) -> None:
         self._kept, self._key = kept, key
@@ -39,30 +39,9 @@ class Slopes:
         assert isinstance(rows, TensorArray)
         return rows
 
-    @property
-    def flow(self) -> Tensor:
-        """All rows in one tensor."""
-        return self.rows.flow
-
     def identity(self) -> Slopes:
         """The same handle."""
         return self
-
-    def read(self, index: Any, name: str | None = None) -> Tensor:
-        """The row at `index`."""
-        return self.rows.read(index, name=name)
-
-    def gather(self, indices: Any, name: str | None = None) -> Tensor:
-        """The rows at a vector of `indices`."""
-        return self.rows.gather(indices, name=name)
-
-    def concat(self, name: str | None = None) -> Tensor:
-        """All rows, one after the other."""
-        return self.rows.concat(name=name)
-
-    def size(self, name: str | None = None) -> Tensor:
-        """The number of rows."""
-        return self.rows.size(name=name)
 
     def write(self, index: Any, value: Tensor, name: str | None = None) -> Tensor:
         """Add to a row."""

@@ -14,16 +14,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
 from staticgraph.compiler.dataclass import dataclass
-from staticgraph.graph_def.dataflow import LEADING, PUSHES, STACKS, Branch, Loop, Step
+from staticgraph.graph_def.dataflow import ENTERS, IDENTITIES, PUSHES, SWITCHES, Branch, Loop, Step
 from staticgraph.graph_def.nodes import GraphDefError
-from staticgraph.graph_def.ordering import edge
+from staticgraph.graph_def.ordering import edge, origin
 from staticgraph.messages.graph import NodeDef
 
-__all__ = ["KEEPING", "SLOPES", "Slope", "Touched", "Uses", "loop_name"]
+__all__ = ["KEEPING", "SLOPES", "STACKS", "Slope", "Touched", "Uses", "loop_name"]
 
+STACKS = frozenset({"Stack", "StackV2"})
 POPS = frozenset({"StackPop", "StackPopV2"})
 SLOPES = frozenset({"TensorArrayGradV3"})
 KEEPING = STACKS | PUSHES | POPS | SLOPES
+_LEADING = ENTERS | SWITCHES | IDENTITIES  # on to a node, or into a loop
 _ADDS = frozenset({"TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3"})
 
 Slope = tuple[str, str]  # the array whose derivative it is, and the name of the derivative
@@ -112,11 +114,10 @@ class Uses:
         return found
 
     def _led(self, node: NodeDef, at: int = 0) -> NodeDef | None:
-        found: NodeDef | None = node
-        while found is not None and (found is node or found.op in LEADING):
-            found = self._nodes.get(edge(found.input[at]).node) if at < len(found.input) else None
-            at = 0
-        return found
+        if at >= len(node.input):
+            return None
+        found = self._nodes.get(origin(self._nodes, edge(node.input[at]), _LEADING).node)
+        return None if found is None or found.op in _LEADING else found  # such a one leads nothing on
 
     def _inside(self, step: Loop | Branch) -> Touched:
         if isinstance(step, Branch):

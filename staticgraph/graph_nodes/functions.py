@@ -1,4 +1,4 @@
-"""Nodes that are one of our public functions, or a few ops: images, examples."""
+"""Nodes that are one of our public functions, or a few ops: images, losses, examples."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import float32, int32
+from staticgraph.compiler.graph.dtypes import float32, int32, int64
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.graph_def.nodes import GraphDefError, Node, constant, reads
+from staticgraph.graph_def.nodes import GraphDefError, Node, constant, reads, several
 from staticgraph.image.color import adjust_hue, adjust_saturation, hsv_to_rgb, rgb_to_hsv
 from staticgraph.image.intensity import adjust_contrast
 from staticgraph.image.suppression import non_max_suppression, non_max_suppression_padded
 from staticgraph.indexing import dynamic_partition, unique
 from staticgraph.io.example_ops import parse_example_op, parse_single_example_op
+from staticgraph.nn.ctc import ctc_loss
 from staticgraph.nn.normalization import batch_norm_with_global_normalization
 from staticgraph.segments import histogram_fixed_width
 from staticgraph.sorting import in_top_k, top_k
 from staticgraph.space import batch_to_space, space_to_batch
+from staticgraph.sparse.tensor import SparseTensor
 
 __all__: list[str] = []
 
@@ -52,22 +54,17 @@ def _function(node: Node) -> Any:
     return ops.identity(_FUNCTIONS[node.type](*node.tensors, **told), name=node.out)
 
 
-def _several(node: Node, *tensors: Tensor) -> Any:
-    """Tensors as the outputs of one operation, which has the name of the node."""
-    return ops.identity_n(list(tensors), name=node.out)
-
-
 @reads("NonMaxSuppressionV4")
 def _suppression(node: Node) -> Any:
     boxes, scores, most, iou, score = node.tensors
     padded = node.attrs["pad_to_max_output_size"]
-    return _several(node, *non_max_suppression_padded(boxes, scores, most, iou, score, padded))
+    return several(node, *non_max_suppression_padded(boxes, scores, most, iou, score, padded))
 
 
 @reads("TopK")
 def _top_k(node: Node) -> Any:
     [x] = node.tensors
-    return _several(node, *top_k(x, node.attrs["k"], node.attrs["sorted"]))
+    return several(node, *top_k(x, node.attrs["k"], node.attrs["sorted"]))
 
 
 @reads("UniqueV2")
@@ -75,13 +72,13 @@ def _unique(node: Node) -> Any:
     x, axis = node.tensors
     if x.type.rank != 1 or np.size(static_value(axis)) > 1:
         raise GraphDefError("its input must be a vector")
-    return _several(node, *unique(x, out_idx=node.attrs["out_idx"]))
+    return several(node, *unique(x, out_idx=node.attrs["out_idx"]))
 
 
 @reads("DynamicPartition")
 def _partition(node: Node) -> Any:
     data, partitions = node.tensors
-    return _several(node, *dynamic_partition(data, partitions, node.attrs["num_partitions"]))
+    return several(node, *dynamic_partition(data, partitions, node.attrs["num_partitions"]))
 
 
 @reads("Bucketize")
@@ -109,6 +106,19 @@ def _reverse(node: Node) -> Any:
     if known is None:
         raise GraphDefError("its axes must be constants")
     return ops.reverse(x, axis=np.flatnonzero(known).tolist(), name=node.out)
+
+
+@reads("CTCLoss")
+def _ctc_loss(node: Node) -> Any:
+    """The losses of a batch, and the derivative of each by its inputs."""
+    inputs, indices, values, lengths = node.tensors
+    longest = ops.reduce_max(indices[:, 1]) + 1
+    batch = ops.cast(ops.shape_of(inputs)[1], dtype=int64)
+    labels = SparseTensor(indices, values, ops.stack([batch, longest], axis=0))
+    flags = ("preprocess_collapse_repeated", "ctc_merge_repeated", "ignore_longer_outputs_than_inputs")
+    losses = ctc_loss(labels, inputs, lengths, **{key: node.attrs[key] for key in flags})
+    slope = ops.symbolic_gradients([losses, ops.ones_like(losses), inputs, inputs], ys=1, seeds=1, xs=1)
+    return several(node, losses, slope)
 
 
 # Examples

@@ -8,13 +8,9 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32, int64
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.functional import scan
-from staticgraph.graph_def.nodes import Node, reads
+from staticgraph.graph_def.nodes import Node, reads, several
 
 __all__: list[str] = []
-
-
-def _several(node: Node, *tensors: Tensor) -> Any:
-    return ops.identity_n(list(tensors), name=node.out)
 
 
 def _lstm(attrs: Any, x: Tensor, state: Tensor, hidden: Tensor, parts: list[Tensor]) -> tuple[Tensor, ...]:
@@ -37,7 +33,7 @@ def _lstm(attrs: Any, x: Tensor, state: Tensor, hidden: Tensor, parts: list[Tens
 @reads("LSTMBlockCell")
 def _lstm_cell(node: Node) -> Any:
     x, state, hidden, *parts = node.tensors
-    return _several(node, *_lstm(node.attrs, x, state, hidden, parts))
+    return several(node, *_lstm(node.attrs, x, state, hidden, parts))
 
 
 @reads("BlockLSTM")
@@ -53,7 +49,7 @@ def _lstm_layer(node: Node) -> Any:
     at = ops.range(start=0, limit=ops.shape_of(xs)[0], delta=1, dtype=int32)
     alive = ops.less(ops.cast(at, dtype=int64), steps)
     wide = ops.reshape(alive, shape=[-1, 1, 1])
-    return _several(node, *(ops.select(wide, each, ops.zeros_like(each)) for each in made))
+    return several(node, *(ops.select(wide, each, ops.zeros_like(each)) for each in made))
 
 
 @reads("GRUBlockCell")
@@ -62,7 +58,7 @@ def _gru_cell(node: Node) -> Any:
     both = ops.sigmoid(ops.matmul(ops.concat([x, hidden], axis=1), gates) + b_gates)
     r, u = ops.split(both, num_split=2, axis=1)
     c = ops.tanh(ops.matmul(ops.concat([x, hidden * r], axis=1), candidate) + b_candidate)
-    return _several(node, r, u, c, u * hidden + (1.0 - u) * c)
+    return several(node, r, u, c, u * hidden + (1.0 - u) * c)
 
 
 def _lstm_slopes(
@@ -91,7 +87,7 @@ def _lstm_cell_slopes(node: Node) -> Any:
     d_before, by_gates, by_peeks = _lstm_slopes(
         node.attrs, before, list(node.tensors[8:14]), peeks, *node.tensors[14:]
     )
-    return _several(node, d_before, by_gates, *by_peeks)
+    return several(node, d_before, by_gates, *by_peeks)
 
 
 @reads("BlockLSTMGrad")
@@ -119,4 +115,4 @@ def _lstm_layer_slopes(node: Node) -> Any:
     given = [times, xs, states, hidden, slopes, out_slopes, *kept]
     made = scan(step, given, [ops.zeros_like(each) for each in nothing], reverse=True)
     sums = [ops.reduce_sum(each, axis=0) for each in made[3:]]
-    return _several(node, made[2], made[0][0], made[1][0], *sums)
+    return several(node, made[2], made[0][0], made[1][0], *sums)

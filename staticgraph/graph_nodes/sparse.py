@@ -11,7 +11,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.graph_def.nodes import GraphDefError, Node, reads
+from staticgraph.graph_def.nodes import GraphDefError, Node, reads, several
 from staticgraph.indexing import where
 from staticgraph.sparse import math as sparse_math
 from staticgraph.sparse import structure
@@ -22,12 +22,8 @@ from staticgraph.sparse_segments import sparse_segment_mean, sparse_segment_sqrt
 __all__: list[str] = []
 
 
-def _several(node: Node, *tensors: Tensor) -> Any:
-    return ops.identity_n(list(tensors), name=node.out)
-
-
 def _parts(node: Node, made: SparseTensor) -> Any:
-    return _several(node, made.indices, made.values, made.dense_shape)
+    return several(node, made.indices, made.values, made.dense_shape)
 
 
 @reads("SparseToDense")
@@ -47,7 +43,7 @@ def _product(node: Node) -> Any:
 @reads("SparseReorder")
 def _reorder(node: Node) -> Any:
     made = structure.reorder(SparseTensor(*node.tensors))
-    return _several(node, made.indices, made.values)
+    return several(node, made.indices, made.values)
 
 
 @reads("SparseReshape")
@@ -55,7 +51,7 @@ def _reshape(node: Node) -> Any:
     indices, shape, wanted = node.tensors
     count = ops.shape_of(indices)[:1]
     made = structure.reshape(SparseTensor(indices, ops.fill(0, dims=count), shape), wanted)
-    return _several(node, made.indices, made.dense_shape)
+    return several(node, made.indices, made.dense_shape)
 
 
 @reads("SparseConcat")
@@ -89,14 +85,14 @@ def _fill_empty_rows(node: Node) -> Any:
     before = ops.cumsum(ops.cast(empty, dtype=int64))  # rows of their own: what comes later moves back by one
     at = ops.range(0, ops.shape_of(given.values, out_type=int64)[0], 1, dtype=int64)
     moved = at + ops.gather(before, given.indices[:, 0], axis=0)
-    return _several(node, made.indices, made.values, empty, moved)
+    return several(node, made.indices, made.values, empty, moved)
 
 
 @reads("SparseFillEmptyRowsGrad")
 def _fill_empty_rows_slope(node: Node) -> Any:
     places, slopes = node.tensors
     given = ops.gather(slopes, places, axis=0)
-    return _several(node, given, ops.reduce_sum(slopes) - ops.reduce_sum(given))
+    return several(node, given, ops.reduce_sum(slopes) - ops.reduce_sum(given))
 
 
 @reads("SparseCross")
@@ -110,7 +106,7 @@ def _cross(node: Node) -> Any:
         parts += [at, ops.gather_nd(each, at), ops.shape_of(each, out_type=int64)]
     buckets = node.attrs["num_buckets"] or 2**63 - 1
     made = cross_op(parts, num_buckets=buckets, hash_key=node.attrs["hash_key"])
-    return _several(node, *made)
+    return several(node, *made)
 
 
 # Sums of rows by segments
