@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from staticgraph.compiler.codegen import abi, contraction, llvm
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.kernel.align import align
 from staticgraph.compiler.kernel.chunk import chunked
 from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.cpu import schedule
@@ -21,4 +24,5 @@ def generate(work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
             return contraction.emit(product, target)
         work = place_rows("loops", buffers, work.rows, work.nests, work.sums)
     split = chunked(schedule(work, target.vector_bytes), target.vector_bytes)
-    return llvm.emit_phases(split.phases, target, cost=split.cost)
+    phases = [replace(p, body=align(p.body, p.buffers, target.vector_bytes)) for p in split.phases]
+    return llvm.emit_phases(phases, target, cost=split.cost)

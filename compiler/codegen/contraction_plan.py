@@ -34,8 +34,10 @@ _CACHED_BYTES = {32: 2 * 1024 * 1024, 16: 512 * 1024}
 _PACKED_BYTES = 96 * 1024  # a smaller b is read as it lies
 _NEAR = 2  # panels in a row of b that is as good as packed
 # Fewer tiles of rows than this do not pay for packing b. Panels of whole cache lines, of so many bytes, can
-# be read more often as they lie, because micro-kernels ask for them ahead of time.
-_REUSED, _WIDE_REUSED, _WIDE_PANEL = 8, 48, 128
+# be read more often as they lie, because micro-kernels ask for them ahead of time; not so often where rows of
+# b are whole pages apart and fight for the same places in the cache.
+_REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 28, 128
+_PAGE = 4096
 # Rows of a that are this far apart fight for the same places in the cache; steps of the sum that are, with
 # neighbouring rows, use a small part of each of many cache lines.
 _FAR_ROWS, _FAR_STEPS = 1024, 256
@@ -210,7 +212,8 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int) -> bool:
     near = bool(c.k) and abs(c.b.step(c.k[-1])) <= _NEAR * tiling.pitch
     narrow = c.b.dtype.size < c.dtype.size  # packed, elements are converted once
     wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
-    reused = tiles >= (_WIDE_REUSED if wide else _REUSED)
+    fights = bool(c.k) and c.b.step(c.k[-1]) * c.b.dtype.size % _PAGE == 0
+    reused = tiles >= (_REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED)
     return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
 
 

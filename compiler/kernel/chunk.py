@@ -25,6 +25,8 @@ becomes two kernels, the second of which begins when the first is done,
 
 A loop whose iterations are independent is shared out as it is, and if it has few iterations the loops inside
 it too. Where those are reductions, as in column sums, they get partial results per chunk like the one above.
+What is not shared out and has nothing to do with a shared loop next to it, as the border of a picture, is
+done by the first chunk of that loop.
 
 How many chunks there are depends on what the kernel does and on nothing else: results must be the same for
 any number of threads. A chunk takes a few microseconds, much longer than to claim it.
@@ -33,19 +35,20 @@ any number of threads. A chunk takes a few microseconds, much longer than to cla
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TypeVar
 
 from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.kernel.connect import connect
+from staticgraph.compiler.kernel.connect import changed, connect
 from staticgraph.compiler.kernel.cost import nanoseconds
 from staticgraph.compiler.kernel.dependence import accesses, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, walk
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.index import offset, simplify_index
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
+    If,
     Kernel,
     Let,
     Loop,
@@ -100,6 +103,10 @@ def _passes_on(kernel: Kernel) -> bool:
     return sum(map(len, users)) > len(set().union(*users))
 
 
+def _is_parallel(stmt: Stmt) -> bool:
+    return isinstance(stmt, Loop) and stmt.kind is LoopKind.PARALLEL
+
+
 def _whole(stmt: S) -> S:
     """`stmt`, done in one chunk though its iterations may be independent."""
     if isinstance(stmt, Loop) and stmt.kind is LoopKind.PARALLEL:
@@ -121,14 +128,55 @@ class _Splitter:
         bodies: list[list[Stmt]] = [[]]
         for stmt in self.kernel.body:
             for piece in self.pieces(stmt):
-                if isinstance(piece, Loop) and piece.kind is LoopKind.PARALLEL:
+                if _is_parallel(piece):
                     bodies += [[piece], []]
                 else:
                     bodies[-1].append(piece)
+        bodies = self.beside(bodies) or [[]]
         if len(bodies) == 1:
             return (replace(self.kernel, body=tuple(bodies[0])),)
         connected = connect([tuple(body) for body in bodies], self.buffers)
         return tuple(Kernel(self.kernel.name, self.buffers, body) for body in connected)
+
+    def beside(self, bodies: list[list[Stmt]]) -> list[list[Stmt]]:
+        """`bodies` with those that need no phase of their own in the first chunk of the parallel loop next to
+        them.
+        """
+        fewer: list[list[Stmt]] = []
+        for body in bodies:
+            if not body:
+                continue
+            for parallel, other in ((fewer[-1], body), (body, fewer[-1])) if fewer else ():
+                if (both := self.in_first_chunk(parallel, other)) is not None:
+                    fewer[-1] = [both]
+                    break
+            else:
+                fewer.append(body)
+        return fewer
+
+    def in_first_chunk(self, parallel: list[Stmt], other: list[Stmt]) -> Loop | None:
+        """A parallel loop that does `other` as well, if it may."""
+        match parallel, other:
+            case [Loop(chunk, body, LoopKind.PARALLEL)], [*rest] if (
+                not any(map(_is_parallel, rest))
+                and not changed(tuple(rest))
+                and not self.meet(parallel, rest)
+            ):
+                return Loop(chunk, (If(read("eq", chunk, 0), tuple(rest)), *body), LoopKind.PARALLEL)
+        return None
+
+    def meet(self, a: Sequence[Stmt], b: Sequence[Stmt]) -> bool:
+        """Whether one of them may write what the other reads or writes."""
+        touched, others = accesses(tuple(a)), accesses(tuple(b))
+        written = {x.buffer for x in (*touched, *others) if isinstance(x, Store)}
+        for name in written:
+            ranges, more = (
+                {offset(self.buffers[name], x.at).range for x in side if x.buffer == name}
+                for side in (touched, others)
+            )
+            if any(low <= end and start <= high for low, high in ranges for start, end in more):
+                return True
+        return False
 
     def pieces(self, stmt: Stmt) -> Iterator[Stmt]:
         """Statements that do what `stmt` does, with parallel loops if it is worth it."""

@@ -40,7 +40,7 @@ def connect(bodies: Sequence[Body], buffers: dict[str, Buffer]) -> list[Body]:
         for local in taken:
             ends[giver[local]][local] = None
             buffers[_name(local)] = Buffer(local.dtype, (), written=True, shared=True)
-        for local in _changed(body):
+        for local in changed(body):
             simple.pop(local, None)
             giver[local] = number
         simple |= {s.local: s for s in body if isinstance(s, Let) and _is_simple(s, body, simple, buffers)}
@@ -49,6 +49,14 @@ def connect(bodies: Sequence[Body], buffers: dict[str, Buffer]) -> list[Body]:
         for start, body, end in zip(starts, bodies, ends, strict=True)
         if end or not all(isinstance(stmt, Let) for stmt in body)
     ]
+
+
+def changed(body: Body) -> list[Local]:
+    """The locals that `body` gives a value and leaves to those after it."""
+    outer = {s.local for s in body if isinstance(s, Let)}
+    inner = {s.local for s in statements(body) if isinstance(s, Let)} - outer
+    given = dict.fromkeys(s.local for s in statements(body) if isinstance(s, Let | Update))
+    return [local for local in given if local not in inner]
 
 
 def _name(local: Local) -> str:
@@ -71,14 +79,6 @@ def _needed(body: Body) -> list[Local]:
             used[stmt.local] = None
         used |= {e: None for e in walk(*expressions(stmt)) if isinstance(e, Local)}
     return [local for local in used if local not in own]
-
-
-def _changed(body: Body) -> list[Local]:
-    """The locals that `body` gives a value and leaves to those after it."""
-    outer = {s.local for s in body if isinstance(s, Let)}
-    inner = {s.local for s in statements(body) if isinstance(s, Let)} - outer
-    given = dict.fromkeys(s.local for s in statements(body) if isinstance(s, Let | Update))
-    return [local for local in given if local not in inner]
 
 
 def _is_simple(let: Let, body: Body, simple: Container[Expr], buffers: dict[str, Buffer]) -> bool:

@@ -6,6 +6,7 @@ The estimates choose between ways to run a kernel; the result is the same whiche
 from __future__ import annotations
 
 from staticgraph.compiler.kernel.expr import Expr, Load, Scalar
+from staticgraph.compiler.kernel.index import linear
 from staticgraph.compiler.kernel.stmt import Buffer, If, Loop, LoopKind, Stmt, Store, While, statements
 
 _CHEAP = frozenset(
@@ -61,10 +62,15 @@ def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lane
             return _ROUNDS * sum(_nanoseconds(s, buffers, vector_bytes, lanes) for s in body)
         case If(_, body):
             return sum(_nanoseconds(s, buffers, vector_bytes, lanes) for s in body)
-    instructions, moved = 0.0, 0
+    instructions = 0.0
+    streams: dict[tuple[object, ...], int] = {}  # neighbours in memory come together
     for node in values(stmt):
-        instructions += 1.0 if isinstance(node, Load) else operation_cost(node.op)
-        moved += node.dtype.size if isinstance(node, Load) else 0
+        if isinstance(node, Load):
+            instructions += 1.0
+            streams[node.buffer, *(frozenset(linear(at).terms.items()) for at in node.at)] = node.dtype.size
+        else:
+            instructions += operation_cost(node.op)
+    moved = sum(streams.values())
     if isinstance(stmt, Store):
         instructions += 1.0
         moved += buffers[stmt.buffer].dtype.size

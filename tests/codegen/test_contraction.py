@@ -234,11 +234,17 @@ def test_operands_are_packed_where_chunks_read_them(size, turn_a, turn_b, phases
     check(*size, turn_a, turn_b, float32, None, rng)
 
 
-@pytest.mark.parametrize(("rows", "packed"), [(200, False), (400, True)])
-def test_wide_panels_are_packed_for_many_rows_only(rows, packed):
-    """As they lie, rows of the second operand that are far apart are asked for ahead of time."""
+@pytest.mark.parametrize(
+    ("rows", "columns", "packed"),
+    [(200, 1000, False), (400, 1000, True), (100, 1024, False), (200, 1024, True)],
+)
+def test_wide_panels_are_packed_for_many_rows_only(rows, columns, packed):
+    """As they lie, rows of the second operand that are far apart are asked for ahead of time.
+
+    Those a page apart are in each other's way, and are packed for fewer rows.
+    """
     target = replace(cpu_jit.host(), vector_bytes=64)
-    c = matmul(rows, 1024, 300)
+    c = matmul(rows, columns, 300)
     text = "".join(x for phase in emit(c, target).phases for x in (phase.code.text, *phase.code.needs))
     assert (plan(c, target).b is not None) == packed
     assert ("llvm.prefetch" in text) != packed

@@ -99,7 +99,20 @@ def gathered(m: int, n: int) -> Kernel:
     return place("gathered", buffers, (i, j), (Store("y", (i, j), load("x", row, j)),))
 
 
-FORMS = [elementwise, transposed, outer, column_sums, row_extrema, softmax, centred, gathered]
+def framed(m: int, n: int) -> Kernel:
+    """The middle of a picture and its upper and lower edge, as separate loops."""
+    i, j, edge = Index("i", m), Index("j", n), Index("edge", n)
+    last = Const(m + 1, int64)
+    return Kernel("framed", {"x": array(m + 2, n), "y": result(m + 2, n)}, (
+        Loop(edge, (
+            Store("y", (Const(0, int64), edge), load("x", Const(0, int64), edge)),
+            Store("y", (last, edge), load("x", last, edge)),
+        )),
+        Loop(i, (Loop(j, (Store("y", (i + 1, j), load("x", i, j) + load("x", i + 2, j)),)),)),
+    ))  # fmt: skip
+
+
+FORMS = [elementwise, transposed, outer, column_sums, row_extrema, softmax, centred, gathered, framed]
 
 
 def run(phases: tuple[Kernel, ...], arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -147,7 +160,7 @@ def test_small_kernels_are_one_chunk(form):
 
 @pytest.mark.parametrize("form, expected", [
     (elementwise, 1), (transposed, 1), (outer, 1), (column_sums, 2), (row_extrema, 1), (softmax, 1),
-    (centred, 5), (gathered, 1),
+    (centred, 5), (gathered, 1), (framed, 1),
 ])  # fmt: skip
 def test_large_kernels_are_shared_out(form, expected: int):
     phases = chunked(schedule(form(3000, 100), 64), 64).phases
@@ -181,6 +194,22 @@ def test_scratch_memory_that_iterations_pass_on_is_not_shared_out():
     assert chunks(use, keep) == chunks(If(load("x", i) > 0.0, (keep,)), use) == 1
 
 
+def test_what_is_small_goes_with_the_chunks_beside_it_unless_they_meet():
+    edge, i = Index("edge", 10), Index("i", 40_000)
+    buffers = {"x": array(40_000), "y": result(40_010)}
+    middle = Loop(i, (Store("y", (i + 10,), load("x", i) * 2.0),))
+
+    def chunks(*body: Stmt) -> list[int]:
+        return [k.chunks for k in chunked(schedule(Kernel("beside", buffers, body), 64), 64).phases]
+
+    apart = Loop(edge, (Store("y", (edge,), load("x", edge)),))
+    read = Loop(edge, (Store("y", (edge,), load("y", edge + 20)),))
+    written = Loop(edge, (Store("y", (edge + 20,), load("x", edge)),))
+    assert chunks(apart, middle) == chunks(middle, apart) == chunks(middle)
+    assert chunks(middle, read) == chunks(middle, written) == [*chunks(middle), 1]
+    assert chunks(read, middle) == chunks(written, middle) == [1, *chunks(middle)]
+
+
 def test_iterations_that_meet_are_not_shared_out():
     i = Index("i", 40_000)
     x = Load("x", (i,), float32)
@@ -199,3 +228,9 @@ def test_what_an_op_promises_needs_no_proof(rows: int, expected: bool):
     (only,) = chunked(schedule(Kernel("promise", buffers, (loop,)), 64), 64).phases
     assert (only.chunks > 1) is expected
     assert only.chunks < rows
+
+
+def test_a_kernel_that_does_nothing_is_one_phase():
+    with eager(3):
+        (only,) = chunked(Kernel("nothing", {"y": result(3)}, ()), 64).phases
+    assert only.body == ()
