@@ -28,15 +28,18 @@ from staticgraph.compiler.codegen.contraction_kernel import Spans, Stream, Tile,
 from staticgraph.compiler.codegen.contraction_loops import Cursor, each, parameters
 from staticgraph.compiler.codegen.contraction_pack import pack, pack_span, packing
 from staticgraph.compiler.codegen.contraction_plan import Plan, adding_plan, nanoseconds, plan
+from staticgraph.compiler.codegen.contraction_rows import row_sums
 from staticgraph.compiler.codegen.contraction_scratch import Packed
 from staticgraph.compiler.codegen.contraction_slices import slice_sums, sliced
-from staticgraph.compiler.codegen.contraction_tiles import PanelRun, Run
+from staticgraph.compiler.codegen.contraction_tiles import Along, PanelRun, Run
+from staticgraph.compiler.codegen.contraction_turn import turned
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 
 _A, _B, _SUMS = "a", "b", "sums"
+_WHOLE = {Along.COLUMNS: column_sums, Along.ROWS: row_sums, Along.SUM: dot_sums}
 Inside = tuple[tuple[int, Spans], ...]  # rows with products, by index of the sum
 Whole = Callable[[Writer, Tile], list[str]]  # writes the finished sums of a tile
 
@@ -44,19 +47,24 @@ Whole = Callable[[Writer, Tile], list[str]]  # writes the finished sums of a til
 def emit(contraction: Contraction, target: CpuTarget) -> KernelCode:
     """The code of a contraction: its arguments are the buffers in their order."""
     contraction = with_formulas(contraction, target)
-    decided = plan(contraction, target)
-    cut = sliced(contraction, decided)
+    cost = nanoseconds(contraction)
+    before: tuple[Phase, ...] = ()
+    reserved = 0
+    if turn := turned(contraction, target):
+        before, contraction, reserved = (turn.phase,), turn.contraction, turn.shared_bytes
+    decided = plan(contraction, target, reserved)
+    cut = sliced(contraction, decided, reserved)
     if cut is None:
         phases = _multiply(contraction, decided)
     else:
         decided = plan(cut.partial, target, cut.shared_bytes)
         adding = _Generator(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
         phases = (*_multiply(cut.partial, decided), adding.phase())
-    return KernelCode(phases, decided.shared_bytes, decided.private_bytes, nanoseconds(contraction))
+    return KernelCode((*before, *phases), decided.shared_bytes, decided.private_bytes, cost)
 
 
 def _multiply(c: Contraction, p: Plan) -> tuple[Phase, ...]:
-    return (*packing(c, p), _Generator(c, p, dot_sums if p.along else column_sums).phase())
+    return (*packing(c, p), _Generator(c, p, _WHOLE[p.along]).phase())
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +246,7 @@ class _Generator:
                 partial = Stream(self._c.dtype, p.partial.step(self._c.rows), 1, padded=not p.partial.buffer)
             tile = Tile(
                 self._c.dtype, rows, panel.pieces, p.tile_a, p.panel_b, p.extents, partial,
-                self._epilogue.pointers, p.along, inside,
+                self._epilogue.pointers, p.lanes, inside,
             )  # fmt: skip
             symbol, needs = micro_kernel(tile, self._epilogue.finish(tile), self._whole)
             for need in needs:

@@ -1,4 +1,4 @@
-"""The other micro-kernel: few rows, and both operands run along the sum in memory. Vectors lie along the sum.
+"""The micro-kernel of few rows or columns: both operands run along the sum in memory, and so do the vectors.
 
 Each element of the tile has a vector of partial sums, which are added up at the end. Nothing is packed: a
 matrix times a vector reads the matrix once, so turning it around first would double the work.
@@ -15,26 +15,29 @@ MOST_ROWS = 6  # with more, packing b pays
 
 
 def dot_tiling(rows: int, columns: int, registers: int) -> Tiling:
-    """Tiles with a vector register for each element."""
-    row_cut = balanced(rows, 3 if registers == 32 else 2)
-    most = 8 if row_cut[0].size == 1 else 4
-    width = min(most, 1 << (columns - 1).bit_length())
-    return Tiling(row_cut, panels(columns, width, 1))
+    """Tiles with a vector register for each element: of all columns, where there are many rows."""
+    if rows > MOST_ROWS:
+        row_cut, most = balanced(rows, max(1, (registers - 2) // (columns + 1))), registers
+    else:
+        row_cut = balanced(rows, 3 if registers == 32 else 2)
+        most = 8 if row_cut[0].size == 1 else 4
+    return Tiling(row_cut, panels(columns, min(most, 1 << (columns - 1).bit_length()), 1))
 
 
 def dot_sums(w: Writer, tile: Tile) -> list[str]:
     """The finished sums of the tile: per row, one vector along the columns."""
     (piece,) = tile.pieces
     places = [(i, c) for i in range(tile.rows) for c in range(piece.valid)]
-    kind = vector(memory_type(tile.dtype), tile.along)
+    kind = vector(memory_type(tile.dtype), tile.lanes)
 
     def step(a: str, b: str, k: Number, valid: int, sums: list[str]) -> list[str]:
         left = [_read(w, tile, tile.a, a, i * tile.a.row, k, valid) for i in range(tile.rows)]
-        right = [_read(w, tile, tile.b, b, c * tile.b.lane, k, valid) for c in range(piece.valid)]
-        return [
-            w.fma(left[i], right[c], s, tile.dtype, tile.along)
-            for (i, c), s in zip(places, sums, strict=True)
-        ]
+        held = dict(zip(places, sums, strict=True))
+        for c in range(piece.valid):  # one by one: there are registers for few of them
+            right = _read(w, tile, tile.b, b, c * tile.b.lane, k, valid)
+            for i in range(tile.rows):
+                held[i, c] = w.fma(left[i], right, held[i, c], tile.dtype, tile.lanes)
+        return [held[place] for place in places]
 
     def nest(level: int, a: str, b: str, sums: list[str]) -> list[str]:
         extent = tile.extents[level]
@@ -48,9 +51,9 @@ def dot_sums(w: Writer, tile: Tile) -> list[str]:
                 return nest(level + 1, moved_a, moved_b, held)
 
             return w.repeat(0, extent, 1, inside, carried)
-        whole = extent // tile.along * tile.along
+        whole = extent // tile.lanes * tile.lanes
         if whole:
-            sums = w.repeat(0, whole, tile.along, lambda k, held: step(a, b, k, tile.along, held), carried)
+            sums = w.repeat(0, whole, tile.lanes, lambda k, held: step(a, b, k, tile.lanes, held), carried)
         return step(a, b, whole, extent - whole, sums) if extent > whole else sums
 
     lanes = nest(0, "%a", "%b", ["zeroinitializer"] * len(places))
@@ -60,15 +63,15 @@ def dot_sums(w: Writer, tile: Tile) -> list[str]:
 def _read(w: Writer, tile: Tile, stream: Stream, base: str, start: int, k: Number, valid: int) -> str:
     """Neighbours along the sum, zeros after the first `valid`."""
     pointer = w.address(w.address(base, start, stream.dtype), k, stream.dtype)
-    return w.convert(w.load(pointer, stream.dtype, tile.along, valid), stream.dtype, tile.dtype, tile.along)
+    return w.convert(w.load(pointer, stream.dtype, tile.lanes, valid), stream.dtype, tile.dtype, tile.lanes)
 
 
 def _column_vector(w: Writer, tile: Tile, vectors: list[str]) -> str:
     """The sum over the lanes of each vector, side by side."""
     (piece,) = tile.pieces
     element = memory_type(tile.dtype)
-    wide, kind = vector(element, tile.along), vector(element, piece.width)
-    name = f"llvm.vector.reduce.fadd.{suffix(element, tile.along)}"
+    wide, kind = vector(element, tile.lanes), vector(element, piece.width)
+    name = f"llvm.vector.reduce.fadd.{suffix(element, tile.lanes)}"
     w.need(f"declare {element} @{name}({element}, {wide})")
     result = "zeroinitializer"
     for c, lanes in enumerate(vectors):

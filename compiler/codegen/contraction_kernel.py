@@ -50,8 +50,7 @@ class Tile:
     `extents` are those of the indices of the sum, outermost first; None: known at the call. Along the
     indices in `inside`, only some rows have products: from the first to before the last, for each value.
     `partial` is where unfinished sums are kept; None if every call finishes its sums. `extra` are the
-    pointers of the epilogue. `along`: the vectors lie along the innermost index of the sum, in so many
-    lanes; 0: along the columns.
+    pointers of the epilogue. Registers have so many `lanes`.
     """
 
     dtype: DType
@@ -62,7 +61,7 @@ class Tile:
     extents: tuple[int | None, ...]
     partial: Stream | None
     extra: tuple[str, ...]
-    along: int = 0
+    lanes: int
     inside: tuple[tuple[int, Spans], ...] = ()
 
     @property
@@ -121,9 +120,9 @@ def micro_kernel(
     return symbol, (*w.needs, text)
 
 
-def column_sums(w: Writer, tile: Tile) -> list[str]:
+def column_sums(w: Writer, tile: Tile, a: str = "%a", b: str = "%b") -> list[str]:
     """The finished sums of the tile, in vectors along the columns."""
-    return _accumulate(w, tile, ["zeroinitializer"] * len(tile.places))
+    return _accumulate(w, tile, ["zeroinitializer"] * len(tile.places), a, b)
 
 
 def _named(tile: Tile, sums: list[str]) -> Sums:
@@ -151,12 +150,12 @@ def _initial(w: Writer, tile: Tile, stream: Stream) -> list[str]:
     ]
 
 
-def _accumulate(w: Writer, tile: Tile, sums: list[str]) -> list[str]:
+def _accumulate(w: Writer, tile: Tile, sums: list[str], a: str = "%a", b: str = "%b") -> list[str]:
     """`sums` plus the products of all steps."""
     rows = range(tile.rows)
     if not tile.extents:
-        return _step(w, tile, "%a", "%b", 0, 0, rows, sums)
-    return _nest(w, tile, 0, "%a", "%b", rows, sums)
+        return _step(w, tile, a, b, 0, 0, rows, sums)
+    return _nest(w, tile, 0, a, b, rows, sums)
 
 
 def _nest(w: Writer, tile: Tile, level: int, a: str, b: str, rows: range, sums: list[str]) -> list[str]:

@@ -9,8 +9,10 @@ import math
 from staticgraph.compiler.codegen.contraction_chunks import Grid, chunks_wanted, cut, split
 from staticgraph.compiler.codegen.contraction_dot import MOST_ROWS, dot_tiling
 from staticgraph.compiler.codegen.contraction_kernel import Stream
+from staticgraph.compiler.codegen.contraction_rows import row_tiling, rows_pay
 from staticgraph.compiler.codegen.contraction_scratch import Packed, Scratch, numbers, overlaps
 from staticgraph.compiler.codegen.contraction_tiles import (
+    Along,
     DepthBlocks,
     PanelRun,
     Tiling,
@@ -51,7 +53,7 @@ class Plan:
 
     dtype: DType
     lanes: int
-    along: int  # lanes of vectors along the sum; 0: vectors lie along the columns
+    along: Along
     tiling: Tiling
     grid: Grid  # over the outer indices that move b, panels, the other outer indices, tiles of rows
     read: float  # elements of the operands that all chunks read
@@ -89,12 +91,8 @@ class Plan:
 def plan(c: Contraction, target: CpuTarget, reserved: int = 0) -> Plan:
     """Decide. The first `reserved` bytes of shared memory are taken."""
     lanes, size = target.lanes([c.dtype]), c.dtype.size
-    along = lanes if _is_dot(c) else 0
-    if along:
-        tiling = dot_tiling(c.row_count, c.lanes.extent, registers(target))
-    else:
-        times = math.prod(i.extent for i in c.outer)
-        tiling = choose(c.row_count, c.lanes.extent, c.depth, lanes, registers(target), times)
+    along = _direction(c, lanes, registers(target))
+    tiling = _tiling(c, along, lanes, registers(target))
     blocks, split = _depth(c, along)
     inside = c.k[blocks.level :]
     block_depth = blocks.size * math.prod(i.extent for i in inside[1:])
@@ -106,8 +104,8 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0) -> Plan:
     ]
 
     others = math.prod(i.extent for i in c.outer if not c.b.step(i))
-    pack_b = not along and _packs_b(c, tiling, tiling.tile_count * others)
-    pack_a = not along and tiling.panel_count >= _PANELS and _packs_a(c)
+    pack_b = along is Along.COLUMNS and _packs_b(c, tiling, tiling.tile_count * others)
+    pack_a = along is Along.COLUMNS and tiling.panel_count >= _PANELS and _packs_a(c)
     read, grid = _grid(c, tiling, pack_a, pack_b)
     columns, *rest = grid.dimensions[len(c.outer_of_b) :]
     block = max(1, _CACHED_BYTES[registers(target)] // (block_depth * tiling.pitch * size))
@@ -140,7 +138,7 @@ def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> Plan:
     unpacked = stream(c.a, c, c.k)
     read, grid = _grid(c, tiling, False, False)
     return Plan(
-        c.dtype, lanes, 0, tiling, grid, read, 0, DepthBlocks(0, c.depth), c.k,
+        c.dtype, lanes, Along.COLUMNS, tiling, grid, read, 0, DepthBlocks(0, c.depth), c.k,
         extents=(c.depth,), block_depth=c.depth, partial=None, a=None, b=None, a_stream=unpacked,
         b_stream=unpacked, private_bytes=0, shared_bytes=reserved,
     )  # fmt: skip
@@ -183,18 +181,33 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool) -> tuple[f
     return best
 
 
-def _is_dot(c: Contraction) -> bool:
-    """Whether vectors should lie along the sum: see contraction_dot.py."""
-    if not c.k or c.row_count > MOST_ROWS or c.a.step(c.lanes) or c.limits:
-        return False
-    return c.b.step(c.lanes) != 1 and c.b.step(c.k[-1]) == 1 and c.a.step(c.k[-1]) == 1
+def _direction(c: Contraction, lanes: int, registers: int) -> Along:
+    """What vectors should lie along."""
+    if not c.k or c.a.step(c.lanes) or c.limits:
+        return Along.COLUMNS
+    few = c.row_count <= MOST_ROWS or not c.b.buffer  # it was turned around for that
+    if few and c.b.step(c.lanes) != 1 and c.b.step(c.k[-1]) == 1 and c.a.step(c.k[-1]) == 1:
+        return Along.SUM
+    if c.a.step(c.rows) == 1 and c.b.step(c.lanes) and rows_pay(c, lanes, registers):
+        return Along.ROWS
+    return Along.COLUMNS
 
 
-def _depth(c: Contraction, along: int) -> tuple[DepthBlocks, bool]:
+def _tiling(c: Contraction, along: Along, lanes: int, registers: int) -> Tiling:
+    match along:
+        case Along.SUM:
+            return dot_tiling(c.row_count, c.lanes.extent, registers)
+        case Along.ROWS:
+            return row_tiling(c.row_count, c.lanes.extent, lanes, registers)
+    times = math.prod(i.extent for i in c.outer)
+    return choose(c.row_count, c.lanes.extent, c.depth, lanes, registers, times)
+
+
+def _depth(c: Contraction, along: Along) -> tuple[DepthBlocks, bool]:
     """The blocks of the sum, and whether there is more than one."""
     extents, largest = tuple(i.extent for i in c.k), _BLOCK_BYTES // c.dtype.size
     limited = min((c.k.index(x.k) for x in c.limits), default=len(extents))
-    if along or limited == 0 or c.depth <= largest * 3 // 2:
+    if along is not Along.COLUMNS or limited == 0 or c.depth <= largest * 3 // 2:
         return DepthBlocks(0, extents[0] if extents else 1), False
     if limited < len(extents):  # where a block begins and ends must not depend on the window
         outside, inside = extents[limited - 1], math.prod(extents[limited:])

@@ -35,12 +35,12 @@ class Sliced:
     shared_bytes: int
 
 
-def sliced(c: Contraction, plan: Plan) -> Sliced | None:
+def sliced(c: Contraction, plan: Plan, reserved: int = 0) -> Sliced | None:
     """`c` with its sum cut into slices, if that gives enough chunks where the tiles do not.
 
     Or if that reads much less: chunks of the result each read one operand from end to end, those of the sum
     read their own part of both. Weights then stay in the cache of the core that updates them, as the rows of
-    their gradient are shared out in the same order.
+    their gradient are shared out in the same order. The first `reserved` bytes of shared memory are taken.
     """
     wanted = chunks_wanted(nanoseconds(c))
     least = -(-wanted // plan.grid.chunks)
@@ -64,7 +64,7 @@ def sliced(c: Contraction, plan: Plan) -> Sliced | None:
         return replace(x, steps={i: s for i, s in steps.items() if i.extent > 1})
 
     columns = -(-c.lanes.extent // plan.lanes) * plan.lanes
-    scratch = Scratch(0)
+    scratch = Scratch(reserved)
     sums = scratch.results(c, (slices, *c.outer), columns)
     k = tuple(inside if i is index else i for i in c.k)
     a, b = within(c.a), within(c.b)

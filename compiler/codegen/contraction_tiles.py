@@ -9,6 +9,7 @@ than four of 14 and one of 8. The choice minimises an estimate of the cycles.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import Enum
 
 from staticgraph.compiler.dataclass import dataclass
 
@@ -20,6 +21,14 @@ _KERNEL_COST = 0.01  # compiling one more micro-kernel must save this part of th
 _SHARED_CYCLES = 40_000  # work that threads share
 _MOST_ROWS = 16
 _MOST_PIECES = 8
+
+
+class Along(Enum):
+    """What the vectors of a micro-kernel lie along."""
+
+    COLUMNS = "columns"
+    ROWS = "rows"  # of few columns, where rows are neighbours in a
+    SUM = "sum"  # of few rows or columns, where steps of the sum are neighbours in both operands
 
 
 @dataclass(frozen=True, slots=True)

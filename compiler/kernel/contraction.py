@@ -122,7 +122,9 @@ class Contraction:
         return n
 
     def size(self, operand: Access) -> int:
-        """The number of elements of the buffer of an operand."""
+        """The number of elements of the buffer of an operand, or of what it reaches of scratch memory."""
+        if not operand.buffer:
+            return 1 + sum(step * (index.extent - 1) for index, step in operand.steps.items())
         return math.prod(self.buffers[operand.buffer].shape)
 
 
