@@ -18,13 +18,15 @@ from staticgraph.compiler.codegen.contraction_kernel import Stream, read_lanes
 from staticgraph.compiler.codegen.contraction_loops import Cursor, each, parameters
 from staticgraph.compiler.codegen.contraction_plan import Plan
 from staticgraph.compiler.codegen.contraction_scratch import Packed
-from staticgraph.compiler.codegen.contraction_tiles import PanelRun, Piece
+from staticgraph.compiler.codegen.contraction_tiles import PanelRun, Piece, pages_apart
 from staticgraph.compiler.codegen.contraction_transpose import turner
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
 _NANOSECONDS = 0.5  # to pack an element
+_STEPS = 8  # of panels that are packed side by side
 
 
 def packing(c: Contraction, plan: Plan) -> tuple[Phase, ...]:
@@ -59,17 +61,33 @@ def pack_span(
     """Pack the panels of a span, `counts` steps along each index of the sum. `target` is the place of panel
     `first`.
     """
-    known = 0
-    for run in packed.panels:
 
-        def one(n: Number, run: PanelRun = run, known: int = known) -> None:
-            column = w.add(w.mul(n, run.size), run.start - known * run.size)
-            place = w.address(target, w.mul(w.add(n, w.mul(first, -1)), packed.elements), packed.dtype)
-            at = w.address(source, w.mul(column, stream.lane), stream.dtype)
-            pack(w, packed, stream, counts, at, place, run.pieces)
+    def steps(counts: Sequence[Number], source: str, target: str) -> None:
+        known = 0
+        for run in packed.panels:
 
-        span.within(w, known, run.count, one)
-        known += run.count
+            def one(n: Number, run: PanelRun = run, known: int = known) -> None:
+                column = w.add(w.mul(n, run.size), run.start - known * run.size)
+                place = w.address(target, w.mul(w.add(n, w.mul(first, -1)), packed.elements), packed.dtype)
+                at = w.address(source, w.mul(column, stream.lane), stream.dtype)
+                pack(w, packed, stream, counts, at, place, run.pieces)
+
+            span.within(w, known, run.count, one)
+            known += run.count
+
+    whole_lines = packed.pitch * packed.dtype.size % ALIGNMENT == 0
+    if packed.turned or whole_lines or not counts or not pages_apart(stream.k[-1], stream.dtype):
+        steps(counts, source, target)
+        return
+
+    def block(k: Number) -> None:
+        count = w.minimum(_STEPS, w.add(counts[-1], w.mul(k, -1)))
+        at = w.address(source, w.mul(k, stream.k[-1]), stream.dtype)
+        place = w.address(target, w.mul(k, packed.numbers[-1] * packed.pitch), packed.dtype)
+        steps((*counts[:-1], count), at, place)
+
+    # Neighbouring panels have cache lines in common, and those of different steps fight for the same places.
+    w.when_less(0, counts[-1], lambda: w.each(0, counts[-1], _STEPS, block))
 
 
 def pack(

@@ -19,6 +19,7 @@ from staticgraph.compiler.codegen.contraction_tiles import (
     balanced,
     choose,
     depth_blocks,
+    pages_apart,
     panels,
     whole_pieces,
 )
@@ -39,7 +40,6 @@ _NEAR = 2  # panels in a row of b that is as good as packed
 # be read more often as they lie, because micro-kernels ask for them ahead of time; not so often where rows of
 # b are whole pages apart and fight for the same places in the cache.
 _REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 28, 128
-_PAGE = 4096
 # Rows of a that are this far apart fight for the same places in the cache; steps of the sum that are, with
 # neighbouring rows, use a small part of each of many cache lines.
 _FAR_ROWS, _FAR_STEPS = 1024, 256
@@ -118,7 +118,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0) -> Plan:
         b = scratch.packed(c, c.b, c.lanes, tiling.panels, None if shares else inside, block_depth)
         scratch.reserve(b, c.outer_of_b, block or columns.size)
     if pack_a:
-        shares = columns.parts > 1 and not c.limits and not overlaps(c, c.a, c.rows)
+        shares = (columns.parts > 1 or _apart(c)) and not c.limits and not overlaps(c, c.a, c.rows)
         runs = tuple(PanelRun(r.start, r.count, whole_pieces(r.size, lanes)) for r in tiling.rows)
         a = scratch.packed(c, c.a, c.rows, runs, None if shares else inside, block_depth)
         scratch.reserve(a, tuple(i for i in c.outer if c.a.step(i)), 1)
@@ -225,7 +225,7 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int) -> bool:
     near = bool(c.k) and abs(c.b.step(c.k[-1])) <= _NEAR * tiling.pitch
     narrow = c.b.dtype.size < c.dtype.size  # packed, elements are converted once
     wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
-    fights = bool(c.k) and c.b.step(c.k[-1]) * c.b.dtype.size % _PAGE == 0
+    fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
     reused = tiles >= (_REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED)
     return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
 
@@ -234,11 +234,15 @@ def _packs_a(c: Contraction) -> bool:
     """Whether the tiles of a are spread over so many cache lines that copying them pays."""
     row, step = c.a.step(c.rows), c.a.step(c.k[-1] if c.k else None)
     narrow = c.a.dtype.size < c.dtype.size and 1 in (row, step)
-    far = (step == 1 and row * c.a.dtype.size >= _FAR_ROWS) or (
-        row == 1 and step * c.a.dtype.size >= _FAR_STEPS
-    )
+    far = (step == 1 and row * c.a.dtype.size >= _FAR_ROWS) or _apart(c)
     beyond = any(x.place is c.rows for x in c.limits)
     return c.rows is not None and not c.a.step(c.lanes) and (far or narrow) and not beyond
+
+
+def _apart(c: Contraction) -> bool:
+    """Whether neighbouring rows of a share cache lines, and steps of the sum do not."""
+    step = c.a.step(c.k[-1] if c.k else None)
+    return c.a.step(c.rows) == 1 and step * c.a.dtype.size >= _FAR_STEPS
 
 
 def registers(target: CpuTarget) -> int:

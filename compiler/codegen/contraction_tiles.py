@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.graph.dtypes import DType
 
 _FMA_LATENCY = 4  # cycles from one multiply-add to the next into the same accumulator
 _ELEMENT_COST = 0.2  # of loading an element of a, in multiply-adds
@@ -21,6 +22,7 @@ _KERNEL_COST = 0.01  # compiling one more micro-kernel must save this part of th
 _SHARED_CYCLES = 40_000  # work that threads share
 _MOST_ROWS = 16
 _MOST_PIECES = 8
+_PAGE = 4096  # bytes
 
 
 class Along(Enum):
@@ -131,6 +133,11 @@ def panels(columns: int, lanes: int, pieces: int) -> tuple[PanelRun, ...]:
             last = Piece((run.size - 1) * lanes, _width(rest), rest)
             out.append(PanelRun((run.stop - run.size) * lanes, 1, (*whole[:-1], last)))
     return tuple(out)
+
+
+def pages_apart(step: int, dtype: DType) -> bool:
+    """Whether elements so far apart fight for the same places in a cache."""
+    return step * dtype.size % _PAGE == 0
 
 
 def whole_pieces(extent: int, lanes: int) -> tuple[Piece, ...]:

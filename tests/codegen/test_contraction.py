@@ -223,6 +223,7 @@ def test_a_product_with_few_rows_and_many_weights_reads_these_in_slices(rng):
     [
         ((300, 700, 300), True, True, 3),  # both operands are packed for all chunks
         ((300, 700, 300), False, False, 3),
+        ((1024, 256, 101), True, False, 3),  # tiles of the first one side by side
         ((40, 3000, 200), False, True, 1),  # every chunk packs its own columns
         ((2000, 24, 200), False, False, 1),
     ],
