@@ -125,6 +125,11 @@ SWITCHES = {
     switch.name: switch
     for switch in (
         Switch(
+            "all_frames", "0 or 1", "0",
+            "1: an error that a program does not catch is shown with the frames inside of staticgraph, too",
+            _truth, False, of_session=False,
+        ),
+        Switch(
             "cache_dir", "a folder", "a folder in the user's cache",
             "where compiled code is kept for the next process; empty: nowhere",
             _folder, of_session=False,

@@ -105,6 +105,7 @@ from staticgraph.sparse_names import *
 from staticgraph.tensor_queries import *
 
 from staticgraph import methods
+from staticgraph import tracebacks as _tracebacks
 
 # Control flow
 from staticgraph.tensor_array import *
@@ -161,6 +162,7 @@ from staticgraph.page import show
 from staticgraph.visualize import visualize
 
 _collector.go_on(_collecting)
+_tracebacks.install()
 
 __version__ = "0.1.0"
 

@@ -100,18 +100,23 @@ def made_for(where: Provenance, make: Callable[[], T]) -> T:
 _MADE_FOR = made_for.__code__
 
 
+def is_ours(code: CodeType) -> bool:
+    """Whether code is of this project, or of what is between a user's program and it."""
+    ours = _is_ours.get(code)
+    if ours is None:
+        ours = _is_ours[code] = code.co_filename.startswith(_OURS)
+    return ours
+
+
 def user_frame() -> Provenance | None:
     """The innermost frame outside of this project's own files."""
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        ours = _is_ours.get(code)
-        if ours is None:
-            ours = _is_ours[code] = code.co_filename.startswith(_OURS)
         if code is _MADE_FOR:
             found: Provenance = frame.f_locals["where"]
             return found
-        if not ours:
+        if not is_ours(code):
             return Provenance(code.co_filename, code.co_name, code, frame.f_lasti)
         frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -48,6 +48,7 @@ def test_optional_passes_exist():
 
 
 TEXTS = {
+    "all_frames": ("1", True),
     "cache_dir": ("/some/where", "/some/where"),
     "check_nan": ("1", True),
     "data_workers": ("0", False),
