@@ -8,6 +8,7 @@ import numpy as np
 
 from staticgraph.compiler.codegen.contraction import emit
 from staticgraph.compiler.graph.dtypes import DType, float32
+from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.padded import padded_load
@@ -60,6 +61,18 @@ def matmul(
     return contraction(
         (i, j), tuple(stores), with_read(buffers, stores, {"bias": (n,), "mask": (m, n), "row": (m,)})
     )
+
+
+def widened(m: int, n: int, k: int, turn_a: bool, turn_b: bool, dtype: DType) -> Contraction:
+    """c = op(a) @ op(b) of narrow elements, summed in float32."""
+    i, j, l = Index("i", m), Index("j", n), Index("k", k)  # noqa: E741
+    at = {"a": (l, i) if turn_a else (i, l), "b": (j, l) if turn_b else (l, j), "c": (i, j)}
+    buffers = {
+        name: Buffer(dtype, tuple(x.extent for x in place), name == "c") for name, place in at.items()
+    }  # fmt: skip
+    a, b = (scalar.cast(Load(x, at[x], dtype), float32) for x in "ab")
+    total = scalar.cast(Reduce((l,), "add", a * b), dtype)
+    return contraction((i, j), (Store("c", (i, j), total),), buffers)
 
 
 def with_read(

@@ -13,7 +13,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.devices import cpu_jit
-from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, run
+from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, run, widened
 
 SIZES = [
     (5, 7, 3), (64, 10, 100), (64, 100, 1000), (33, 65, 40), (1, 37, 50), (41, 1, 50), (1, 3, 1000),
@@ -107,20 +107,12 @@ def test_float32_elements_summed_in_float64(rng):
 @pytest.mark.parametrize("turn", [False, True])
 @pytest.mark.parametrize("size", [(11, 23, 90), (70, 150, 120)], ids=lambda s: "x".join(map(str, s)))
 def test_narrow_elements_summed_in_float32(size, turn, dtype, rng):
-    m, n, k = size
-    i, j, l = Index("i", m), Index("j", n), Index("k", k)  # noqa: E741
-    at = {"a": (l, i) if turn else (i, l), "b": (j, l) if turn else (l, j), "c": (i, j)}
-    buffers = {
-        name: Buffer(dtype, tuple(x.extent for x in place), name == "c") for name, place in at.items()
-    }  # fmt: skip
-    a, b = (scalar.cast(Load(x, at[x], dtype), float32) for x in "ab")
-    total = scalar.cast(Reduce((l,), "add", a * b), dtype)
-    c = contraction((i, j), (Store("c", (i, j), total),), buffers)
+    c = widened(*size, turn, turn, dtype)
     arrays = inputs(c, rng)
     a, b = (arrays[x].astype("d").T if turn else arrays[x].astype("d") for x in "ab")
     found = run(c, arrays)["c"].astype("d")
     step = 2.0**-10 if dtype is float16 else 2.0**-7
-    assert (np.abs(found - a @ b) <= step * np.abs(a @ b) + 1e-6 * k).all()
+    assert (np.abs(found - a @ b) <= step * np.abs(a @ b) + 1e-6 * size[2]).all()
 
 
 DEPTHS = pytest.mark.parametrize("depth", [20, 1300], ids=["whole sum", "blocks"])

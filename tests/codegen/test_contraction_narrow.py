@@ -16,7 +16,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.devices import cpu_jit
-from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, run
+from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, run, widened
 
 WIDTHS = [16, 32, 64]
 
@@ -101,21 +101,14 @@ def test_epilogues_and_updates_in_place(turn_a, rng):
 @pytest.mark.parametrize("dtype", [float16, bfloat16], ids=str)
 @pytest.mark.parametrize("turn_a", [False, True])
 def test_narrow_elements_summed_in_float32(turn_a, dtype, rng):
-    m, n, k = (784, 10, 100) if turn_a else (100, 10, 784)
-    i, j, l = Index("i", m), Index("j", n), Index("k", k)  # noqa: E741
-    at = {"a": (l, i) if turn_a else (i, l), "b": (l, j), "c": (i, j)}
-    buffers = {
-        name: Buffer(dtype, tuple(x.extent for x in place), name == "c") for name, place in at.items()
-    }  # fmt: skip
-    a, b = (scalar.cast(Load(x, at[x], dtype), float32) for x in "ab")
-    total = scalar.cast(Reduce((l,), "add", a * b), dtype)
-    c = contraction((i, j), (Store("c", (i, j), total),), buffers)
+    size = (784, 10, 100) if turn_a else (100, 10, 784)
+    c = widened(*size, turn_a, False, dtype)
     assert along(c, 64) is (Along.ROWS if turn_a else Along.SUM)
     arrays = inputs(c, rng)
     a, b = arrays["a"].astype("d"), arrays["b"].astype("d")
     exact = (a.T if turn_a else a) @ b
     step = 2.0**-10 if dtype is float16 else 2.0**-7
-    assert (np.abs(run(c, arrays)["c"].astype("d") - exact) <= step * np.abs(exact) + 1e-6 * k).all()
+    assert (np.abs(run(c, arrays)["c"].astype("d") - exact) <= step * np.abs(exact) + 1e-6 * size[2]).all()
 
 
 def test_a_batch_shares_what_is_turned_around(rng):
