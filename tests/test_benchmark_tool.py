@@ -116,6 +116,16 @@ def test_a_failure_is_told():
     assert "staticgraph: not ready after 3 s" in text
 
 
+def test_the_limits_tell_how_wide_vectors_are():
+    limits = {
+        "flops": 4.6e11, "memory": 1e11, "cache": 2e11, "sgemm": 2e11,
+        "fill_fresh": 0.03, "fill_reused": 0.001,
+    }  # fmt: skip
+    assert "Multiply-adds in registers 460 GFLOP/s" in report.markdown(fabricated(limits=limits))
+    wide = fabricated(limits=limits | {"vector_bits": 512})
+    assert "Multiply-adds in registers of 512 bits 460 GFLOP/s" in report.markdown(wide)
+
+
 def test_the_chart_has_a_bar_for_every_time():
     picture = ElementTree.fromstring(report.chart(fabricated()))
     bars = [

@@ -34,6 +34,7 @@ class Machine:
     sgemm: float  # flops of NumPy's product of two 1024 x 1024 matrices
     fill_fresh: float  # seconds to fill 32 MiB that the system has to hand out first
     fill_reused: float
+    vector_bits: int = 0  # 0: not recorded
 
     def floor(self, cost: Cost) -> tuple[float, str]:
         """The least time for a step, in seconds, and what sets it."""
@@ -62,7 +63,7 @@ def measure(threads: int) -> Machine:
         cache = triad(code.triad, CACHE, 256, threads, together)
     fresh = best(lambda: np.frombuffer(mmap.mmap(-1, FILL), np.float32).fill(1))
     kept = np.ones(FILL // 4, np.float32)
-    return Machine(flops / fma, memory, cache, sgemm(), fresh, best(lambda: kept.fill(1)))
+    return Machine(flops / fma, memory, cache, sgemm(), fresh, best(lambda: kept.fill(1)), 32 * width)
 
 
 def best(work: Callable[[], object]) -> float:
