@@ -1,7 +1,8 @@
 """The micro-kernel of few rows or columns: both operands run along the sum in memory, and so do the vectors.
 
-Each element of the tile has a vector of partial sums, which are added up at the end. Nothing is packed: a
-matrix times a vector reads the matrix once, so turning it around first would double the work.
+Each element of the tile has a vector of partial sums, which are added up at the end. Nothing is packed here:
+a matrix times a vector reads the matrix once, so turning it around first would double the work. Where b is
+small and a has many rows, contraction_turn.py does turn it around.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.contraction_transpose import first_lanes, tran
 from staticgraph.compiler.codegen.contraction_writer import Writer
 from staticgraph.compiler.kernel.contraction import Contraction
 
-_TURNING = 5  # cycles to turn a vector of sums around, in multiply-adds
+_TURNING = 5  # to turn a vector of sums around, in multiply-adds
 _PAYS = 1.0  # of the multiply-adds along the columns, which wait for loads as well
 _ACCUMULATORS = 12  # hide the latency of multiply-adds
 _MANY = 8  # tiles of rows
