@@ -3,8 +3,7 @@
 A panel of b becomes `pitch` neighbouring elements per step of the sum, zeros in the lanes that do not exist,
 so that the micro-kernel reads whole vectors one after the other. Where b runs along the sum in memory instead
 (the second operand of a product is transposed), square blocks are turned around in registers. A tile of a is
-packed as if its rows were the lanes of a panel: one short stretch of memory, where rows far apart would fight
-for the same cache lines.
+packed as if its rows were the lanes of a panel, where neighbouring rows share cache lines and steps do not.
 """
 
 from __future__ import annotations

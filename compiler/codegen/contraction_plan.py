@@ -30,19 +30,17 @@ from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
-_BLOCK_BYTES = 2048  # of one column of a block of b
+_BLOCK_BYTES = 3072  # of one column of a block of b
 # Of a block of b, by number of registers: each tile of rows reads it all. Tiles in 32 registers have so many
 # rows that a shared cache is fast enough; those in 16 want it in the second-level cache.
 _CACHED_BYTES = {32: 2 * 1024 * 1024, 16: 512 * 1024}
 _PACKED_BYTES = 96 * 1024  # a smaller b is read as it lies
 _NEAR = 2  # panels in a row of b that is as good as packed
 # Fewer tiles of rows than this do not pay for packing b. Panels of whole cache lines, of so many bytes, can
-# be read more often as they lie, because micro-kernels ask for them ahead of time; not so often where rows of
-# b are whole pages apart and fight for the same places in the cache.
-_REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 28, 128
-# Rows of a that are this far apart fight for the same places in the cache; steps of the sum that are, with
-# neighbouring rows, use a small part of each of many cache lines.
-_FAR_ROWS, _FAR_STEPS = 1024, 256
+# be read more often as they lie, because micro-kernels ask for them ahead of time; not where rows of b are
+# whole pages apart and fight for the same places in the cache.
+_REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 4, 128
+_FAR_STEPS = 256  # bytes; a reads a small part of each of many cache lines
 _PANELS = 4  # that a packed tile of a is used for, at least
 _FLOPS, _BYTES = 80.0, 32.0  # per nanosecond, of one core: the multiply-adds of float32, and memory
 
@@ -231,12 +229,13 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int) -> bool:
 
 
 def _packs_a(c: Contraction) -> bool:
-    """Whether the tiles of a are spread over so many cache lines that copying them pays."""
+    """Whether the tiles of a are spread over so many cache lines that copying them pays, or are narrow:
+    packed, their elements are converted once.
+    """
     row, step = c.a.step(c.rows), c.a.step(c.k[-1] if c.k else None)
     narrow = c.a.dtype.size < c.dtype.size and 1 in (row, step)
-    far = (step == 1 and row * c.a.dtype.size >= _FAR_ROWS) or _apart(c)
     beyond = any(x.place is c.rows for x in c.limits)
-    return c.rows is not None and not c.a.step(c.lanes) and (far or narrow) and not beyond
+    return c.rows is not None and not c.a.step(c.lanes) and (_apart(c) or narrow) and not beyond
 
 
 def _apart(c: Contraction) -> bool:

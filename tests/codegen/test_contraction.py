@@ -214,7 +214,7 @@ def test_a_product_with_few_rows_and_many_weights_reads_these_in_slices(rng):
     ("size", "turn_a", "turn_b", "phases"),
     [
         ((300, 700, 300), True, True, 3),  # both operands are packed for all chunks
-        ((300, 700, 300), False, False, 3),
+        ((1200, 700, 300), False, False, 2),  # rows of the first one are read as they lie
         ((1024, 256, 101), True, False, 3),  # tiles of the first one side by side
         ((40, 3000, 200), False, True, 1),  # every chunk packs its own columns
         ((2000, 24, 200), False, False, 1),
@@ -229,7 +229,7 @@ def test_operands_are_packed_where_chunks_read_them(size, turn_a, turn_b, phases
 
 @pytest.mark.parametrize(
     ("rows", "columns", "packed"),
-    [(200, 1000, False), (400, 1000, True), (100, 1024, False), (200, 1024, True)],
+    [(200, 1000, False), (400, 1000, True), (10, 1024, False), (100, 1024, True)],
 )
 def test_wide_panels_are_packed_for_many_rows_only(rows, columns, packed):
     """As they lie, rows of the second operand that are far apart are asked for ahead of time.
