@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from benchmarks import chart, contest, floors, numpy_row, peers, readme, report, staticgraph_row
+from benchmarks import chart, contest, floors, narrow, numpy_row, peers, readme, report, staticgraph_row
 from benchmarks.compare import TOLERANCE, difference, summary
 from benchmarks.workloads import WORKLOADS, Cost
+from staticgraph.runtime.devices import cpu_jit
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS, NUMPY = peers.Row(peers.OURS, sys.executable), peers.Row("NumPy", sys.executable)
@@ -72,6 +73,25 @@ def test_floor_is_the_larger_limit():
     machine = floors.Machine(1e9, 1e6, 1e7, 1e9, 0.1, 0.01)
     assert machine.floor(Cost(1e9, memory=1e5, cache=1e6)) == (1.0, "arithmetic")
     assert machine.floor(Cost(1e6, memory=2e6, cache=1e6)) == (2.0, "memory")
+
+
+WITHOUT = """
+from benchmarks import floors, narrow, staticgraph_row
+narrow.ask()
+staticgraph_row.setup("", 1)
+from staticgraph.runtime.devices import cpu_jit
+print(cpu_jit.host().vector_bytes, floors.compiled()[0])
+"""
+
+
+@pytest.mark.skipif("+avx2" not in cpu_jit.host().features, reason="a processor without AVX2")
+def test_all_rows_and_the_floor_can_do_without_avx512():
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT], cwd=ROOT / "tools",
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["32", "8"]
+    assert narrow.NOTE in report.markdown(fabricated(notes=[narrow.NOTE]))
 
 
 def fabricated(**change):

@@ -4,6 +4,7 @@
     python tools/benchmark.py --quick                       all of them, for a first impression
     python tools/benchmark.py --rows staticgraph,JAX --work lenet,mlp
     python tools/benchmark.py --peers DIR --save docs/benchmark
+    python tools/benchmark.py --avx2 ...                    nobody uses AVX-512, as on a machine without it
 
 Peers are those importable here and those with a virtual environment in the folder
 given by --peers (DIR/torch, DIR/jax, DIR/tensorflow, DIR/numpy, DIR/pytensor, DIR/onnx;
@@ -26,7 +27,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import floors, readme, report
+from benchmarks import floors, narrow, readme, report
 from benchmarks.contest import contest
 from benchmarks.first import first_steps
 from benchmarks.peers import Row, installed
@@ -72,6 +73,7 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> d
         "seconds": options.seconds,
         "limits": asdict(limits),
         "floors": {name: limits.floor(WORKLOADS[name].data().cost) for name in work},
+        "notes": [narrow.NOTE] if options.avx2 else [],
         "versions": {},
         "work": {},
     }
@@ -131,6 +133,7 @@ def main() -> None:
     parser.add_argument("--work", help="names of workloads, separated by commas (default: all)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: as many as CPUs")
     parser.add_argument("--peers", type=Path, help="folder with a virtual environment per peer")
+    parser.add_argument("--avx2", action="store_true", help="let no row use AVX-512")
     parser.add_argument("--quick", action="store_true", help="few rounds: an impression, not a result")
     parser.add_argument("--rounds", type=int, help="visits of each row (default 7, quick 2)")
     parser.add_argument("--seconds", type=float, help="timed seconds per visit (default 0.4, quick 0.1)")
@@ -157,6 +160,8 @@ def main() -> None:
         for row in rows:
             print(f"{row.name:16} {', '.join(name for name in work if row.does(name))}")
         return
+    if options.avx2:
+        narrow.ask()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # which ends the workers
     results = measured(rows, work, options)
     if options.save:

@@ -246,7 +246,7 @@ class _Generator:
                 partial = Stream(self._c.dtype, p.partial.step(self._c.rows), 1, padded=not p.partial.buffer)
             tile = Tile(
                 self._c.dtype, rows, panel.pieces, p.tile_a, p.panel_b, p.extents, partial,
-                self._epilogue.pointers, p.lanes, inside,
+                self._epilogue.pointers, p.lanes, inside, self._epilogue.later,
             )  # fmt: skip
             symbol, needs = micro_kernel(tile, self._epilogue.finish(tile), self._whole)
             for need in needs:

@@ -22,6 +22,7 @@ from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Expr, Scalar, walk
 
 _WRITTEN_OUT = 160  # operations of a tile
+_FAR = 1024 * 1024  # bytes of an array that is hardly in a near cache when its turn comes
 
 
 def with_formulas(contraction: Contraction, target: CpuTarget) -> Contraction:
@@ -50,6 +51,18 @@ class Epilogue:
     def pointers(self) -> tuple[str, ...]:
         """Their names, in the order of `accesses`."""
         return tuple(f"%e{n}" for n in range(len(self.accesses)))
+
+    @property
+    def later(self) -> tuple[tuple[str, Stream], ...]:
+        """The pointers behind which rows of large arrays are read, such as the weights and an optimizer's
+        averages.
+        """
+        c, out = self._contraction, []
+        for n in sorted(set(self._loads.values())):
+            access, row = self.accesses[n], self._row_step(n)
+            if row and access.step(c.lanes) == 1 and c.size(access) * access.dtype.size >= _FAR:
+                out.append((self.pointers[n], Stream(access.dtype, row, 1)))
+        return tuple(out)
 
     def finish(self, tile: Tile) -> Finish:
         """What a micro-kernel does with its finished sums."""

@@ -22,6 +22,7 @@ _PRODUCTS = 32  # in one round of the innermost loop, about
 # Processors guess which cache lines come next only inside of a page. Lines of b are asked for so many steps
 # ahead where steps are so many bytes apart.
 _AHEAD, _FAR = 8, 1024
+_ROW_STEPS = 4  # of the sum, at least, between asking for rows that the epilogue will read
 # LLVM prefers to split 512-bit vectors on some processors; it must not where the tiles were chosen for them.
 WIDE = 'noinline nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 
@@ -50,7 +51,8 @@ class Tile:
     `extents` are those of the indices of the sum, outermost first; None: known at the call. Along the
     indices in `inside`, only some rows have products: from the first to before the last, for each value.
     `partial` is where unfinished sums are kept; None if every call finishes its sums. `extra` are the
-    pointers of the epilogue. Registers have so many `lanes`.
+    pointers of the epilogue; it reads rows of `later`, which the cache may not have. Registers have so many
+    `lanes`.
     """
 
     dtype: DType
@@ -63,6 +65,7 @@ class Tile:
     extra: tuple[str, ...]
     lanes: int
     inside: tuple[tuple[int, Spans], ...] = ()
+    later: tuple[tuple[str, Stream], ...] = ()  # pointers, and how they are walked
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -175,9 +178,17 @@ def _nest(w: Writer, tile: Tile, level: int, a: str, b: str, rows: range, sums: 
             held = _step(w, tile, at_a, at_b, u * step_a, u * step_b, rows, held)
         return held
 
-    def rounds(start: Number, stop: Number, count: int, rows: range, held: list[str]) -> list[str]:
-        carried = list(zip(kinds, held, strict=True))
-        return w.repeat(start, stop, count, lambda k, values: several(k, count, rows, values), carried)
+    def rounds(
+        start: Number, stop: Number, count: int, rows: range, held: list[str], shift: Number = 0
+    ) -> list[str]:
+        def body(k: Number, values: list[str]) -> list[str]:
+            return several(w.add(shift, k), count, rows, values)
+
+        return w.repeat(start, stop, count, body, list(zip(kinds, held, strict=True)))
+
+    def after_asking(r: Number, held: list[str]) -> list[str]:
+        _ask_for_row(w, tile, r)
+        return rounds(0, share, unroll, rows, held, w.mul(r, share))
 
     if level in dict(tile.inside):
         for (first, last), values in groupby(enumerate(dict(tile.inside)[level]), lambda item: item[1]):
@@ -193,9 +204,13 @@ def _nest(w: Writer, tile: Tile, level: int, a: str, b: str, rows: range, sums: 
         if unroll == 1:
             return sums
         return _unless_empty(w, kinds, whole, stop, sums, lambda held: rounds(whole, stop, 1, rows, held))
-    even = extent // unroll * unroll
-    if even:
-        sums = rounds(0, even, unroll, rows, sums)
+    share = extent // tile.rows // unroll * unroll  # of a row of the epilogue: it is asked for meanwhile
+    start = share * tile.rows if tile.later and len(tile.extents) == 1 and share >= _ROW_STEPS else 0
+    if start:
+        sums = w.repeat(0, tile.rows, 1, after_asking, list(zip(kinds, sums, strict=True)))
+    even = extent - (extent - start) % unroll
+    if even > start:
+        sums = rounds(start, even, unroll, rows, sums)
     return several(even, extent - even, rows, sums) if even < extent else sums
 
 
@@ -238,6 +253,14 @@ def _ask_ahead(w: Writer, tile: Tile, b: str, offset: int) -> None:
     if stream.lane == 1 and step * stream.dtype.size >= _FAR:
         for column in range(0, tile.columns, ALIGNMENT // stream.dtype.size):
             w.prefetch(w.address(b, offset + _AHEAD * step + column, stream.dtype))
+
+
+def _ask_for_row(w: Writer, tile: Tile, row: Number) -> None:
+    """Prefetch what the epilogue will read of a row."""
+    for pointer, stream in tile.later:
+        start = w.address(pointer, w.mul(row, stream.row), stream.dtype)
+        for column in range(0, tile.columns, ALIGNMENT // stream.dtype.size):
+            w.prefetch(w.address(start, column, stream.dtype))
 
 
 class _Reader:

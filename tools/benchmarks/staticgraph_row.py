@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
+from benchmarks import narrow
 from benchmarks.residual import Conv, is_statistic
 from benchmarks.workloads import Batch, Data, chain
 
@@ -27,6 +28,7 @@ OPTIMIZERS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 def setup(row: str, threads: int) -> str:
     """Set the number of threads; the version."""
+    narrow.obey()
     if choose := getattr(sg, "set_num_threads", None):
         choose(threads)
     return f"staticgraph {sg.__version__}"
