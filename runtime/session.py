@@ -60,6 +60,7 @@ class Session:
         memory_limit: int | None = None,
         math: str | None = None,
         matmul_precision: str | None = None,
+        cudnn: bool | None = None,
         overlap: bool | None = None,
         passes: str | None = None,
         no_compile: bool | None = None,
@@ -74,9 +75,9 @@ class Session:
             raise misuse(TypeError, f"target is {shown(target)}, and must be a string", hint)
         self.graph = graph if graph is not None else get_default_graph()
         self.settings = settings(
-            memory_limit=memory_limit, math=math, matmul_precision=matmul_precision, overlap=overlap,
-            passes=passes, no_compile=no_compile, check_nan=check_nan, device=device, dump=dump,
-            failures=failures, trace=trace,
+            memory_limit=memory_limit, math=math, matmul_precision=matmul_precision, cudnn=cudnn,
+            overlap=overlap, passes=passes, no_compile=no_compile, check_nan=check_nan, device=device,
+            dump=dump, failures=failures, trace=trace,
         )  # fmt: skip
         self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
         self._growth = Growth(self.graph)

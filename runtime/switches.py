@@ -141,6 +141,11 @@ SWITCHES = {
             _truth, False,
         ),
         Switch(
+            "cudnn", "0 or 1", "1",
+            "0: on a GPU our own kernels do all [convolutions](gpu.md#convolutions), though cuDNN is there",
+            _truth, True,
+        ),
+        Switch(
             "data_workers", "0 or 1", "1",
             "0: `Dataset.map(..., num_parallel_calls=)` uses threads only, no processes of its own",
             _truth, True, of_session=False,
@@ -217,6 +222,7 @@ class Settings:
     """The switches of a session, as they were when it was made."""
 
     check_nan: bool = False
+    cudnn: bool = True
     device: str = "auto"
     dump: str | None = None
     failures: str | None = None

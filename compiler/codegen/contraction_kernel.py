@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import groupby
 
+from staticgraph.compiler.codegen.contraction_fold import ZERO, Slot, apart, repeated, slots, together
 from staticgraph.compiler.codegen.contraction_tiles import Piece
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.codegen.llvm_text import memory_type, vector
@@ -91,6 +92,14 @@ class Tile:
         """The LLVM types of the partial sums."""
         return [vector(memory_type(self.dtype), self.pieces[j].width) for _, j in self.places]
 
+    @property
+    def slots(self) -> list[Slot]:
+        """The accumulators. Rows share some of them where only a moves along the rows, and all rows take
+        part in every step.
+        """
+        shared = not (self.a.lane or self.b.row or self.inside)
+        return slots(self.rows, self.pieces, self.lanes if shared else 0)
+
 
 def steps(level: int) -> str:
     """The parameter that holds the extent of an index of the sum."""
@@ -155,16 +164,27 @@ def _initial(w: Writer, tile: Tile, stream: Stream) -> list[str]:
 
 def _accumulate(w: Writer, tile: Tile, sums: list[str], a: str = "%a", b: str = "%b") -> list[str]:
     """`sums` plus the products of all steps."""
-    rows = range(tile.rows)
-    if not tile.extents:
-        return _step(w, tile, a, b, 0, 0, rows, sums)
-    return _nest(w, tile, 0, a, b, rows, sums)
+    rows, known = range(tile.rows), _named(tile, sums)
+    held = [_gathered(w, tile, slot, known) for slot in tile.slots]
+    held = _nest(w, tile, 0, a, b, rows, held) if tile.extents else _step(w, tile, a, b, 0, 0, rows, held)
+    found: dict[tuple[int, int], str] = {}
+    for slot, value in zip(tile.slots, held, strict=True):
+        found |= zip(((i, slot.j) for i in slot.rows), apart(w, slot, tile.dtype, value), strict=True)
+    return [found[place] for place in tile.places]
+
+
+def _gathered(w: Writer, tile: Tile, slot: Slot, sums: Sums) -> str:
+    """The partial sums of a slot in one vector."""
+    if all(sums[i, slot.j] == ZERO for i in slot.rows):
+        return ZERO
+    return together(w, slot, tile.dtype, lambda i: repeated(w, slot, tile.dtype, sums[i, slot.j]))
 
 
 def _nest(w: Writer, tile: Tile, level: int, a: str, b: str, rows: range, sums: list[str]) -> list[str]:
     """The loop over one index of the sum and those inside it; the products of some rows."""
     extent, step_a, step_b = tile.extents[level], tile.a.k[level], tile.b.k[level]
-    kinds, unroll = tile.kinds, max(1, min(4, _PRODUCTS // len(tile.places)))
+    kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
+    unroll = max(1, min(4, _PRODUCTS // len(kinds)))
     innermost = level + 1 == len(tile.extents)
 
     def several(k: Number, count: int, rows: range, held: list[str]) -> list[str]:
@@ -242,8 +262,8 @@ def _step(
     left, right = _Reader(w, tile, tile.a, a, offset_a), _Reader(w, tile, tile.b, b, offset_b)
     _ask_ahead(w, tile, b, offset_b)
     return [
-        w.fma(left.read(i, j), right.read(i, j), old, tile.dtype, tile.pieces[j].width) if i in rows else old
-        for (i, j), old in zip(tile.places, sums, strict=True)
+        w.fma(left.read(slot), right.read(slot), old, tile.dtype, slot.lanes) if slot.rows[0] in rows else old
+        for slot, old in zip(tile.slots, sums, strict=True)
     ]
 
 
@@ -268,25 +288,31 @@ class _Reader:
 
     def __init__(self, w: Writer, tile: Tile, stream: Stream, base: str, offset: int) -> None:
         self._w, self._tile, self._stream, self._base, self._offset = w, tile, stream, base, offset
-        self._known: dict[tuple[str, int, int], str] = {}
+        self._known: dict[tuple[str | int, ...], str] = {}
 
-    def read(self, row: int, j: int) -> str:
-        """The elements for a row and a piece: neighbours along the lanes, or one element in all of them."""
-        piece, stream = self._tile.pieces[j], self._stream
-        row = row if stream.row else 0
-        key = ("piece", row, j) if stream.lane else ("width", row, piece.width)
+    def read(self, slot: Slot) -> str:
+        """The elements for an accumulator: neighbours along the lanes, or one in all lanes of a row."""
+        piece, stream, first = self._tile.pieces[slot.j], self._stream, slot.rows[0]
+        if not stream.lane:
+            return together(self._w, slot, self._tile.dtype, lambda row: self._spread(row, slot.lanes))
+        row = first if stream.row else 0
+        key = ("piece", row, slot.j, slot.lanes)
         if key not in self._known:
-            self._known[key] = self._lanes(row, piece) if stream.lane else self._spread(row, piece.width)
+            lanes = self._lanes(row, piece)
+            self._known[key] = repeated(self._w, slot, self._tile.dtype, lanes)
         return self._known[key]
 
     def _spread(self, row: int, width: int) -> str:
-        dtype, key = self._tile.dtype, ("scalar", row, 0)
-        if key not in self._known:
+        row = row if self._stream.row else 0
+        dtype, scalar, spread = self._tile.dtype, ("scalar", row), ("spread", row, width)
+        if scalar not in self._known:
             pointer = self._w.address(self._base, self._offset + row * self._stream.row, self._stream.dtype)
-            self._known[key] = self._w.convert(
+            self._known[scalar] = self._w.convert(
                 self._w.load(pointer, self._stream.dtype, 1, 1), self._stream.dtype, dtype, 1
             )
-        return self._w.spread(self._known[key], memory_type(dtype), width)
+        if spread not in self._known:
+            self._known[spread] = self._w.spread(self._known[scalar], memory_type(dtype), width)
+        return self._known[spread]
 
     def _lanes(self, row: int, piece: Piece) -> str:
         stream = self._stream

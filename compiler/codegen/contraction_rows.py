@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.contraction_kernel import Stream, Tile, column_sums
-from staticgraph.compiler.codegen.contraction_tiles import Piece, Run, Tiling, panels
+from staticgraph.compiler.codegen.contraction_tiles import Piece, Run, Tiling, panels, row_products
 from staticgraph.compiler.codegen.contraction_transpose import first_lanes, transpose
 from staticgraph.compiler.codegen.contraction_writer import Writer
 from staticgraph.compiler.kernel.contraction import Contraction
 
 _TURNING = 5  # to turn a vector of sums around, in multiply-adds
-_PAYS = 1.0  # of the multiply-adds along the columns, which wait for loads as well
+_PAYS = 0.92  # of the multiply-adds along the columns
 _ACCUMULATORS = 12  # hide the latency of multiply-adds
 _MANY = 8  # tiles of rows
 
@@ -25,7 +25,7 @@ def rows_pay(c: Contraction, lanes: int, registers: int) -> bool:
     """Whether vectors along the rows leave so few lanes empty that it is worth it."""
     vectors, columns = -(-c.row_count // lanes), c.lanes.extent
     work = vectors * (columns * c.depth + _TURNING * lanes)
-    return columns <= registers - 3 and work <= _PAYS * c.row_count * -(-columns // lanes) * c.depth
+    return columns <= registers - 3 and work <= _PAYS * c.row_count * row_products(columns, lanes) * c.depth
 
 
 def row_tiling(rows: int, columns: int, lanes: int, registers: int) -> Tiling:

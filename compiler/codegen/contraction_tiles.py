@@ -8,7 +8,7 @@ than four of 14 and one of 8. The choice minimises an estimate of the cycles.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from staticgraph.compiler.dataclass import dataclass
@@ -16,7 +16,8 @@ from staticgraph.compiler.graph.dtypes import DType
 
 _FMA_LATENCY = 4  # cycles from one multiply-add to the next into the same accumulator
 _ELEMENT_COST = 0.2  # of loading an element of a, in multiply-adds
-_VECTOR_COST = 0.3  # of loading a vector of b, which lies further away
+_BLEND_COST = 0.25  # of an element into a vector that rows share
+_VECTOR_COST = 0.35  # of loading a vector of b, which lies further away
 _TILE_CYCLES = 24  # to enter a micro-kernel and to leave it
 _KERNEL_COST = 0.01  # compiling one more micro-kernel must save this part of the cycles
 _SHARED_CYCLES = 40_000  # work that threads share
@@ -168,7 +169,7 @@ def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, time
         cut = panels(columns, lanes, pieces)
         for largest in range(most, max(most // 2, 1) - 1, -1):
             tiling = Tiling(balanced(rows, largest), cut)
-            cost = times * _cycles(tiling, depth)
+            cost = times * _cycles(tiling, depth, lanes)
             if cost > _SHARED_CYCLES:
                 tiles = times * tiling.tile_count * tiling.panel_count
                 cost *= (tiles + tiles % 2) / tiles  # one of two threads waits for the odd one
@@ -180,7 +181,25 @@ def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, time
     return best[1]
 
 
-def _cycles(tiling: Tiling, depth: int) -> float:
+def _products(rows: int, pieces: Sequence[Piece], lanes: int) -> float:
+    """Multiply-adds of a step of a tile. Rows share the vectors of narrow pieces, for which their elements
+    of a are blended.
+    """
+    vectors = sum(-(-rows // max(1, lanes // piece.width)) for piece in pieces)
+    return vectors + _BLEND_COST * (rows * len(pieces) - vectors)
+
+
+def row_products(columns: int, lanes: int) -> float:
+    """Multiply-adds of a step of the sum for each of many rows. They wait for at least one element of a.
+
+    >>> row_products(100, 16), row_products(10, 16)
+    (6.4375, 1)
+    """
+    pieces, many = [p for run in panels(columns, lanes, -(-columns // lanes)) for p in run.pieces], lanes
+    return max(1, _products(many, pieces, lanes) / many)
+
+
+def _cycles(tiling: Tiling, depth: int, lanes: int) -> float:
     """An estimate for the whole result: multiply-adds, loads
     and latency of each step, and the ends of each tile.
     """
@@ -188,7 +207,7 @@ def _cycles(tiling: Tiling, depth: int) -> float:
     for panel in tiling.panels:
         vectors = len(panel.pieces)
         for run in tiling.rows:
-            accumulators = run.size * vectors
+            accumulators = _products(run.size, panel.pieces, lanes)
             # Loads run beside the multiply-adds on some processors and hold them up on others.
             step = max(accumulators + _ELEMENT_COST * run.size + _VECTOR_COST * vectors, _FMA_LATENCY)
             ends = _TILE_CYCLES + 2 * accumulators

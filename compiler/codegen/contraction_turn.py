@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.contraction_kernel import Stream
 from staticgraph.compiler.codegen.contraction_loops import Cursor, parameters
 from staticgraph.compiler.codegen.contraction_plan import registers
 from staticgraph.compiler.codegen.contraction_scratch import aligned
-from staticgraph.compiler.codegen.contraction_tiles import Piece
+from staticgraph.compiler.codegen.contraction_tiles import Piece, row_products
 from staticgraph.compiler.codegen.contraction_transpose import turner
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.codegen.target import CpuTarget
@@ -23,7 +23,6 @@ from staticgraph.compiler.kernel.contraction import Access, Contraction
 
 _ADDING = 6  # to add up the lanes of a vector of sums, in multiply-adds
 _TURNING = 0.75  # to turn an element of b around
-_PAYS = 1.1  # of the multiply-adds along the columns, which wait for loads as well
 _NANOSECONDS = 0.2  # to turn an element around
 
 
@@ -54,7 +53,7 @@ def _pays(c: Contraction, lanes: int) -> bool:
     for index in c.outer:
         rows *= index.extent
     along = rows * columns * (-(-c.depth // lanes) + _ADDING) + _TURNING * columns * c.depth
-    return along <= _PAYS * rows * -(-columns // lanes) * c.depth
+    return along <= rows * row_products(columns, lanes) * c.depth
 
 
 def _phase(c: Contraction, lanes: int, pitch: int) -> Phase:

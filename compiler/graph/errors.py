@@ -253,7 +253,9 @@ def layout(
     made: Iterable[tuple[str, Provenance | None]] = (),
     hint: str | None = None,
 ) -> str:
-    """One message: headline, the user's line, where each operand was made, a hint."""
+    """One message: headline, the user's line, where each operand was made, a hint. Its first line is wrapped;
+    a table may follow.
+    """
     lines = [*_wrapped(headline)]
     if where is not None:
         lines += ["", str(where)]
@@ -268,7 +270,9 @@ def layout(
     if hint and _PATH.search(hint):
         lines.append(f"  hint: {hint}")
     elif hint:
-        lines += textwrap.wrap(hint, _WIDTH, initial_indent="  hint: ", subsequent_indent=" " * 8, **_WORDS)
+        first, *table = hint.split("\n")
+        lines += textwrap.wrap(first, _WIDTH, initial_indent="  hint: ", subsequent_indent=" " * 8, **_WORDS)
+        lines += [" " * 8 + line for line in table]
     return "\n".join(lines)
 
 

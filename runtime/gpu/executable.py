@@ -15,7 +15,7 @@ from weakref import finalize
 import numpy as np
 
 from staticgraph.compiler.compile_gpu import GpuCompiled
-from staticgraph.compiler.graph.errors import OpError
+from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import padded
@@ -25,7 +25,7 @@ from staticgraph.runtime.changes import Changes
 from staticgraph.runtime.executable import Executable, changes
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.driver import Direction, Driver
-from staticgraph.runtime.gpu.failure import with_line
+from staticgraph.runtime.gpu.failure import with_line, with_plan
 from staticgraph.runtime.gpu.recorder import Action, Recorder, prepare
 from staticgraph.runtime.gpu.rounds import decides
 from staticgraph.runtime.gpu.staging import Packet, Slot, send_constants
@@ -117,6 +117,8 @@ class GpuExecutable(Executable):
         """Run the step with these arguments: the slot that has the results."""
         try:
             return self._run(feeds, states, store)
+        except ResourceExhaustedError as error:
+            raise with_plan(error, self.compiled.memory) from None
         except OpError as error:
             raise with_line(error) from None
 

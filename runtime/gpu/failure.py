@@ -6,6 +6,7 @@ The numbers are those of `cudaError_t`; `CUresult` has the same for what is told
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import (
@@ -15,6 +16,9 @@ from staticgraph.compiler.graph.errors import (
     UnavailableError,
     misuse,
 )
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.lower.memory_use import MemoryUse
 
 OUT_OF_MEMORY = 2
 NO_CARD, OLD_DRIVER, BUSY, FORKED = 100, 35, 46, 3
@@ -90,3 +94,11 @@ def with_line(error: OpError) -> OpError:
     if error.op is not None or "\n" in error.message:
         return error
     return misuse(type(error), error.message, error.hint)
+
+
+def with_plan(error: ResourceExhaustedError, use: MemoryUse) -> OpError:
+    """The error of a step for which the card has not enough memory: what the step needs is told, too."""
+    cure = "run it on a smaller batch, or under a memory_limit, which has values computed again"
+    told = f"{cure}; {error.hint}" if error.hint else cure
+    error.hint = f"{told}. What the step needs:\n{use}"
+    return with_line(error)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.graph.errors import OpError
+from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.compiling import Watching
@@ -14,7 +14,7 @@ from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable
-from staticgraph.runtime.gpu.failure import with_line
+from staticgraph.runtime.gpu.failure import with_line, with_plan
 from staticgraph.runtime.gpu.replays import Replays
 from staticgraph.runtime.gpu.source import source
 from staticgraph.runtime.gpu.store import DeviceStore
@@ -45,13 +45,14 @@ class GpuLedger(Ledger):
         precision = Precision(self.settings.matmul_precision)
         watching = Watching(self.settings, fetches.text)
         device = self._device
-        compiled = compile_gpu(
-            step, watching.observers, limit, without, watching.trace, precision, device.refused
-        )
+        refused = device.refused if self.settings.cudnn else None
+        compiled = compile_gpu(step, watching.observers, limit, without, watching.trace, precision, refused)
         try:
             if device.refuses(compiled.convolutions):  # which functions of our own do then
                 compiled = compile_gpu(step, (), limit, without, None, precision, device.refused)
             watching.finish(compiled, "cu", lambda: source(compiled.functions))
             return GpuExecutable(compiled, device, statics, guard, self.settings.overlap)
+        except ResourceExhaustedError as error:
+            raise with_plan(error, compiled.memory) from None
         except OpError as error:
             raise with_line(error) from None

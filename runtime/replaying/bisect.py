@@ -107,7 +107,9 @@ def calls_of(
     return found
 
 
-def backend_of(device: str = "cpu", math: str = "precise", precision: str = "float32") -> Backend:
+def backend_of(
+    device: str = "cpu", math: str = "precise", precision: str = "float32", cudnn: bool = True
+) -> Backend:
     """What sessions with these switches have steps compiled by. FailedPreconditionError where the device is
     not there.
     """
@@ -116,7 +118,7 @@ def backend_of(device: str = "cpu", math: str = "precise", precision: str = "flo
         return Processor.of(math)
     from staticgraph.runtime.replaying.on_card import OnCard, Precision  # what few machines have
 
-    return OnCard(card, Precision(precision))
+    return OnCard(card, Precision(precision), cudnn)
 
 
 def how(

@@ -31,10 +31,11 @@ _LOOSE = {Precision.FLOAT32: 1.0, Precision.TF32: 2.0**13, Precision.BFLOAT16: 2
 
 @dataclass(frozen=True, slots=True)
 class OnCard:
-    """The back end of `device`."""
+    """The back end of `device`. `library`: its library does convolutions, as far as it can."""
 
     device: Device
     precision: Precision = Precision.FLOAT32
+    library: bool = True
     language = "cu"
 
     @property
@@ -52,7 +53,7 @@ class OnCard:
 
     def _accepted(self, compiled: Callable[..., GpuCompiled]) -> GpuCompiled:
         """With those convolutions by the library that it does."""
-        made = compiled(refused=self.device.refused)
+        made = compiled(refused=self.device.refused if self.library else None)
         return compiled(refused=self.device.refused) if self.device.refuses(made.convolutions) else made
 
     def called(self, compiled: CompiledStep, arguments: Arrays) -> list[np.ndarray]:

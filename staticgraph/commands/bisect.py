@@ -104,6 +104,7 @@ def _calls(options: argparse.Namespace, tolerance: Tolerance) -> tuple[list[Call
         fetches, values = [*run.fetches, *run.targets], dict(run.feeds)
         math, passes = failure.switches.get("math", "precise"), failure.switches.get("passes", "")
         precision = failure.switches.get("matmul_precision", "float32")
+        cudnn = "cudnn" not in failure.switches  # which has those that are not as by default
         without = frozenset(name for name in passes.split(",") if name)
     else:
         function = opened(options.file, options.signature)
@@ -111,6 +112,6 @@ def _calls(options: argparse.Namespace, tolerance: Tolerance) -> tuple[list[Call
         session, fetches = function.session, function.fetches
         values = {t: convert(t, given[name]) for name, t in function.inputs.items() if name in given}
         math, without = session.settings.math, session.settings.passes
-        precision = session.settings.matmul_precision
+        precision, cudnn = session.settings.matmul_precision, session.settings.cudnn
     calls = calls_of(session.graph, fetches, values, session.variables)
-    return calls, how(backend_of(options.device, math, precision), without, tolerance)
+    return calls, how(backend_of(options.device, math, precision, cudnn), without, tolerance)

@@ -35,11 +35,11 @@ def training():
     return x, [loss, sg.train.AdamOptimizer(0.01).minimize(loss)]
 
 
-def bisected(x, fetches, value, driver) -> Bisection:
+def bisected(x, fetches, value, driver, library: bool = True) -> Bisection:
     with sg.Session() as session:
         session.run(sg.global_variables_initializer())
         [call] = calls_of(session.graph, fetches, {x: value}, session.variables)
-    return bisect(call, how(OnCard(Device(driver))))
+    return bisect(call, how(OnCard(Device(driver), library=library)))
 
 
 def test_a_training_step_agrees(rng, one_driver):

@@ -137,6 +137,16 @@ def test_no_library_no_convolution(small, one_driver):
         assert not asked(session, y, feeds) and not one_driver.counts.convolutions
 
 
+def test_a_session_may_do_without_the_library(library):
+    with sg.Graph().as_default(), on(library), sg.options(cudnn=False):
+        y, feeds = one()
+        with sg.Session() as session, sg.Session(cudnn=True) as other:
+            ours = session.run(y, feeds)
+            assert not asked(session, y, feeds) and not library.counts.convolutions
+            check_alike([other.run(y, feeds)], [ours])
+            assert library.counts.convolutions
+
+
 def test_what_the_library_does_not_do_is_done_by_us(library, monkeypatch):
     looked_at, check = [], convolving.check
 
@@ -233,3 +243,4 @@ def test_a_bisection_looks_at_what_the_library_does(library, monkeypatch):
     assert library.counts.convolutions
     monkeypatch.setattr(convolving, "convolve", lambda convolution, *arrays: arrays[2].fill(0))
     assert not bisected(x, [y], value, StandIn(convolutions=True)).agrees
+    assert bisected(x, [y], value, StandIn(convolutions=True), library=False).agrees

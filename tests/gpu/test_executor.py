@@ -167,8 +167,13 @@ def test_no_memory_left_is_an_error_that_leaves_the_variables(host):
         session.run(v.initializer)
         small, large = np.ones((10, 100), np.float32), np.ones((10_000, 100), np.float32)
         session.run(total, {rows: small})
-        with pytest.raises(sg.errors.ResourceExhaustedError):
+        with pytest.raises(sg.errors.ResourceExhaustedError) as caught:
             session.run(total, {rows: large})
+        told = str(caught.value)
+        assert "session.run(total, {rows: large})" in told and "hint: run it on a smaller batch" in told
+        with on(StandIn()), sg.Session() as roomy:
+            use = str(roomy.plan(total, {rows: large}).memory)
+        assert all(f"\n{' ' * 8}{line}" in told for line in use.splitlines())
         np.testing.assert_array_equal(session.run(v), np.full(100, 11))
         session.run(total, {rows: small})
         np.testing.assert_array_equal(session.run(v), np.full(100, 121))

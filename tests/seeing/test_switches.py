@@ -51,6 +51,7 @@ TEXTS = {
     "all_frames": ("1", True),
     "cache_dir": ("/some/where", "/some/where"),
     "check_nan": ("1", True),
+    "cudnn": ("0", False),
     "data_workers": ("0", False),
     "dump": ("out", "out"),
     "failures": ("failed", "failed"),
@@ -76,9 +77,9 @@ def test_the_environment_chooses(name, monkeypatch):
 
 
 WRONG = {
-    "check_nan": "no", "data_workers": "2", "device": "tpu", "math": "sloppy", "matmul_precision": "float16",
-    "memory_limit": "-1", "no_compile": "maybe", "overlap": "some", "passes": "fuse", "threads": "0",
-    "trace": "everything",
+    "check_nan": "no", "cudnn": "off", "data_workers": "2", "device": "tpu", "math": "sloppy",
+    "matmul_precision": "float16", "memory_limit": "-1", "no_compile": "maybe", "overlap": "some",
+    "passes": "fuse", "threads": "0", "trace": "everything",
 }  # fmt: skip
 
 
