@@ -154,6 +154,7 @@ class TestGradientChecker:
 
 
 def test_the_digits_network_learns():
+    tf.set_random_seed(1)
     mnist = tf.examples.tutorials.mnist.mnist
     images, labels = np.eye(4, mnist.IMAGE_PIXELS, dtype=np.float32), np.arange(4)
     logits = mnist.inference(tf.constant(images), 16, 8)
