@@ -13,23 +13,24 @@ from staticgraph.compiler.kernel.expr import Expr, Load, Scalar
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Stmt, Store, Update, expressions, statements
 
 _WASTE = 1.25  # how many vectors may be computed for each one that is needed
-_SMALL = ((4, 16), (2, 48))  # so many registers per value, while the body has at most so many operations
+_REGISTERS = 4  # per value, where it would wait for itself or for a long chain of operations
+_CHAIN, _MOST = 12, 200  # operations: fewer wait for memory, and more have too many values for registers
 
 
 def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> int:
-    """A power of two: one register per value, or several, where a chain of sums would wait for itself.
+    """A power of two: one register per value, or several, where a sum would wait for itself, or a function
+    for one operation after the other.
 
-    A vector of four registers is four independent vectors to the processor, so it hides the latency of an
-    addition as unrolling would, in the same number of lines.
+    A vector of four registers is four independent vectors to the processor, so it hides the latency of the
+    operations as unrolling would, in the same number of lines.
     """
     lanes = min(target.lanes(_dtypes(loop.body, buffers)), 1 << (loop.index.extent - 1).bit_length())
-    if any(isinstance(s, Update) for s in statements(loop.body)):
-        cost = _operations(loop.body)
-        for registers, most in _SMALL:
-            vectors = -(-loop.index.extent // lanes)
-            if cost <= most and -(-vectors // registers) * registers <= _WASTE * vectors:
-                return lanes * registers
-    return lanes
+    cost, vectors = _operations(loop.body), -(-loop.index.extent // lanes)
+    waits = cost >= _CHAIN or any(isinstance(s, Update) for s in statements(loop.body))
+    registers = _REGISTERS
+    while registers > 1 and -(-vectors // registers) * registers > _WASTE * vectors:
+        registers //= 2
+    return lanes * registers if waits and cost <= _MOST else lanes
 
 
 def horizontal(site: Site, combine: str, partial: str) -> str:

@@ -1,0 +1,36 @@
+"""How many iterations go into one vector: as many as hide what a loop would wait for."""
+
+import pytest
+
+from staticgraph.compiler.codegen.llvm_lanes import choose_lanes
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.kernel.expr import Index, Load, Local
+from staticgraph.compiler.kernel.stmt import Buffer, Loop, LoopKind, Store, Update
+
+TARGET = CpuTarget("", "", "", "+avx2", 32)  # 8 lanes in a register
+
+
+def lanes(extent: int, operations: int, sums: bool = False) -> int:
+    """Of a loop with a chain of so many operations, the load included."""
+    i, total = Index("i", extent), Local("total", float32)
+    value = Load("x", (i,), float32)
+    for n in range(operations - 1):
+        value = value * float(n + 2)
+    last = Update(total, value) if sums else Store("y", (i,), value)
+    buffers = {name: Buffer(float32, (extent,), name == "y") for name in "xy"}
+    return choose_lanes(Loop(i, (last,), LoopKind.SIMD), buffers, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("operations", "sums", "expected"),
+    [(5, False, 8), (12, False, 32), (150, False, 32), (5, True, 32), (150, True, 32), (250, False, 8)],
+)
+def test_long_chains_and_sums_go_in_four_registers(operations, sums, expected):
+    """Short ones wait for memory, and very long ones have more values than there are registers."""
+    assert lanes(1024, operations, sums) == expected
+
+
+@pytest.mark.parametrize(("extent", "expected"), [(1, 1), (5, 8), (8, 8), (16, 16), (40, 16), (32, 32)])
+def test_few_lanes_are_left_empty(extent, expected):
+    assert lanes(extent, 20) == expected
