@@ -94,6 +94,12 @@ def test_all_rows_and_the_floor_can_do_without_avx512():
     assert narrow.NOTE in report.markdown(fabricated(notes=[narrow.NOTE]))
 
 
+def test_the_report_tells_how_it_was_made():
+    assert "Made by `python tools/benchmark.py`." in report.markdown(fabricated())
+    told = report.markdown(fabricated(threads=1, avx2=True, quick=True))
+    assert "`python tools/benchmark.py --quick --avx2 --threads 1`" in told
+
+
 def fabricated(**change):
     """Results of a run that never was, two peers at two workloads."""
     rows = {

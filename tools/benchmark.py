@@ -69,6 +69,7 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> d
         "machine": machine(),
         "threads": options.threads,
         "quick": options.quick,
+        "avx2": options.avx2,
         "rounds": options.rounds,
         "seconds": options.seconds,
         "limits": asdict(limits),

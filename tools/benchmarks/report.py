@@ -65,10 +65,15 @@ def header(results: Results) -> str:
     """When and where, and which versions."""
     machine = results["machine"]
     versions = ", ".join(dict.fromkeys(results["versions"].values()))
+    asked = {
+        " --quick": results["quick"],
+        " --avx2": results.get("avx2", False),
+        f" --threads {results['threads']}": results["threads"] != machine["cores"],
+    }
     return (
         f"{results['date']}, {machine['cpu']}, {machine['cores']} cores, {machine['memory']}, "
         f"{machine['system']}, Python {machine['python']}. {versions}.\n\n"
-        f"Made by `python tools/benchmark.py`{' --quick' if results['quick'] else ''}."
+        f"Made by `python tools/benchmark.py{''.join(flag for flag, is_set in asked.items() if is_set)}`."
         + "".join(f" {note}" for note in results.get("notes", ()))
     )
 
