@@ -102,7 +102,7 @@ def start(row: Row, workload: str, threads: int, environment: dict[str, str] | N
     """A worker that has begun to import."""
     command = [row.python, "-m", "benchmarks.worker", row.module, row.name, workload, str(threads)]
     variables = {**os.environ, "PYTHONWARNINGS": "ignore", **(environment or {})}
-    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # what pip installs has bytecode, so a checkout gets its own
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # pip installs bytecode, too
     log, pipe = tempfile.TemporaryFile(), subprocess.PIPE  # noqa: SIM115 (closed by Worker.end)
     process = subprocess.Popen(command, cwd=TOOLS, env=variables, stdin=pipe, stdout=pipe, stderr=log)
     _running.add(process)
