@@ -69,20 +69,12 @@ def repeated(w: Writer, slot: Slot, dtype: DType, value: str) -> str:
         return value
     if slot.width == 1:
         return w.spread(value, memory_type(dtype), slot.lanes)
-    return _shuffled(w, slot.width, dtype, value, [lane % slot.width for lane in range(slot.lanes)])
+    return w.shuffled(value, dtype, slot.width, [lane % slot.width for lane in range(slot.lanes)])
 
 
 def apart(w: Writer, slot: Slot, dtype: DType, value: str) -> list[str]:
     """The vectors of each row of a slot."""
     if len(slot.rows) == 1:
         return [value]
-    kind, width = vector(memory_type(dtype), slot.lanes), slot.width
-    if width == 1:
-        return [w.value(f"extractelement {kind} {value}, i64 {n}") for n in range(len(slot.rows))]
-    starts = range(0, width * len(slot.rows), width)
-    return [_shuffled(w, slot.lanes, dtype, value, list(range(at, at + width))) for at in starts]
-
-
-def _shuffled(w: Writer, width: int, dtype: DType, value: str, lanes: Sequence[int]) -> str:
-    kind, order = vector(memory_type(dtype), width), ", ".join(f"i32 {lane}" for lane in lanes)
-    return w.value(f"shufflevector {kind} {value}, {kind} poison, <{len(lanes)} x i32> <{order}>")
+    starts = range(0, slot.width * len(slot.rows), slot.width)
+    return [w.lanes(value, dtype, slot.lanes, start, slot.width) for start in starts]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from staticgraph.compiler.codegen.contraction_kernel import Stream, Tile, column_sums
 from staticgraph.compiler.codegen.contraction_tiles import Piece, Run, Tiling, panels, row_products
-from staticgraph.compiler.codegen.contraction_transpose import first_lanes, transpose
+from staticgraph.compiler.codegen.contraction_transpose import transpose
 from staticgraph.compiler.codegen.contraction_writer import Writer
 from staticgraph.compiler.kernel.contraction import Contraction
 
@@ -53,5 +53,5 @@ def row_sums(w: Writer, tile: Tile) -> list[str]:
             for c in range(piece.valid):
                 square[c] = sums[piece.start + c, g]
             for r, row in enumerate(transpose(w, square, tile.dtype)[: group.valid]):
-                found[group.start + r, j] = first_lanes(w, row, tile.dtype, lanes, piece.width)
+                found[group.start + r, j] = w.lanes(row, tile.dtype, lanes, 0, piece.width)
     return [found[place] for place in tile.places]

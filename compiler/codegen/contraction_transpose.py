@@ -24,7 +24,7 @@ def turner(stream: Stream, piece: Piece, count: Number, to: DType) -> tuple[str,
             column = w.load(w.address(at, c * stream.lane, dtype), dtype, side, steps)
             columns[c] = w.convert(column, dtype, to, side)
         for u, row in enumerate(transpose(w, columns, to)[:steps]):
-            row = first_lanes(w, row, to, side, piece.width)
+            row = w.lanes(row, to, side, 0, piece.width)
             place = w.address("%to", w.mul(w.add(k, u), "%pitch"), to)
             w.store(row, place, to, piece.width, piece.width)
 
@@ -90,15 +90,3 @@ def _interleaved(side: int, inside: int, distance: int) -> tuple[list[int], list
                 for source in (0, side):
                     halves[half] += range(p + source, p + source + distance)
     return halves[0], halves[1]
-
-
-def first_lanes(w: Writer, value: str, dtype: DType, width: int, count: int) -> str:
-    """The first `count` lanes of a vector of `width`; a scalar where that is one."""
-    kind = memory_type(dtype)
-    if count == width:
-        return value
-    if count == 1:
-        return w.value(f"extractelement {vector(kind, width)} {value}, i64 0")
-    lanes = ", ".join(f"i32 {lane}" for lane in range(count))
-    wide = vector(kind, width)
-    return w.value(f"shufflevector {wide} {value}, {wide} poison, <{count} x i32> <{lanes}>")

@@ -130,6 +130,20 @@ class Writer(Emitter):
         first = self.value(f"insertelement {wide} poison, {kind} {scalar}, i64 0")
         return self.value(f"shufflevector {wide} {first}, {wide} poison, <{width} x i32> zeroinitializer")
 
+    def lanes(self, value: str, dtype: DType, width: int, start: int, count: int) -> str:
+        """`count` lanes of a vector of `width`, from `start` on; a scalar where that is one."""
+        kind = memory_type(dtype)
+        if count == width:
+            return value
+        if count == 1:
+            return self.value(f"extractelement {vector(kind, width)} {value}, i64 {start}")
+        return self.shuffled(value, dtype, width, range(start, start + count))
+
+    def shuffled(self, value: str, dtype: DType, width: int, lanes: Sequence[int]) -> str:
+        """A vector of these lanes of a vector of `width`."""
+        kind, order = vector(memory_type(dtype), width), ", ".join(f"i32 {lane}" for lane in lanes)
+        return self.value(f"shufflevector {kind} {value}, {kind} poison, <{len(lanes)} x i32> <{order}>")
+
     def fma(self, a: str, b: str, c: str, dtype: DType, width: int) -> str:
         """a * b + c"""
         kind = vector(memory_type(dtype), width)

@@ -20,8 +20,8 @@ VARIABLES = {
     "NUMBA_CPU_FEATURES": "",
 }
 NOTE = (
-    "All rows without AVX-512, as on a machine that lacks it, as far as they can be told: ONNX Runtime, and "
-    "the matrix products of JAX, choose by themselves, and their times are those of a wider machine."
+    "All rows without AVX-512, as on a machine that lacks it, as far as they can be told: ONNX Runtime, the "
+    "matrix products of JAX, and NumPy's below choose by themselves, and are those of a wider machine."
 )
 
 

@@ -152,8 +152,9 @@ def limits(results: Results) -> str:
         "## The machine\n\n"
         f"Multiply-adds in {registers} {found['flops'] / 1e9:.0f} GFLOP/s, triad from memory "
         f"{found['memory'] / 1e9:.1f} GB/s and from the last cache {found['cache'] / 1e9:.0f} GB/s, NumPy's "
-        f"product of two 1024x1024 matrices {found['sgemm'] / 1e9:.0f} GFLOP/s; filling 32 MiB of fresh "
-        f"pages takes {duration(found['fill_fresh'])}, of used ones {duration(found['fill_reused'])}."
+        f"product of two 1024x1024 matrices on all cores {found['sgemm'] / 1e9:.0f} GFLOP/s; filling 32 MiB "
+        f"of fresh pages takes {duration(found['fill_fresh'])}, of used ones "
+        f"{duration(found['fill_reused'])}."
     )
 
 
