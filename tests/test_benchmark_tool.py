@@ -14,6 +14,7 @@ import pytest
 
 import staticgraph as sg
 from benchmarks import chart, contest, floors, narrow, numpy_row, peers, readme, report, staticgraph_row
+from benchmarks.calm import Watch
 from benchmarks.compare import TOLERANCE, difference, summary
 from benchmarks.workloads import WORKLOADS, Cost
 from staticgraph.runtime.devices import cpu_jit
@@ -167,12 +168,31 @@ def test_the_chart_has_a_bar_for_every_time():
 def test_a_contest_times_both_and_says_who_fails():
     kept = np.ones(400 << 17)  # 400 MiB of the parent's, which are not its workers'
     nobody = peers.Row("ONNX Runtime", sys.executable)  # lacks the workload
-    found = contest.contest([NUMPY, OURS, nobody], "scalar_callable", 1, 2, 0.001, 60, lambda text: None)
+    rows, silent = [NUMPY, OURS, nobody], lambda text: None
+    found = contest.contest(rows, "scalar_callable", 1, 2, 0.001, 60, silent, Watch(1, 1.0))
     assert found[peers.OURS]["median"] >= found[peers.OURS]["min"] > 0
     assert found[peers.OURS]["peak"] < 400
     assert "Error" in found["NumPy"]["failure"]
     assert "Error" in found["ONNX Runtime"]["failure"]
     assert kept.all()
+
+
+def test_a_disturbed_visit_is_made_again(monkeypatch):
+    watch, shares = Watch(1, 1.0), iter([1, 0.5, 1, 0.9, 1, 0.9])
+    assert watch.share() > 1
+    monkeypatch.setattr(watch, "share", lambda: next(shares))
+    visits = iter([[1.0], [2.0], [3.0]])
+    assert [watch.calmest(lambda: next(visits)) for _ in range(2)] == [[2.0], [3.0]]
+    assert (watch.visits, watch.again) == (2, 1)
+    told = report.legend(fabricated(visits={"made": watch.visits, "again": watch.again}))
+    assert "as happened 1 times in 2." in told
+
+
+def test_the_least_disturbed_of_a_few_visits_counts(monkeypatch):
+    watch, shares = Watch(1, 1.0), iter([1, 0.5, 1, 0.7, 1, 0.6])
+    monkeypatch.setattr(watch, "share", lambda: next(shares))
+    visits = iter([[1.0], [2.0], [3.0]])
+    assert watch.calmest(lambda: next(visits)) == [2.0]
 
 
 def test_the_command_writes_its_files(tmp_path):

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import floors, narrow, readme, report
+from benchmarks.calm import Watch
 from benchmarks.contest import contest
 from benchmarks.first import first_steps
 from benchmarks.peers import Row, installed
@@ -79,15 +80,18 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> d
         "work": {},
     }
     bar.advance()
+    watch = Watch(options.threads, limits.flops)
     for name in work:
         takes_part = [row for row in rows if row.does(name)]
         found = contest(
-            takes_part, name, options.threads, options.rounds, options.seconds, options.patience, bar.show
-        )
+            takes_part, name, options.threads, options.rounds, options.seconds, options.patience, bar.show,
+            watch,
+        )  # fmt: skip
         for row, facts in found.items():
             results["versions"].setdefault(row, facts.pop("version", row))
         results["work"][name] = found
         bar.advance()
+    results["visits"] = {"made": watch.visits, "again": watch.again}
     if options.first:
         results["first"] = first_steps(
             rows, options.threads, 1 if options.quick else 3, options.patience, bar.show
@@ -99,6 +103,7 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> d
 
 def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """The results of two runs; the newer wins, and tells when, where and how."""
+    visits = [run["visits"] for run in (old, new) if "visits" in run]
     work = {name: {**old["work"].get(name, {}), **new["work"].get(name, {})} for name in WORKLOADS}
     first = {**old.get("first", {}), **new.get("first", {})}
     for name, again in new.get("first", {}).items():
@@ -109,6 +114,7 @@ def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         **new,
         "work": {name: rows for name, rows in work.items() if rows},
         "first": first,
+        "visits": {part: sum(each[part] for each in visits) for part in ("made", "again")},
         **{part: {**old[part], **new[part]} for part in ("versions", "floors")},
     }
 

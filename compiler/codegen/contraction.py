@@ -38,7 +38,7 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 
-_A, _B, _SUMS = "a", "b", "sums"
+_A, _B, _SUMS, _NEXT = "a", "b", "sums", "next"
 _WHOLE = {Along.COLUMNS: column_sums, Along.ROWS: row_sums, Along.SUM: dot_sums}
 Inside = tuple[tuple[int, Spans], ...]  # rows with products, by index of the sum
 Whole = Callable[[Writer, Tile], list[str]]  # writes the finished sums of a tile
@@ -92,6 +92,8 @@ class _Generator:
             self._accesses[name] = access
         if plan.partial is not None:
             self._accesses[_SUMS] = plan.partial
+        if plan.turns:
+            self._accesses[_NEXT] = contraction.b
         self._kernels: dict[tuple[int, Inside, PanelRun], str] = {}
 
     def phase(self) -> Phase:
@@ -181,7 +183,7 @@ class _Generator:
                 here = cursor.moved(self._w, self._c.rows, row)
                 if self._plan.a:
                     here = self._packed_a(here, self._plan.a, n, run, block)
-                self._panels(here, run.size, inside, columns, block)
+                self._panels(here, n, run.size, inside, columns, block)
 
             self._tiles.within(self._w, first, run.count, tile)
             first += run.count
@@ -215,7 +217,9 @@ class _Generator:
                     out.append((Run(start, run.size, 1), inside))
         return out
 
-    def _panels(self, cursor: Cursor, rows: int, inside: Inside, columns: Span, block: _Block) -> None:
+    def _panels(
+        self, cursor: Cursor, tile: Number, rows: int, inside: Inside, columns: Span, block: _Block
+    ) -> None:
         """Panels of columns: call the micro-kernels."""
         w, p, first = self._w, self._plan, 0
         for panel in p.tiling.panels:
@@ -227,6 +231,9 @@ class _Generator:
                     number = n if p.b.shared else w.add(n, w.mul(columns.start, -1))
                     here[_B] = w.address(cursor.at[_B], w.mul(number, p.b.elements), p.dtype)
                 arguments = [f"ptr {here[name]}" for name in (_A, _B, *self._epilogue.pointers)]
+                if p.turns:
+                    way = w.add(self._to_next(cursor, column, panel, block), self._to_share(cursor, tile))
+                    arguments.append(f"ptr {w.address(here[_NEXT], way, self._c.b.dtype)}")
                 arguments += [
                     f"i64 {n}" for n, extent in zip(block.counts, p.extents, strict=True) if extent is None
                 ]
@@ -237,6 +244,27 @@ class _Generator:
             columns.within(w, first, panel.count, call)
             first += panel.count
 
+    def _to_next(self, cursor: Cursor, column: Number, panel: PanelRun, block: _Block) -> Number:
+        """Elements of b from this panel to what is packed next: the next block of the sum, or panel."""
+        w, b, (k, *_), last = self._w, self._c.b, self._c.k, self._plan.tiling.panels[-1]
+        end = last.start + (last.count - 1) * last.size  # the last one has none after it
+        right = w.add(w.minimum(w.add(column, panel.size), end), w.mul(column, -1))
+        way = w.mul(right, b.step(self._c.lanes))
+        if block.last == "true":
+            return way
+        back = w.mul(cursor.values[k], -b.step(k))
+        down = self._plan.blocks.size * b.step(k)
+        return w.value(f"select i1 {block.last}, i64 {w.add(way, back)}, i64 {down}")
+
+    def _to_share(self, cursor: Cursor, tile: Number) -> Number:
+        """Elements of b from the beginning of a panel to the part that this tile of rows asks for."""
+        w, p, turn, times = self._w, self._plan, tile, self._plan.tiling.tile_count
+        for index, _ in reversed(self._others):
+            turn = w.add(turn, w.mul(cursor.values[index], times))
+            times *= index.extent
+        share = -(-p.block_depth // p.turns)
+        return w.mul(w.minimum(w.mul(turn, share), p.block_depth - share), self._c.b.step(self._c.k[0]))
+
     def _kernel(self, rows: int, inside: Inside, panel: PanelRun) -> str:
         """The symbol of the micro-kernel for a kind of tile."""
         p, key = self._plan, (rows, inside, replace(panel, start=0, count=0))
@@ -244,9 +272,13 @@ class _Generator:
             partial = None
             if p.partial is not None:
                 partial = Stream(self._c.dtype, p.partial.step(self._c.rows), 1, padded=not p.partial.buffer)
+            later, extra = self._epilogue.later(rows, panel.size), self._epilogue.pointers
+            if p.turns:
+                following = p.next_panel(panel.size)
+                later, extra = (following, *later), (*extra, following.pointer)
             tile = Tile(
-                self._c.dtype, rows, panel.pieces, p.tile_a, p.panel_b, p.extents, partial,
-                self._epilogue.pointers, p.lanes, inside, self._epilogue.later,
+                self._c.dtype, rows, panel.pieces, p.tile_a, p.panel_b, p.extents, partial, extra, p.lanes,
+                inside, later,
             )  # fmt: skip
             symbol, needs = micro_kernel(tile, self._epilogue.finish(tile), self._whole)
             for need in needs:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from staticgraph.compiler.codegen.contraction_ahead import FAR_BYTES, Later
 from staticgraph.compiler.codegen.contraction_kernel import Finish, Stream, Sums, Tile, read_lanes
 from staticgraph.compiler.codegen.contraction_tiles import Piece
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
@@ -22,7 +23,6 @@ from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Expr, Scalar, walk
 
 _WRITTEN_OUT = 160  # operations of a tile
-_FAR = 1024 * 1024  # bytes of an array that is hardly in a near cache when its turn comes
 
 
 def with_formulas(contraction: Contraction, target: CpuTarget) -> Contraction:
@@ -52,16 +52,13 @@ class Epilogue:
         """Their names, in the order of `accesses`."""
         return tuple(f"%e{n}" for n in range(len(self.accesses)))
 
-    @property
-    def later(self) -> tuple[tuple[str, Stream], ...]:
-        """The pointers behind which rows of large arrays are read, such as the weights and an optimizer's
-        averages.
-        """
+    def later(self, rows: int, columns: int) -> tuple[Later, ...]:
+        """What a tile will read of large arrays, such as the weights and an optimizer's averages."""
         c, out = self._contraction, []
         for n in sorted(set(self._loads.values())):
             access, row = self.accesses[n], self._row_step(n)
-            if row and access.step(c.lanes) == 1 and c.size(access) * access.dtype.size >= _FAR:
-                out.append((self.pointers[n], Stream(access.dtype, row, 1)))
+            if row and access.step(c.lanes) == 1 and c.size(access) * access.dtype.size >= FAR_BYTES:
+                out.append(Later(self.pointers[n], access.dtype, rows, row, columns))
         return tuple(out)
 
     def finish(self, tile: Tile) -> Finish:

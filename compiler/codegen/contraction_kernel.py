@@ -9,21 +9,22 @@ into blocks needs no other code.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import groupby
 
+from staticgraph.compiler.codegen.contraction_ahead import Later, ask
 from staticgraph.compiler.codegen.contraction_fold import ZERO, Slot, apart, repeated, slots, together
 from staticgraph.compiler.codegen.contraction_tiles import Piece
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.codegen.llvm_text import memory_type, vector
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
 _PRODUCTS = 32  # in one round of the innermost loop, about
 # Processors guess which cache lines come next only inside of a page. Lines of b are asked for so many steps
 # ahead where steps are so many bytes apart.
 _AHEAD, _FAR = 8, 1024
-_ROW_STEPS = 4  # of the sum, at least, between asking for rows that the epilogue will read
+_ROW_STEPS = 4  # of the sum, at least, between asking for rows that are read later
 # LLVM prefers to split 512-bit vectors on some processors; it must not where the tiles were chosen for them.
 WIDE = 'noinline nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 
@@ -51,9 +52,9 @@ class Tile:
 
     `extents` are those of the indices of the sum, outermost first; None: known at the call. Along the
     indices in `inside`, only some rows have products: from the first to before the last, for each value.
-    `partial` is where unfinished sums are kept; None if every call finishes its sums. `extra` are the
-    pointers of the epilogue; it reads rows of `later`, which the cache may not have. Registers have so many
-    `lanes`.
+    `partial` is where unfinished sums are kept; None if every call finishes its sums. `extra` are further
+    pointers, those of the epilogue first. Meanwhile `later` is asked for, one after the other. Registers have
+    so many `lanes`.
     """
 
     dtype: DType
@@ -66,11 +67,11 @@ class Tile:
     extra: tuple[str, ...]
     lanes: int
     inside: tuple[tuple[int, Spans], ...] = ()
-    later: tuple[tuple[str, Stream], ...] = ()  # pointers, and how they are walked
+    later: tuple[Later, ...] = ()
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Of the function: operands, the epilogue's pointers, extents that are
+        """Of the function: operands, further pointers, extents that are
         known at the call; partial sums, first and last block.
         """
         counts = (f"i64 {steps(level)}" for level, extent in enumerate(self.extents) if extent is None)
@@ -206,9 +207,9 @@ def _nest(w: Writer, tile: Tile, level: int, a: str, b: str, rows: range, sums: 
 
         return w.repeat(start, stop, count, body, list(zip(kinds, held, strict=True)))
 
-    def after_asking(r: Number, held: list[str]) -> list[str]:
-        _ask_for_row(w, tile, r)
-        return rounds(0, share, unroll, rows, held, w.mul(r, share))
+    def after_asking(later: Later, start: int, share: int, row: Number, held: list[str]) -> list[str]:
+        later.ask(w, row)
+        return rounds(0, share, unroll, rows, held, w.add(start, w.mul(row, share)))
 
     if level in dict(tile.inside):
         for (first, last), values in groupby(enumerate(dict(tile.inside)[level]), lambda item: item[1]):
@@ -224,10 +225,15 @@ def _nest(w: Writer, tile: Tile, level: int, a: str, b: str, rows: range, sums: 
         if unroll == 1:
             return sums
         return _unless_empty(w, kinds, whole, stop, sums, lambda held: rounds(whole, stop, 1, rows, held))
-    share = extent // tile.rows // unroll * unroll  # of a row of the epilogue: it is asked for meanwhile
-    start = share * tile.rows if tile.later and len(tile.extents) == 1 and share >= _ROW_STEPS else 0
-    if start:
-        sums = w.repeat(0, tile.rows, 1, after_asking, list(zip(kinds, sums, strict=True)))
+    start = 0
+    for later in tile.later if len(tile.extents) == 1 else ():
+        share = extent // len(tile.later) // later.rows // unroll * unroll
+        if share >= _ROW_STEPS:
+            sums = w.repeat(
+                0, later.rows, 1, partial(after_asking, later, start, share),
+                list(zip(kinds, sums, strict=True)),
+            )  # fmt: skip
+            start += share * later.rows
     even = extent - (extent - start) % unroll
     if even > start:
         sums = rounds(start, even, unroll, rows, sums)
@@ -271,16 +277,7 @@ def _ask_ahead(w: Writer, tile: Tile, b: str, offset: int) -> None:
     """Prefetch the panel row of a later step, where steps are far apart."""
     stream, step = tile.b, tile.b.k[-1] if tile.b.k else 0
     if stream.lane == 1 and step * stream.dtype.size >= _FAR:
-        for column in range(0, tile.columns, ALIGNMENT // stream.dtype.size):
-            w.prefetch(w.address(b, offset + _AHEAD * step + column, stream.dtype))
-
-
-def _ask_for_row(w: Writer, tile: Tile, row: Number) -> None:
-    """Prefetch what the epilogue will read of a row."""
-    for pointer, stream in tile.later:
-        start = w.address(pointer, w.mul(row, stream.row), stream.dtype)
-        for column in range(0, tile.columns, ALIGNMENT // stream.dtype.size):
-            w.prefetch(w.address(start, column, stream.dtype))
+        ask(w, w.address(b, offset + _AHEAD * step, stream.dtype), tile.columns, stream.dtype)
 
 
 class _Reader:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 
+from staticgraph.compiler.codegen.contraction_ahead import FAR_BYTES, Later
 from staticgraph.compiler.codegen.contraction_chunks import Grid, chunks_wanted, cut, split
 from staticgraph.compiler.codegen.contraction_dot import MOST_ROWS, dot_tiling
 from staticgraph.compiler.codegen.contraction_kernel import Stream
@@ -35,12 +36,16 @@ _BLOCK_BYTES = 3072  # of one column of a block of b
 # rows that a shared cache is fast enough; those in 16 want it in the second-level cache.
 _CACHED_BYTES = {32: 2 * 1024 * 1024, 16: 512 * 1024}
 _PACKED_BYTES = 96 * 1024  # a smaller b is read as it lies
-_NEAR = 2  # panels in a row of b that is as good as packed
+_NEAR_BYTES = 512  # rows of b that are no further apart are as good as packed
 # Fewer tiles of rows than this do not pay for packing b. Panels of whole cache lines, of so many bytes, can
 # be read more often as they lie, because micro-kernels ask for them ahead of time; not where rows of b are
 # whole pages apart and fight for the same places in the cache.
 _REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 4, 128
 _FAR_STEPS = 256  # bytes; a reads a small part of each of many cache lines
+_TURNS = 4  # tiles of rows, at least, while which the next panel of b can be asked for
+_FEW_ROWS = 224  # packing b is a good part of the work
+_NEAR_CACHE = 1024 * 1024  # bytes of an a that every chunk can read in full
+_COLUMN_CHUNKS = 16  # enough for few threads
 _PANELS = 4  # that a packed tile of a is used for, at least
 _FLOPS, _BYTES = 80.0, 32.0  # per nanosecond, of one core: the multiply-adds of float32, and memory
 
@@ -56,6 +61,7 @@ class Plan:
     grid: Grid  # over the outer indices that move b, panels, the other outer indices, tiles of rows
     read: float  # elements of the operands that all chunks read
     panel_block: int  # panels that are gone through together, for every tile of rows; 0: all of a chunk
+    turns: int  # tiles of rows that each ask for a part of the next panel of b; 0: it is near, or not packed
     blocks: DepthBlocks
     block_indices: tuple[Index, ...]  # of the sum, inside a block
     extents: tuple[int | None, ...]  # steps of a block along each of them; None: differs from block to block
@@ -67,6 +73,13 @@ class Plan:
     b_stream: Stream
     private_bytes: int
     shared_bytes: int
+
+    def next_panel(self, columns: int) -> Later:
+        """The part of the next panel of b, with so many columns, that one tile of rows asks for."""
+        share, stream = -(-self.block_depth // self.turns), self.b_stream
+        if stream.lane == 1:
+            return Later("%next", stream.dtype, share, stream.k[-1], columns)
+        return Later("%next", stream.dtype, columns, stream.lane, share)
 
     @property
     def tile_a(self) -> Stream:
@@ -104,11 +117,13 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0) -> Plan:
     others = math.prod(i.extent for i in c.outer if not c.b.step(i))
     pack_b = along is Along.COLUMNS and _packs_b(c, tiling, tiling.tile_count * others)
     pack_a = along is Along.COLUMNS and tiling.panel_count >= _PANELS and _packs_a(c)
-    read, grid = _grid(c, tiling, pack_a, pack_b)
+    far = pack_b and _far(c, tiling.tile_count * others)
+    read, grid = _grid(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
     columns, *rest = grid.dimensions[len(c.outer_of_b) :]
+    turns = math.prod(d.count for d in rest) if far and all(d.parts == 1 for d in rest) else 0
     block = max(1, _CACHED_BYTES[registers(target)] // (block_depth * tiling.pitch * size))
     several = math.prod(d.size for d in rest) > 1
-    block = block if several and columns.size > block * 5 // 4 else 0
+    block = 1 if turns else block if several and columns.size > block * 5 // 4 else 0
 
     scratch, a, b = Scratch(reserved), None, None
     if pack_b:
@@ -122,7 +137,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0) -> Plan:
         scratch.reserve(a, tuple(i for i in c.outer if c.a.step(i)), 1)
     partial = _partial_sums(c, tiling, scratch) if split else None
     return Plan(
-        c.dtype, lanes, along, tiling, grid, read, block, blocks, inside,
+        c.dtype, lanes, along, tiling, grid, read, block, turns, blocks, inside,
         extents=tuple(extents), block_depth=block_depth, partial=partial,
         a=a, b=b, a_stream=stream(c.a, c, inside), b_stream=stream(c.b, c, inside),
         private_bytes=scratch.private, shared_bytes=scratch.shared,
@@ -134,9 +149,9 @@ def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> Plan:
     lanes = target.lanes([c.dtype])
     tiling = Tiling(balanced(c.row_count, 4), panels(c.lanes.extent, lanes, 2))
     unpacked = stream(c.a, c, c.k)
-    read, grid = _grid(c, tiling, False, False)
+    read, grid = _grid(c, tiling, False, False, False)
     return Plan(
-        c.dtype, lanes, Along.COLUMNS, tiling, grid, read, 0, DepthBlocks(0, c.depth), c.k,
+        c.dtype, lanes, Along.COLUMNS, tiling, grid, read, 0, 0, DepthBlocks(0, c.depth), c.k,
         extents=(c.depth,), block_depth=c.depth, partial=None, a=None, b=None, a_stream=unpacked,
         b_stream=unpacked, private_bytes=0, shared_bytes=reserved,
     )  # fmt: skip
@@ -149,13 +164,15 @@ def nanoseconds(c: Contraction) -> float:
     return max(results * c.depth * c.dtype.size / (2 * _FLOPS), moved / _BYTES)
 
 
-def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool) -> tuple[float, Grid]:
+def _grid(
+    c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay: bool
+) -> tuple[float, Grid]:
     """The chunks: as many as are wanted, about, so that the least is read.
 
     Every part of the columns reads a, and every part of the rows and of the indices that do not move b reads
     b. Chunks with columns of their own can pack these alone; otherwise b is written to shared memory and read
     again. Where parts of the columns meet, both move the cache line of each row. Chunks that read the same
-    part of b follow each other. Also returns how many elements are read.
+    part of b follow each other. Where `rows_stay`, only b is cut. Also returns how many elements are read.
     """
     wanted = chunks_wanted(nanoseconds(c))
     moving = cut([i.extent for i in c.outer_of_b], wanted)
@@ -169,7 +186,7 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool) -> tuple[f
     best: tuple[float, Grid] | None = None
     for parts in range(1, most + 1):
         columns = split(tiling.panel_count, parts)
-        rest = cut([*others, tiling.tile_count], -(-wanted // columns.parts))
+        rest = cut([*others, tiling.tile_count], 1 if rows_stay else -(-wanted // columns.parts))
         packing = 2 if pack_b and rest.chunks > 1 else 0
         missing = wanted / min(columns.parts * rest.chunks, wanted)
         read = (columns.parts * a + (columns.parts - 1) * seam + (rest.chunks + packing) * b) * missing
@@ -220,12 +237,26 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int) -> bool:
     along the lanes, or should be, because it is large.
     """
     large = c.lanes.extent * c.depth * c.dtype.size > _PACKED_BYTES
-    near = bool(c.k) and abs(c.b.step(c.k[-1])) <= _NEAR * tiling.pitch
+    near = bool(c.k) and abs(c.b.step(c.k[-1])) * c.b.dtype.size <= _NEAR_BYTES
     narrow = c.b.dtype.size < c.dtype.size  # packed, elements are converted once
     wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
     fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
     reused = tiles >= (_REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED)
     return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
+
+
+def _far(c: Contraction, tiles: int) -> bool:
+    """Whether a packed b comes from memory, and can be asked for while the panel before it is multiplied."""
+    far = c.size(c.b) * c.b.dtype.size >= FAR_BYTES
+    walked = len(c.k) == 1 and not c.limits and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
+    return far and walked and tiles >= _TURNS
+
+
+def _rows_stay(c: Contraction, tiling: Tiling) -> bool:
+    """Whether chunks should have all rows, and so panels of their own, which nobody else packs."""
+    chunks = tiling.panel_count * math.prod(i.extent for i in c.outer_of_b)
+    rows = c.row_count * math.prod(i.extent for i in c.outer if not c.b.step(i))
+    return rows <= _FEW_ROWS and c.size(c.a) * c.a.dtype.size <= _NEAR_CACHE and chunks >= _COLUMN_CHUNKS
 
 
 def _packs_a(c: Contraction) -> bool:

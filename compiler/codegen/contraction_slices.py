@@ -40,8 +40,12 @@ def sliced(c: Contraction, plan: Plan, reserved: int = 0) -> Sliced | None:
 
     Or if that reads much less: chunks of the result each read one operand from end to end, those of the sum
     read their own part of both. Weights then stay in the cache of the core that updates them, as the rows of
-    their gradient are shared out in the same order. The first `reserved` bytes of shared memory are taken.
+    their gradient are shared out in the same order. Not where panels of the second operand are asked for
+    ahead of time: each is read once then, and nothing is left to add. The first `reserved` bytes of shared
+    memory are taken.
     """
+    if plan.turns:
+        return None
     wanted = chunks_wanted(nanoseconds(c))
     least = -(-wanted // plan.grid.chunks)
     if least <= 2:

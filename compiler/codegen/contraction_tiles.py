@@ -230,14 +230,19 @@ class DepthBlocks:
 def depth_blocks(extents: tuple[int, ...], largest: int) -> DepthBlocks:
     """Blocks of at most about `largest` products.
 
-    >>> depth_blocks((1000,), 256), depth_blocks((64, 24, 24), 256)
-    (DepthBlocks(level=0, size=252), DepthBlocks(level=1, size=8))
+    Equal ones, where that takes at most one more: what a loop does is then known when it is compiled.
+
+    >>> depth_blocks((1000,), 256), depth_blocks((2048,), 768), depth_blocks((64, 24, 24), 256)
+    (DepthBlocks(level=0, size=200), DepthBlocks(level=0, size=512), DepthBlocks(level=1, size=8))
     """
     inside = 1
     for level in range(len(extents) - 1, -1, -1):
         extent = extents[level]
         if inside * extent > largest or level == 0:
             parts = max(1, round(inside * extent / largest + 0.49)) if inside * extent > largest else 1
+            if inside == 1 and parts > 1:
+                even = (n for n in (parts, parts + 1) if extent % (4 * n) == 0)
+                parts = next(even, parts)
             size = -(-extent // min(parts, extent))
             if inside == 1 and parts > 1:
                 size = -(-size // 4) * 4  # whole rounds of the unrolled loop

@@ -10,6 +10,7 @@ from staticgraph.compiler.codegen.contraction import emit
 from staticgraph.compiler.codegen.contraction_fold import slots
 from staticgraph.compiler.codegen.contraction_plan import plan
 from staticgraph.compiler.codegen.contraction_slices import sliced
+from staticgraph.compiler.codegen.contraction_writer import Writer
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
@@ -263,10 +264,50 @@ def test_wide_panels_are_packed_for_many_rows_only(rows, columns, packed):
     Those a page apart are in each other's way, and are packed for fewer rows.
     """
     target = replace(cpu_jit.host(), vector_bytes=64)
-    c = matmul(rows, columns, 300)
+    c = matmul(rows, columns, 200)
     text = "".join(x for phase in emit(c, target).phases for x in (phase.code.text, *phase.code.needs))
     assert (plan(c, target).b is not None) == packed
     assert ("llvm.prefetch" in text) != packed
+
+
+def count_instead(w, pointer):
+    """In place of a prefetch: add 1 to what is asked for."""
+    old = w.value(f"load float, ptr {pointer}, align 4")
+    w.line(f"store float {w.value(f'fadd float {old}, 1.0')}, ptr {pointer}, align 4")
+
+
+@pytest.mark.parametrize(
+    ("size", "turn_b", "vector_bytes"),
+    [
+        ((49, 2048, 512), False, 32),
+        ((49, 2048, 512), False, 64),
+        ((49, 2048, 1536), False, 32),  # in blocks of the sum
+        ((49, 2048, 1536), True, 64),
+        ((40, 1152, 600), True, 64),
+    ],
+)
+def test_what_is_packed_next_is_asked_for(size, turn_b, vector_bytes, rng, monkeypatch):
+    """All but the first block of the first panel; nothing outside of the array."""
+    c = matmul(*size, turn_b=turn_b)
+    p = plan(c, replace(cpu_jit.host(), vector_bytes=vector_bytes))
+    assert p.turns == p.tiling.tile_count
+    check(*size, False, turn_b, float32, vector_bytes, rng)
+
+    monkeypatch.setattr(Writer, "prefetch", count_instead)
+    counted = replace(c, buffers={**c.buffers, "b": replace(c.buffers["b"], written=True)})
+    nothing = {name: np.zeros_like(x) for name, x in inputs(c, rng).items()}
+    counts = run(counted, nothing, vector_bytes)["b"]
+    [panel] = p.tiling.panels
+    counts = (counts.T if turn_b else counts).reshape(-1, p.block_depth, panel.count, panel.size)
+    if turn_b:  # cache lines run along the sum; the last tile of rows has a smaller share of them
+        share = -(-p.block_depth // p.turns)
+        lines = counts[:, [k for k in range(share * (p.turns - 1)) if k % share % 16 == 0]]
+    else:
+        lines = counts[..., ::16]
+    assert lines[0, :, 0].max() == 0
+    assert lines[1:].size == 0 or lines[1:].min() >= 1
+    assert lines[:, :, 1:].min() >= 1
+    assert lines.mean() < 1.2
 
 
 @pytest.mark.parametrize("vector_bytes", [32, 64])

@@ -19,9 +19,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from benchmarks.calm import Watch
 from benchmarks.compare import TOLERANCE, Summary, difference
 from benchmarks.peers import Row
 
@@ -51,7 +53,7 @@ class Worker:
     process: subprocess.Popen[bytes]
     log: IO[bytes]
     facts: dict[str, Any] = field(default_factory=dict)
-    rounds: list[list[float]] = field(default_factory=list)
+    rounds: list[Sequence[float]] = field(default_factory=list)
     buffer: bytes = b""
 
     def answer(self, seconds: float) -> dict[str, Any]:
@@ -78,7 +80,7 @@ class Worker:
         lines = [line for line in text.splitlines() if "Error" in line] or text.splitlines() or ["no message"]
         return lines[-1][:200]
 
-    def visit(self, seconds: float) -> None:
+    def visit(self, seconds: float) -> list[float]:
         """Time steps for about so many seconds."""
         estimate = self.facts["estimate"]
         repeats = max(1, int(1e-3 / estimate)) if estimate < SHORT else 1
@@ -87,8 +89,9 @@ class Worker:
         self.process.send_signal(signal.SIGCONT)
         self.process.stdin.write(f"{steps} {repeats}\n".encode())
         self.process.stdin.flush()
-        self.rounds.append(self.answer(60 + 10 * seconds)["times"])
+        times: list[float] = self.answer(60 + 10 * seconds)["times"]
         self.process.send_signal(signal.SIGSTOP)
+        return times
 
     def end(self) -> None:
         """Stop the process for good."""
@@ -131,6 +134,7 @@ def contest(
     seconds: float,
     patience: float,
     progress: Callable[[str], None],
+    watch: Watch,
 ) -> dict[str, dict[str, Any]]:
     """Facts by row: median, min, first step, peak memory and more, or `failure`."""
     progress(f"{workload}: {len(rows)} rows compile")
@@ -143,7 +147,7 @@ def contest(
             if "failure" not in worker.facts:
                 progress(f"{workload}: round {number + 1} of {rounds}, {worker.row.name}")
                 try:
-                    worker.visit(seconds)
+                    worker.rounds.append(watch.calmest(partial(worker.visit, seconds)))
                 except (Failed, BrokenPipeError) as failure:
                     worker.facts["failure"] = str(failure)
     for worker in alive:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.calm import ENOUGH
 from benchmarks.chart import Group, draw
 from benchmarks.peers import OURS
 from benchmarks.text import duration, ratio
@@ -115,12 +116,17 @@ def verdict(value: float) -> str:
 
 def legend(results: Results) -> str:
     """What the figures are."""
-    rounds, seconds = results["rounds"], results["seconds"]
+    rounds, seconds, visits = results["rounds"], results["seconds"], results.get("visits")
+    again = visits and (
+        f" Visits are made again where the machine does less than {ENOUGH:.0%} of its peak before or after, "
+        f"as happened {visits['again']} times in {visits['made']}."
+    )
     return (
         f"Median time of a step, over {rounds} rounds of about {seconds:g} s in which the rows take turns. "
         "A step takes NumPy arrays and gives back NumPy values; weights stay with the framework. *Floor*: "
         "the larger of arithmetic over the peak of multiply-adds and bytes over bandwidth, both measured in "
         "this run. Results of the first steps agree to a thousandth unless marked ≠."
+        + (again or "")
     )
 
 
