@@ -169,7 +169,7 @@ def test_a_contest_times_both_and_says_who_fails():
     kept = np.ones(400 << 17)  # 400 MiB of the parent's, which are not its workers'
     nobody = peers.Row("ONNX Runtime", sys.executable)  # lacks the workload
     rows, silent = [NUMPY, OURS, nobody], lambda text: None
-    found = contest.contest(rows, "scalar_callable", 1, 2, 0.001, 60, silent, Watch(1, 1.0))
+    found = contest.contest(rows, "scalar_callable", 1, 2, 0.001, 60, silent, Watch(1, SLOW))
     assert found[peers.OURS]["median"] >= found[peers.OURS]["min"] > 0
     assert found[peers.OURS]["peak"] < 400
     assert "Error" in found["NumPy"]["failure"]
@@ -177,8 +177,11 @@ def test_a_contest_times_both_and_says_who_fails():
     assert kept.all()
 
 
+SLOW = floors.Machine(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+
+
 def test_a_disturbed_visit_is_made_again(monkeypatch):
-    watch, shares = Watch(1, 1.0), iter([1, 0.5, 1, 0.9, 1, 0.9])
+    watch, shares = Watch(1, SLOW), iter([1, 0.5, 1, 0.9, 1, 0.9])
     assert watch.share() > 1
     monkeypatch.setattr(watch, "share", lambda: next(shares))
     visits = iter([[1.0], [2.0], [3.0]])
@@ -189,7 +192,7 @@ def test_a_disturbed_visit_is_made_again(monkeypatch):
 
 
 def test_the_least_disturbed_of_a_few_visits_counts(monkeypatch):
-    watch, shares = Watch(1, 1.0), iter([1, 0.5, 1, 0.7, 1, 0.6])
+    watch, shares = Watch(1, SLOW), iter([1, 0.5, 1, 0.7, 1, 0.6])
     monkeypatch.setattr(watch, "share", lambda: next(shares))
     visits = iter([[1.0], [2.0], [3.0]])
     assert watch.calmest(lambda: next(visits)) == [2.0]

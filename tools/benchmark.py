@@ -80,7 +80,7 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> d
         "work": {},
     }
     bar.advance()
-    watch = Watch(options.threads, limits.flops)
+    watch = Watch(options.threads, limits)
     for name in work:
         takes_part = [row for row in rows if row.does(name)]
         found = contest(

@@ -1,7 +1,7 @@
 """Whether the machine does what it can: on a shared one, neighbours take part of it away for a while.
 
-A visit of a row counts when all threads together reached nearly the peak of multiply-adds right before and
-right after it. Otherwise it is made again, a few times, and the least disturbed one counts.
+A visit of a row counts when all threads together came near the limits of the machine right before and right
+after it. Otherwise it is made again, a few times, and the least disturbed one counts.
 """
 
 from __future__ import annotations
@@ -9,34 +9,46 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 
 from benchmarks import floors
 
-ENOUGH = 0.8  # of the peak; clocks that go down under load are no disturbance, a processor that is away is
-_REPEATS = 400_000  # of the probe: about 10 ms
-_PATIENCE, _PAUSE = 5.0, 0.05  # seconds to wait for the machine, and between two looks at it
+ENOUGH = 0.7  # of both; clocks that go down under load are no disturbance, a processor that is away is
+_MULTIPLY_ADDS, _PASSES = 6_000_000, 256  # of the two probes: about 10 ms each
+_PATIENCE, _PAUSE = 2.0, 0.05  # seconds to wait for the machine, and between two looks at it
 _TRIES = 3
 
 
 class Watch:
-    """Looks at what all threads together reach, as a part of `flops`. Counts visits, and those made again."""
+    """Looks at what all threads together reach, as a part of `limits`; counts visits, and those repeated."""
 
-    def __init__(self, threads: int, flops: float) -> None:
+    def __init__(self, threads: int, limits: floors.Machine) -> None:
         width, self._code = floors.compiled()
         self._sinks = [np.empty(width, np.float32) for _ in range(threads)]
+        self._count = floors.CACHE // 12 // threads // 64 * 64
+        self._arrays = [np.ones(3 * self._count + 64, np.float32) for _ in range(threads)]
         self._pool = ThreadPoolExecutor(threads)
-        self._least = 2.0 * width * floors.ACCUMULATORS * _REPEATS * threads / flops  # seconds
+        flops = 2.0 * width * floors.ACCUMULATORS * _MULTIPLY_ADDS * threads
+        self._least = flops / limits.flops, 12.0 * self._count * threads * _PASSES / limits.cache  # seconds
         self.visits = self.again = 0
 
     def share(self) -> float:
-        """The part that is there now."""
-        calls = [partial(self._code.fma, _REPEATS, sink.ctypes.data) for sink in self._sinks]
-        start = time.perf_counter()
-        list(self._pool.map(lambda call: call(), calls))
-        return self._least / (time.perf_counter() - start)
+        """The part that is there now: of the multiply-adds or of the last cache, whichever is less."""
+        found = []
+        for least, probe in zip(self._least, (self._multiply, self._move), strict=True):
+            start = time.perf_counter()
+            list(self._pool.map(probe, range(len(self._sinks))))
+            found.append(least / (time.perf_counter() - start))
+        return min(found)
+
+    def _multiply(self, thread: int) -> None:
+        self._code.fma(_MULTIPLY_ADDS, self._sinks[thread].ctypes.data)
+
+    def _move(self, thread: int) -> None:
+        start = self._arrays[thread].ctypes.data
+        start += -start % 64
+        self._code.triad(_PASSES, self._count, *(start + 4 * self._count * array for array in range(3)))
 
     def before(self) -> float:
         """Wait for the machine, but not for long; the part that is there then."""

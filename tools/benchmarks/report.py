@@ -118,8 +118,8 @@ def legend(results: Results) -> str:
     """What the figures are."""
     rounds, seconds, visits = results["rounds"], results["seconds"], results.get("visits")
     again = visits and (
-        f" Visits are made again where the machine does less than {ENOUGH:.0%} of its peak before or after, "
-        f"as happened {visits['again']} times in {visits['made']}."
+        f" Visits are made again where the machine does less than {ENOUGH:.0%} of what it can, before or "
+        f"after, as happened {visits['again']} times in {visits['made']}."
     )
     return (
         f"Median time of a step, over {rounds} rounds of about {seconds:g} s in which the rows take turns. "
