@@ -262,8 +262,8 @@ class _Generator:
         for index, _ in reversed(self._others):
             turn = w.add(turn, w.mul(cursor.values[index], times))
             times *= index.extent
-        share = -(-p.block_depth // p.turns)
-        return w.mul(w.minimum(w.mul(turn, share), p.block_depth - share), self._c.b.step(self._c.k[0]))
+        start = w.minimum(w.mul(turn, p.share), p.block_depth - p.share)
+        return w.mul(start, self._c.b.step(self._c.k[0]))
 
     def _kernel(self, rows: int, inside: Inside, panel: PanelRun) -> str:
         """The symbol of the micro-kernel for a kind of tile."""

@@ -74,12 +74,17 @@ class Plan:
     private_bytes: int
     shared_bytes: int
 
+    @property
+    def share(self) -> int:
+        """Steps of the sum, of the next panel of b, that one of the tiles of rows asks for."""
+        return -(-self.block_depth // self.turns)
+
     def next_panel(self, columns: int) -> Later:
-        """The part of the next panel of b, with so many columns, that one tile of rows asks for."""
-        share, stream = -(-self.block_depth // self.turns), self.b_stream
+        """The share of the next panel of b, with so many columns."""
+        stream = self.b_stream
         if stream.lane == 1:
-            return Later("%next", stream.dtype, share, stream.k[-1], columns)
-        return Later("%next", stream.dtype, columns, stream.lane, share)
+            return Later("%next", stream.dtype, self.share, stream.k[-1], columns)
+        return Later("%next", stream.dtype, columns, stream.lane, self.share)
 
     @property
     def tile_a(self) -> Stream:

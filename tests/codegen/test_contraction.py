@@ -300,8 +300,7 @@ def test_what_is_packed_next_is_asked_for(size, turn_b, vector_bytes, rng, monke
     [panel] = p.tiling.panels
     counts = (counts.T if turn_b else counts).reshape(-1, p.block_depth, panel.count, panel.size)
     if turn_b:  # cache lines run along the sum; the last tile of rows has a smaller share of them
-        share = -(-p.block_depth // p.turns)
-        lines = counts[:, [k for k in range(share * (p.turns - 1)) if k % share % 16 == 0]]
+        lines = counts[:, [k for k in range(p.share * (p.turns - 1)) if k % p.share % 16 == 0]]
     else:
         lines = counts[..., ::16]
     assert lines[0, :, 0].max() == 0

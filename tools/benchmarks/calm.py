@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
-
 from benchmarks import floors
 
 ENOUGH = 0.7  # of both; clocks that go down under load are no disturbance, a processor that is away is
@@ -24,33 +22,24 @@ class Watch:
     """Looks at what all threads together reach, as a part of `limits`; counts visits, and those repeated."""
 
     def __init__(self, threads: int, limits: floors.Machine) -> None:
-        width, self._code = floors.compiled()
-        self._sinks = [np.empty(width, np.float32) for _ in range(threads)]
-        self._count = floors.CACHE // 12 // threads // 64 * 64
-        self._arrays = [np.ones(3 * self._count + 64, np.float32) for _ in range(threads)]
+        self._threads, self._limits = threads, limits
+        self._width, self._code = floors.compiled()
         self._pool = ThreadPoolExecutor(threads)
-        flops = 2.0 * width * floors.ACCUMULATORS * _MULTIPLY_ADDS * threads
-        self._least = flops / limits.flops, 12.0 * self._count * threads * _PASSES / limits.cache  # seconds
         self.visits = self.again = 0
 
     def share(self) -> float:
         """The part that is there now: of the multiply-adds or of the last cache, whichever is less."""
-        found = []
-        for least, probe in zip(self._least, (self._multiply, self._move), strict=True):
-            start = time.perf_counter()
-            list(self._pool.map(probe, range(len(self._sinks))))
-            found.append(least / (time.perf_counter() - start))
-        return min(found)
+        flops = floors.multiply_adds(self._width, self._code, _MULTIPLY_ADDS, self._threads, self._once)
+        cache = floors.triad(self._code.triad, floors.CACHE, _PASSES, self._threads, self._once)
+        return min(flops / self._limits.flops, cache / self._limits.cache)
 
-    def _multiply(self, thread: int) -> None:
-        self._code.fma(_MULTIPLY_ADDS, self._sinks[thread].ctypes.data)
+    def _once(self, work: Callable[[int], None]) -> float:
+        """Seconds until all threads have done their part."""
+        start = time.perf_counter()
+        list(self._pool.map(work, range(self._threads)))
+        return time.perf_counter() - start
 
-    def _move(self, thread: int) -> None:
-        start = self._arrays[thread].ctypes.data
-        start += -start % 64
-        self._code.triad(_PASSES, self._count, *(start + 4 * self._count * array for array in range(3)))
-
-    def before(self) -> float:
+    def _before(self) -> float:
         """Wait for the machine, but not for long; the part that is there then."""
         end = time.monotonic() + _PATIENCE
         while (share := self.share()) < ENOUGH and time.monotonic() < end:
@@ -66,6 +55,6 @@ class Watch:
         seen: list[tuple[float, Sequence[float]]] = []
         while len(seen) < _TRIES and (not seen or seen[-1][0] < ENOUGH):
             self.again += bool(seen)
-            before, times = self.before(), visit()
+            before, times = self._before(), visit()
             seen.append((min(before, self.share()), times))
         return max(seen, key=lambda one: one[0])[1]

@@ -50,20 +50,17 @@ class Machine:
 def measure(threads: int) -> Machine:
     """The limits of this machine; takes some seconds."""
     width, code = compiled()
-    repeats = 4_000_000
-    flops = 2.0 * width * ACCUMULATORS * repeats * threads
-    sinks = [np.empty(width, np.float32) for _ in range(threads)]
     with ThreadPoolExecutor(threads) as pool:
 
         def together(work: Callable[[int], None]) -> float:
             return best(lambda: list(pool.map(work, range(threads))))
 
-        fma = together(lambda n: code.fma(repeats, sinks[n].ctypes.data))
+        flops = multiply_adds(width, code, 4_000_000, threads, together)
         memory = triad(code.triad_streaming, MEMORY, 1, threads, together)
         cache = triad(code.triad, CACHE, 256, threads, together)
     fresh = best(lambda: np.frombuffer(mmap.mmap(-1, FILL), np.float32).fill(1))
     kept = np.ones(FILL // 4, np.float32)
-    return Machine(flops / fma, memory, cache, sgemm(), fresh, best(lambda: kept.fill(1)), 32 * width)
+    return Machine(flops, memory, cache, sgemm(), fresh, best(lambda: kept.fill(1)), 32 * width)
 
 
 def best(work: Callable[[], object]) -> float:
@@ -74,6 +71,19 @@ def best(work: Callable[[], object]) -> float:
         work()
         shortest = min(shortest, time.perf_counter() - start)
     return shortest
+
+
+def multiply_adds(
+    width: int,
+    code: Functions,
+    repeats: int,
+    threads: int,
+    together: Callable[[Callable[[int], None]], float],
+) -> float:
+    """Floating-point operations per second in registers."""
+    sinks = [np.empty(width, np.float32) for _ in range(threads)]
+    seconds = together(lambda n: code.fma(repeats, sinks[n].ctypes.data))
+    return 2.0 * width * ACCUMULATORS * repeats * threads / seconds
 
 
 def triad(
