@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,7 +15,7 @@ import pytest
 
 import staticgraph as sg
 from benchmarks import chart, contest, floors, narrow, numpy_row, peers, readme, report, staticgraph_row
-from benchmarks.calm import Watch
+from benchmarks.calm import ENOUGH, Watch
 from benchmarks.compare import TOLERANCE, difference, summary
 from benchmarks.workloads import WORKLOADS, Cost
 from staticgraph.runtime.devices import cpu_jit
@@ -178,6 +179,15 @@ def test_a_contest_times_both_and_says_who_fails():
 
 
 SLOW = floors.Machine(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+
+
+@pytest.mark.skipif(floors.processors() == 1, reason="there is one processor")
+@pytest.mark.parametrize(("hand_over", "calm"), [(1.0, True), (1e-12, False)])
+def test_threads_that_are_moved_apart_are_a_disturbance(hand_over, calm):
+    watch = Watch(2, replace(SLOW, hand_over=hand_over))
+    assert (watch.share() >= ENOUGH) is calm
+
+
 
 
 def test_a_disturbed_visit_is_made_again(monkeypatch):

@@ -21,6 +21,7 @@ from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.dataclass import dataclass
 
 SCRATCH_PARAMETERS = ("ptr %shared", "ptr %private", "i64 %chunk")  # those of a kernel after its buffers
+_TOGETHER = 40_000  # ns of work that a thread takes at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,11 @@ class Region:
     def chunks(self) -> tuple[int, ...]:
         """How many chunks each phase has."""
         return tuple(sum(part.chunks for part in parts) for parts in self.phases)
+
+    @property
+    def together(self) -> int:
+        """How many chunks a thread may take at a time: a long one is better done by whoever has time."""
+        return max(1, int(_TOGETHER * sum(self.chunks) / self.cost)) if self.cost else 1
 
     @property
     def parallel(self) -> bool:

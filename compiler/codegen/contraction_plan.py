@@ -169,9 +169,7 @@ def nanoseconds(c: Contraction) -> float:
     return max(results * c.depth * c.dtype.size / (2 * _FLOPS), moved / _BYTES)
 
 
-def _grid(
-    c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay: bool
-) -> tuple[float, Grid]:
+def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay: bool) -> tuple[float, Grid]:
     """The chunks: as many as are wanted, about, so that the least is read.
 
     Every part of the columns reads a, and every part of the rows and of the indices that do not move b reads

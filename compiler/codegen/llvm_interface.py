@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from staticgraph.compiler.codegen import llvm_pool
+from staticgraph.compiler.codegen import pool_layout
 from staticgraph.compiler.codegen.llvm_control_flow import ENSURE, RELEASE, RESTORE, SIGNALS
+from staticgraph.compiler.codegen.llvm_pool import PoolCode
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter, module
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.dataclass import dataclass
@@ -81,7 +82,7 @@ class Pool:
     @property
     def size(self) -> int:
         """Bytes; the scratch memory is aligned."""
-        return llvm_pool.POOL_BYTES + ALIGNMENT - 1 + self.helpers * self.private
+        return pool_layout.POOL_BYTES + ALIGNMENT - 1 + self.helpers * self.private
 
 
 def entry(function: Entry, state: State) -> Code:
@@ -139,7 +140,7 @@ def init_from(name: str, state: State, mark: bytes, size: int) -> Code:
     return _definition(writer, name, "ptr %self, ptr %file, i64 %size")
 
 
-def pool_functions(name: str, pool: Pool, code: llvm_pool.PoolCode) -> list[Code]:
+def pool_functions(name: str, pool: Pool, code: PoolCode) -> list[Code]:
     """What a C program does with a thread pool; the threads are its own.
 
     `i32 open(ptr pool, i32 helpers)` makes memory a pool. `i32 help(ptr pool, i32 number)` returns when the
@@ -149,19 +150,19 @@ def pool_functions(name: str, pool: Pool, code: llvm_pool.PoolCode) -> list[Code
     for writer in (opening, helping, closing):
         _refuse_null(writer, [POOL])
     _return_if(opening, opening.value(f"icmp ugt i32 %helpers, {pool.helpers}"), NO_NUMBER)
-    opening.clear(POOL, llvm_pool.POOL_BYTES)
-    opening.line(f"store ptr @{code.run.name}, ptr {_word(opening, llvm_pool.RUN)}, align 8")
-    scratch = _aligned(opening, Place(POOL, llvm_pool.POOL_BYTES))
+    opening.clear(POOL, pool_layout.POOL_BYTES)
+    opening.line(f"store ptr @{code.run.name}, ptr {_word(opening, pool_layout.RUN)}, align 8")
+    scratch = _aligned(opening, Place(POOL, pool_layout.POOL_BYTES))
     for number in range(pool.helpers):
         address = opening.value(f"add i64 {scratch}, {number * pool.private}")
-        opening.line(f"store i64 {address}, ptr {_word(opening, llvm_pool.PRIVATE + number)}, align 8")
+        opening.line(f"store i64 {address}, ptr {_word(opening, pool_layout.PRIVATE + number)}, align 8")
     helpers = opening.value("zext i32 %helpers to i64")
-    opening.line(f"store i64 {helpers}, ptr {_word(opening, llvm_pool.LIMIT)}, align 8")
+    opening.line(f"store i64 {helpers}, ptr {_word(opening, pool_layout.LIMIT)}, align 8")
     opening.line(f"call void @{code.start.name}(ptr %pool)")
     _return_if(helping, helping.value(f"icmp uge i32 %number, {pool.helpers}"), NO_NUMBER)
     wide = helping.value("zext i32 %number to i64")
     helping.line(f"call void @{code.worker.name}(ptr %pool, i64 {wide})")
-    closing.line(f"store atomic i64 0, ptr {_word(closing, llvm_pool.LIMIT)} monotonic, align 8")
+    closing.line(f"store atomic i64 0, ptr {_word(closing, pool_layout.LIMIT)} monotonic, align 8")
     closing.line(f"call void @{code.wake.name}(ptr %pool)")
     return [
         _definition(opening, f"{name}_pool_open", "ptr %pool, i32 %helpers"),

@@ -1,6 +1,6 @@
 """The thread pool as LLVM text: native functions that all steps of a process share.
 
-A region is work in phases, each of so many independent chunks. Who wants to do a chunk claims it, by one
+A region is work in phases, each of so many independent chunks. Who wants to do chunks claims them, by one
 atomic change of one word
 
     claim = ticket (32 bits), low (16 bits), high (16 bits)
@@ -8,12 +8,14 @@ atomic change of one word
 which says that of the phase `ticket` the chunks low..high-1 are not yet taken. Every phase of every region
 has a ticket of its own. The master, the thread that runs the step, takes chunks from the low end and the
 workers take them from the high end, so that a core sees the same part of the data in every phase and run.
+Between cores that are far from each other, a claim costs as much as a short chunk. So a claim takes several
+of those: a part of what is left for each thread, fewer and fewer towards the end.
 
-Who finishes the last chunk of a phase publishes the next one, keeping a chunk of it. So nobody waits for a
-worker that has claimed nothing: if the workers sleep, or the system has given their core to another program,
-the master does all chunks itself. A claim succeeds only if the word has not changed since the worker looked
-at it, and while a chunk is claimed its region cannot end. So a worker that was stopped for a while cannot
-touch the memory of a region that is over.
+Who finishes the last chunk of a phase publishes the next one, keeping some chunks of it. So nobody waits for
+a worker that has claimed nothing: if the workers sleep, or the system has given their core to another
+program, the master does all chunks itself. A claim succeeds only if the word has not changed since the worker
+looked at it, and while a chunk is claimed its region cannot end. So a worker that was stopped for a while
+cannot touch the memory of a region that is over.
 
 Only one region at a time uses the workers. A second one, of a session on another thread, is done by its own
 master alone, which needs no atomics.
@@ -30,40 +32,17 @@ from string import Template
 
 from staticgraph.compiler.codegen.llvm_system import system_of
 from staticgraph.compiler.codegen.llvm_text import NAME, Code, function
+from staticgraph.compiler.codegen.pool_layout import LAYOUT
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.dataclass import dataclass
 
-MOST_WORKERS = 255
-
-# Where the words of a pool are, in bytes. What different threads write lies 128 bytes apart: processors load
-# cache lines in pairs.
-_LAYOUT = {
-    "run": 0,  # the address of `run`, for the code of steps
-    "claim": 128,
-    "done": 256,  # how many chunks of the phase are finished
-    "work": 384, "table": 392, "counts": 400,  # the region
-    "first": 408, "last": 412,  # its first ticket, and the first one after it
-    "busy": 512,  # whether there is a region
-    "slept": 520,  # ns of work since the last wake, done while workers slept
-    "limit": 640,  # workers with this number or a higher one leave
-    "sleepers": 768, "wakes": 776,  # how many workers sleep, and how often they were woken
-    "mutex": 896, "condition": 1152,  # 256 bytes each: more than any system needs
-    "private": 1408,  # scratch memory: an address per worker
-    "threads": 1408 + 8 * MOST_WORKERS,  # what the system calls each worker; 0 if that is not known
-    "usable": 1408 + 16 * MOST_WORKERS,  # the processors that workers may use: a bit of 128 bytes for each
-}  # fmt: skip
-POOL_BYTES = _LAYOUT["usable"] + 128
-RUN, CLAIM, LIMIT, SLEEPERS, PRIVATE, THREADS = (  # their numbers, as words of 8 bytes
-    _LAYOUT[name] // 8 for name in ("run", "claim", "limit", "sleepers", "private", "threads")
-)
-TICKET = _LAYOUT["last"] // 4  # that of the next region, in 4 bytes
-
 _NUMBERS = {
+    "share": 2, "shares": 3,  # of an even part of the chunks that are left: what one claim takes
     "worth_waking": 60_000,  # ns of work: about what it takes a sleeping thread to begin
     "many": 1_000_000,  # ns of work in shorter regions, after which more of them are likely
     "looks": 16_384,  # of a worker before it sleeps: about half a millisecond
     "patience": 4_096,  # looks of a waiting thread before it offers its core to others
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +50,14 @@ class PoolCode:
     """The functions of a pool."""
 
     start: Code  # void (ptr pool): makes zeroed memory a pool
-    # void (ptr pool, ptr work, ptr table, ptr counts, i64 phases, ptr private, i64 cost): does a region
+    # void (ptr pool, ptr work, ptr table, ptr counts, i64 phases, ptr private, i64 cost, i64 most): does a
+    # region that takes `cost` ns, and of which a thread may take `most` chunks at a time
     run: Code
     worker: Code  # void (ptr pool, i64 number): the life of a worker
     wake: Code  # void (ptr pool): sleeping workers look around
-    help: Code  # i1 (ptr pool, i64 claim, ptr private): a worker that has seen `claim` tries to do a chunk
+    # i1 (ptr pool, i64 claim, ptr private, i64 mine): a thread that has seen `claim` tries to do chunks, from
+    # the low end if `mine` is 0, from the high one if it is 1
+    help: Code
 
     @property
     def codes(self) -> tuple[Code, ...]:
@@ -91,10 +73,13 @@ def pool_code(target: CpuTarget) -> PoolCode:
     def made(text: str, *more: str, **others: str) -> Code:
         return function(_definition(text, {**words, **others}), (*system.declarations, *more))
 
-    chunks, helpers = _definition(_CHUNKS, words), [_definition(text, words) for text in system.helpers]
-    start, wake, help = made(_START), made(_WAKE), made(_HELP, chunks)
-    run = made(_RUN, chunks, *helpers, f"declare void @{wake.name}(ptr)", wake=f"@{wake.name}", alone=_ALONE)
-    worker = made(_WORKER, f"declare i1 @{help.name}(ptr, i64, ptr)", help=f"@{help.name}")
+    chunks = (*_SMALLER, *(_definition(text, words) for text in (_SHARE, _CHUNKS)))
+    helpers = [_definition(text, words) for text in system.helpers]
+    start, wake, help = made(_START), made(_WAKE), made(_HELP, *chunks)
+    helping = f"declare i1 @{help.name}(ptr, i64, ptr, i64)"
+    called = (helping, f"declare void @{wake.name}(ptr)")
+    run = made(_RUN, *chunks, *helpers, *called, wake=f"@{wake.name}", help=f"@{help.name}", alone=_ALONE)
+    worker = made(_WORKER, helping, help=f"@{help.name}")
     return PoolCode(start, run, worker, wake, help)
 
 
@@ -107,7 +92,7 @@ def _definition(text: str, words: Mapping[str, object]) -> str:
     """`text` with its words filled in, and the addresses `%at.word` of the words of the pool in it."""
     text = Template(text).substitute(words)
     used = dict.fromkeys(re.findall(r"%at\.(\w+)", text))
-    addresses = [f"  %at.{word} = getelementptr i8, ptr %pool, i64 {_LAYOUT[word]}\n" for word in used]
+    addresses = [f"  %at.{word} = getelementptr i8, ptr %pool, i64 {LAYOUT[word]}\n" for word in used]
     return text.replace("entry:\n", "entry:\n" + "".join(addresses), 1)
 
 
@@ -120,11 +105,31 @@ entry:
 }
 """
 
-# Does a claimed chunk, and then one of every phase that this makes the next one. `mine` says which end of the
-# chunks is this thread's: 0 the low one, 1 the high one. What describes the region stays as it is while a
-# chunk of it is claimed.
+_SMALLER = tuple(f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("umin", "umax"))
+
+# How many of the chunks that are left one claim takes.
+_SHARE = """\
+define internal i64 @share(ptr %pool, i64 %left) nounwind {
+entry:
+  %workers = load atomic i64, ptr %at.limit monotonic, align 8
+  %threads = add i64 %workers, 1
+  %dividend = mul i64 %left, $share
+  %divisor = mul i64 %threads, $shares
+  %part = udiv i64 %dividend, %divisor
+  %most = load atomic i64, ptr %at.most monotonic, align 8
+  %within = call i64 @llvm.umin.i64(i64 %part, i64 %most)
+  %share = call i64 @llvm.umax.i64(i64 %within, i64 1)
+  ret i64 %share
+}
+"""
+
+# Does claimed chunks, `many` from number `from` on, and then some of every phase that this makes the next
+# one. `mine` says which end of the chunks is this thread's: 0 the low one, 1 the high one. What describes the
+# region stays as it is while a chunk of it is claimed.
 _CHUNKS = """\
-define internal void @chunks(ptr %pool, i32 %claimed, i64 %number, ptr %private, i64 %mine) nounwind {
+define internal void @chunks(
+  ptr %pool, i32 %claimed, i64 %first.from, i64 %first.many, ptr %private, i64 %mine
+) nounwind {
 entry:
   %work = load ptr, ptr %at.work
   %table = load ptr, ptr %at.table
@@ -134,12 +139,21 @@ entry:
   br label %do
 do:
   %ticket = phi i32 [ %claimed, %entry ], [ %next, %publish ]
-  %chunk = phi i64 [ %number, %entry ], [ %kept, %publish ]
+  %from = phi i64 [ %first.from, %entry ], [ %kept, %publish ]
+  %many = phi i64 [ %first.many, %entry ], [ %share, %publish ]
   %past = sub i32 %ticket, %first
   %phase = zext i32 %past to i64
+  %to = add i64 %from, %many
+  br label %one
+one:
+  %chunk = phi i64 [ %from, %do ], [ %next.chunk, %one ]
   call void %work(ptr %table, i64 %phase, i64 %chunk, ptr %private)
-  %before = atomicrmw add ptr %at.done, i64 1 acq_rel
-  %finished = add i64 %before, 1
+  %next.chunk = add i64 %chunk, 1
+  %more = icmp ult i64 %next.chunk, %to
+  br i1 %more, label %one, label %finish
+finish:
+  %before = atomicrmw add ptr %at.done, i64 %many acq_rel
+  %finished = add i64 %before, %many
   %count = getelementptr i16, ptr %counts, i64 %phase
   %all16 = load i16, ptr %count
   %all = zext i16 %all16 to i64
@@ -156,10 +170,12 @@ publish:
   %following = getelementptr i16, ptr %count, i64 1
   %new16 = load i16, ptr %following
   %new = zext i16 %new16 to i64
-  %highest = sub i64 %new, 1
+  %share = call i64 @share(ptr %pool, i64 %new)
+  %highest = sub i64 %new, %share
+  %share.low = shl i64 %share, 16
   %is.worker = icmp ne i64 %mine, 0
   %kept = select i1 %is.worker, i64 %highest, i64 0
-  %others.low = select i1 %is.worker, i64 0, i64 65536
+  %others.low = select i1 %is.worker, i64 0, i64 %share.low
   %others.high = select i1 %is.worker, i64 %highest, i64 %new
   %others = or i64 %others.low, %others.high
   %claim = or i64 %tickets, %others
@@ -175,7 +191,8 @@ return:
 
 _RUN = """\
 define void $name(
-  ptr %pool, ptr %work, ptr %table, ptr %counts, i64 %phases, ptr %private, i64 %cost
+  ptr %pool, ptr %work, ptr %table, ptr %counts, i64 %phases, ptr %private, i64 %cost,
+  i64 %most
 ) nounwind {
 entry:
   %workers = load atomic i64, ptr %at.limit monotonic, align 8
@@ -198,7 +215,10 @@ lead:
   %count = zext i16 %count16 to i64
   %first64 = zext i32 %first to i64
   %tickets = shl i64 %first64, 32
-  %range = or i64 %count, 65536
+  store atomic i64 %most, ptr %at.most monotonic, align 8
+  %many = call i64 @share(ptr %pool, i64 %count)
+  %low.mine = shl i64 %many, 16
+  %range = or i64 %count, %low.mine
   %claim = or i64 %tickets, %range
   store atomic i64 %claim, ptr %at.claim seq_cst, align 8
   %sleepers = load atomic i64, ptr %at.sleepers seq_cst, align 8
@@ -218,29 +238,18 @@ rouse:
   call void $wake(ptr %pool)
   br label %begin
 begin:
-  call void @chunks(ptr %pool, i32 %first, i64 0, ptr %private, i64 0)
+  call void @chunks(ptr %pool, i32 %first, i64 0, i64 %many, ptr %private, i64 0)
   br label %look
 look:
-  %waited = phi i64 [ 0, %begin ], [ 0, %do ], [ %waited, %claim.one ], [ %longer, %wait ], [ 0, %offer ]
+  %waited = phi i64 [ 0, %begin ], [ 0, %try.claim ], [ %longer, %wait ], [ 0, %offer ]
   %seen = load atomic i64, ptr %at.claim acquire, align 8
   %ticket64 = lshr i64 %seen, 32
   %ticket = trunc i64 %ticket64 to i32
   %over = icmp eq i32 %ticket, %last
-  br i1 %over, label %end, label %check
-check:
-  %low.shifted = lshr i64 %seen, 16
-  %low = and i64 %low.shifted, 65535
-  %high = and i64 %seen, 65535
-  %left = icmp ult i64 %low, %high
-  br i1 %left, label %claim.one, label %wait
-claim.one:
-  %fewer = add i64 %seen, 65536
-  %claimed = cmpxchg ptr %at.claim, i64 %seen, i64 %fewer acq_rel monotonic
-  %got = extractvalue { i64, i1 } %claimed, 1
-  br i1 %got, label %do, label %look
-do:
-  call void @chunks(ptr %pool, i32 %ticket, i64 %low, ptr %private, i64 0)
-  br label %look
+  br i1 %over, label %end, label %try.claim
+try.claim:
+  %helped = call i1 $help(ptr %pool, i64 %seen, ptr %private, i64 0)
+  br i1 %helped, label %look, label %wait
 wait:
   $pause
   %longer = add i64 %waited, 1
@@ -281,29 +290,37 @@ return:
 
 _SERIAL = """\
 define void $name(
-  ptr %pool, ptr %work, ptr %table, ptr %counts, i64 %phases, ptr %private, i64 %cost
+  ptr %pool, ptr %work, ptr %table, ptr %counts, i64 %phases, ptr %private, i64 %cost,
+  i64 %most
 ) nounwind {
 alone:
 $alone"""
 
 _HELP = """\
-define i1 $name(ptr %pool, i64 %seen, ptr %private) nounwind {
+define i1 $name(ptr %pool, i64 %seen, ptr %private, i64 %mine) nounwind {
 entry:
   %low.shifted = lshr i64 %seen, 16
   %low = and i64 %low.shifted, 65535
   %high = and i64 %seen, 65535
-  %left = icmp ult i64 %low, %high
-  br i1 %left, label %claim.one, label %fail
-claim.one:
-  %fewer = sub i64 %seen, 1
+  %some = icmp ult i64 %low, %high
+  br i1 %some, label %claim.some, label %fail
+claim.some:
+  %left = sub i64 %high, %low
+  %many = call i64 @share(ptr %pool, i64 %left)
+  %many.low = shl i64 %many, 16
+  %above = add i64 %seen, %many.low
+  %below = sub i64 %seen, %many
+  %is.worker = icmp ne i64 %mine, 0
+  %fewer = select i1 %is.worker, i64 %below, i64 %above
   %claimed = cmpxchg ptr %at.claim, i64 %seen, i64 %fewer acq_rel monotonic
   %got = extractvalue { i64, i1 } %claimed, 1
   br i1 %got, label %do, label %fail
 do:
   %ticket64 = lshr i64 %seen, 32
   %ticket = trunc i64 %ticket64 to i32
-  %chunk = sub i64 %high, 1
-  call void @chunks(ptr %pool, i32 %ticket, i64 %chunk, ptr %private, i64 1)
+  %highest = sub i64 %high, %many
+  %from = select i1 %is.worker, i64 %highest, i64 %low
+  call void @chunks(ptr %pool, i32 %ticket, i64 %from, i64 %many, ptr %private, i64 %mine)
   ret i1 true
 fail:
   ret i1 false
@@ -321,7 +338,7 @@ look:
   %private = load atomic ptr, ptr %place monotonic, align 8
   br label %try
 try:
-  %helped = call i1 $help(ptr %pool, i64 %seen, ptr %private)
+  %helped = call i1 $help(ptr %pool, i64 %seen, ptr %private, i64 1)
   br i1 %helped, label %look, label %pass
 pass:
   %limit = load atomic i64, ptr %at.limit monotonic, align 8

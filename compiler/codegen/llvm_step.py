@@ -212,7 +212,7 @@ def _run(writer: _Function, region: Region, pool: BufferRef, private: str) -> No
     run = writer.value(f"load ptr, ptr {address}, align 8")
     writer.line(
         f"call void {run}(ptr {address}, ptr @{work}, ptr %table, ptr @counts_{work}, i64 {len(cases)}, "
-        f"ptr {private}, i64 {round(region.cost)})"
+        f"ptr {private}, i64 {round(region.cost)}, i64 {region.together})"
     )
 
 

@@ -1,6 +1,6 @@
 """What the thread pool asks of the system, as LLVM text: to wait, to sleep and wake, to choose processors.
 
-The text names the words of a pool, as `%at.mutex`: see llvm_pool.py.
+The text names the words of a pool, as `%at.mutex`: see pool_layout.py.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ from staticgraph.compiler.kernel.stmt import (
 
 S = TypeVar("S", bound=Stmt)
 
-_WORTH = 5_000.0  # ns of work: less is not shared out
+_WORTH = 9_000.0  # ns of work: less is not shared out
 _CHUNK = 8_000.0  # ns of work of a chunk, and less where there would be few
 _FEW = 16
 _LEAST = 2_500.0

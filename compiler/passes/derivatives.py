@@ -46,6 +46,7 @@ def perform_gradients(at: Specialiser, op: Operation) -> tuple[Value, ...]:
         out.append(total)
     return tuple(out)
 
+
 def _places(at: Specialiser, x: Tensor) -> list[Value]:
     """The values by which a derivative by `x` is taken: for a variable, all that were read of it so far."""
     value, owner = at.value(x), variable_of(x)

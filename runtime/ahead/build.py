@@ -15,7 +15,8 @@ from staticgraph.compiler.codegen.llvm_interface import (
     pool_functions,
     surroundings,
 )
-from staticgraph.compiler.codegen.llvm_pool import MOST_WORKERS, pool_code, serial_code
+from staticgraph.compiler.codegen.llvm_pool import pool_code, serial_code
+from staticgraph.compiler.codegen.pool_layout import MOST_WORKERS
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundError, layout

@@ -15,15 +15,14 @@ import warnings
 
 import numpy as np
 
-from staticgraph.compiler.codegen.llvm_pool import (
+from staticgraph.compiler.codegen.llvm_pool import PoolCode, pool_code
+from staticgraph.compiler.codegen.pool_layout import (
     LIMIT,
     MOST_WORKERS,
     POOL_BYTES,
     PRIVATE,
     RUN,
     THREADS,
-    PoolCode,
-    pool_code,
 )
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.cpu_jit import Library, host, load

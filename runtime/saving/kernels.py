@@ -34,7 +34,8 @@ from staticgraph.runtime.session import Session
 _PROGRAMS = "programs.json"
 _DECIDING = (
     "arrange.py", "lower/program.py", "codegen/abi.py", "codegen/llvm_step.py", "codegen/llvm_pool.py",
-    "codegen/llvm_control_flow.py", "codegen/dispatch_layout.py", "codegen/llvm_dispatch.py",
+    "codegen/pool_layout.py", "codegen/llvm_control_flow.py", "codegen/dispatch_layout.py",
+    "codegen/llvm_dispatch.py",
 )  # fmt: skip
 # What all processors of a family can do; other names stand for one model of a processor.
 _V2 = {"+sse3", "+ssse3", "+sse4.1", "+sse4.2", "+popcnt", "+cx16"}

@@ -1,7 +1,9 @@
 """Whether the machine does what it can: on a shared one, neighbours take part of it away for a while.
 
 A visit of a row counts when all threads together came near the limits of the machine right before and right
-after it. Otherwise it is made again, a few times, and the least disturbed one counts.
+after it, and a thread saw soon what another one had written: a virtual machine's processors may be moved to
+cores that have no cache in common, where this takes several times as long. Otherwise the visit is made again,
+a few times, and the least disturbed one counts.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from benchmarks import floors
 
-ENOUGH = 0.7  # of both; clocks that go down under load are no disturbance, a processor that is away is
-_MULTIPLY_ADDS, _PASSES = 6_000_000, 256  # of the two probes: about 10 ms each
+ENOUGH = 0.7  # of all; clocks that go down under load are no disturbance, a processor that is away is
+FAR = 2.0  # times as long from one thread to another: they are not on cores next to each other
+_MULTIPLY_ADDS, _PASSES = 6_000_000, 256  # of two of the probes: about 10 ms each
+_TURNS, _LOOKS = 5_000, 5  # of the third: whose turn it is changes its pace, so the best of a few counts
 _PATIENCE, _PAUSE = 2.0, 0.05  # seconds to wait for the machine, and between two looks at it
 _TRIES = 3
 
@@ -28,10 +32,16 @@ class Watch:
         self.visits = self.again = 0
 
     def share(self) -> float:
-        """The part that is there now: of the multiply-adds or of the last cache, whichever is less."""
+        """The part that is there now: of the multiply-adds or of the last cache, whichever is less. Threads
+        that are far from each other count as ENOUGH, and less the farther they are.
+        """
         flops = floors.multiply_adds(self._width, self._code, _MULTIPLY_ADDS, self._threads, self._once)
         cache = floors.triad(self._code.triad, floors.CACHE, _PASSES, self._threads, self._once)
-        return min(flops / self._limits.flops, cache / self._limits.cache)
+        shares = [flops / self._limits.flops, cache / self._limits.cache]
+        if self._limits.hand_over:
+            looks = (floors.hand_over(self._code, _TURNS, self._threads, self._once) for _ in range(_LOOKS))
+            shares.append(ENOUGH * FAR * self._limits.hand_over / min(looks))
+        return min(shares)
 
     def _once(self, work: Callable[[int], None]) -> float:
         """Seconds until all threads have done their part."""

@@ -1,4 +1,5 @@
-"""What this machine can do at most: multiply-adds in registers, a triad from memory and from the last cache.
+"""What this machine can do at most: multiply-adds in registers, a triad from memory and from the last cache,
+and how soon a thread sees what another one has written.
 
 The loops are written as LLVM IR with the machine's widest vectors and compiled by llvmlite, so no compiler is
 needed and nothing of this project is measured with itself. Each thread works on its own share.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +24,7 @@ ROUNDS = 20
 ACCUMULATORS = 12  # enough to hide the latency of two multiply-adds per cycle, and no more than AVX2 can hold
 MEMORY, CACHE = 384 << 20, 6 << 20  # bytes that a triad goes through
 FILL = 32 << 20
+LINE = 128  # bytes; processors load cache lines in pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Machine:
     fill_fresh: float  # seconds to fill 32 MiB that the system has to hand out first
     fill_reused: float
     vector_bits: int = 0  # 0: not recorded
+    hand_over: float = 0.0  # seconds from one thread to another; 0: there is one, or it was not recorded
 
     def floor(self, cost: Cost) -> tuple[float, str]:
         """The least time for a step, in seconds, and what sets it."""
@@ -58,9 +62,16 @@ def measure(threads: int) -> Machine:
         flops = multiply_adds(width, code, 4_000_000, threads, together)
         memory = triad(code.triad_streaming, MEMORY, 1, threads, together)
         cache = triad(code.triad, CACHE, 256, threads, together)
+        turn = hand_over(code, 20_000, threads, together)
     fresh = best(lambda: np.frombuffer(mmap.mmap(-1, FILL), np.float32).fill(1))
     kept = np.ones(FILL // 4, np.float32)
-    return Machine(flops, memory, cache, sgemm(), fresh, best(lambda: kept.fill(1)), 32 * width)
+    reused = best(lambda: kept.fill(1))
+    return Machine(flops, memory, cache, sgemm(), fresh, reused, 32 * width, turn)
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def best(work: Callable[[], object]) -> float:
@@ -105,6 +116,17 @@ def triad(
     return 12.0 * count * threads * repeats / together(share)
 
 
+def hand_over(
+    code: Functions, turns: int, threads: int, together: Callable[[Callable[[int], None]], float]
+) -> float:
+    """Seconds from one thread to another: two of them take turns, and a word says whose it is."""
+    if min(threads, processors()) == 1:
+        return 0.0
+    word = np.zeros(2 * LINE, np.uint8)
+    place = word.ctypes.data + -word.ctypes.data % LINE
+    return together(lambda n: code.turns(turns, n, place) if n < 2 else None) / (2 * turns)
+
+
 def sgemm(size: int = 1024) -> float:
     """Flops of NumPy's matrix product, for comparison: no floor is made from it."""
     a, b, c = (np.ones((size, size), np.float32) for _ in range(3))
@@ -119,6 +141,7 @@ class Functions:
     fma: Callable[..., None]
     triad: Callable[..., None]
     triad_streaming: Callable[..., None]
+    turns: Callable[..., None]
 
 
 def compiled() -> tuple[int, Functions]:
@@ -131,6 +154,7 @@ def compiled() -> tuple[int, Functions]:
         fma_text(width),
         triad_text("triad", width, ""),
         triad_text("streaming", width, ", !nontemporal !0"),
+        TURNS,
     ]
     declared = (
         f"declare <{width} x float> @llvm.fma.v{width}f32" + f"({', '.join([f'<{width} x float>'] * 3)})"
@@ -147,8 +171,9 @@ def compiled() -> tuple[int, Functions]:
         return ctypes.CFUNCTYPE(None, *types)(engine.get_function_address(name))
 
     return width, Functions(
-        engine, function("fma", 1, 1), function("triad", 3, 2), function("streaming", 3, 2)
-    )
+        engine,
+        function("fma", 1, 1), function("triad", 3, 2), function("streaming", 3, 2), function("turns", 1, 2),
+    )  # fmt: skip
 
 
 def splat(value: str, width: int) -> str:
@@ -200,3 +225,24 @@ end:
 done:
   ret void
 }}"""
+
+
+# A thread waits until the word is its number, 0 or 1, and makes it the other one's.
+TURNS = """
+define void @turns(i64 %turns, i64 %mine, ptr %word) {
+entry:
+  %other = sub i64 1, %mine
+  br label %look
+look:
+  %n = phi i64 [0, %entry], [%n, %look], [%n1, %pass]
+  %whose = load atomic i64, ptr %word acquire, align 8
+  %is.mine = icmp eq i64 %whose, %mine
+  br i1 %is.mine, label %pass, label %look
+pass:
+  store atomic i64 %other, ptr %word release, align 8
+  %n1 = add i64 %n, 1
+  %more = icmp ult i64 %n1, %turns
+  br i1 %more, label %look, label %done
+done:
+  ret void
+}"""

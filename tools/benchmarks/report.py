@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.calm import ENOUGH
+from benchmarks.calm import ENOUGH, FAR
 from benchmarks.chart import Group, draw
 from benchmarks.peers import OURS
 from benchmarks.text import duration, ratio
@@ -118,8 +118,9 @@ def legend(results: Results) -> str:
     """What the figures are."""
     rounds, seconds, visits = results["rounds"], results["seconds"], results.get("visits")
     again = visits and (
-        f" Visits are made again where the machine does less than {ENOUGH:.0%} of what it can, before or "
-        f"after, as happened {visits['again']} times in {visits['made']}."
+        f" Visits are made again where the machine does less than {ENOUGH:.0%} of what it can, or takes "
+        f"{FAR:g} times as long from one thread to another, before or after, as happened {visits['again']} "
+        f"times in {visits['made']}."
     )
     return (
         f"Median time of a step, over {rounds} rounds of about {seconds:g} s in which the rows take turns. "
@@ -154,13 +155,15 @@ def limits(results: Results) -> str:
         return ""
     bits = found.get("vector_bits")
     registers = f"registers of {bits} bits" if bits else "registers"
+    turn = found.get("hand_over")
+    apart = turn and f" What a thread writes, another one sees after {duration(turn)}."
     return (
         "## The machine\n\n"
         f"Multiply-adds in {registers} {found['flops'] / 1e9:.0f} GFLOP/s, triad from memory "
         f"{found['memory'] / 1e9:.1f} GB/s and from the last cache {found['cache'] / 1e9:.0f} GB/s, NumPy's "
         f"product of two 1024x1024 matrices on all cores {found['sgemm'] / 1e9:.0f} GFLOP/s; filling 32 MiB "
         f"of fresh pages takes {duration(found['fill_fresh'])}, of used ones "
-        f"{duration(found['fill_reused'])}."
+        f"{duration(found['fill_reused'])}." + (apart or "")
     )
 
 
