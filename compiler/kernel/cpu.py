@@ -33,6 +33,7 @@ The steps are
     merge        two loops with nothing between them become one where one variable can write all offsets
     fuse         loops side by side become one where no iteration needs another one
     vectorize    the loop of every nest whose lanes save the most becomes SIMD, by counting operations
+    jam          rows that load the same elements are done together
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from staticgraph.compiler.kernel.cost import operation_cost, values
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, rebuild, substitute, walk
 from staticgraph.compiler.kernel.index import linear, offset, simplify_index
+from staticgraph.compiler.kernel.jam import jam
 from staticgraph.compiler.kernel.loop_fusion import fuse_loops
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
@@ -75,7 +77,8 @@ def schedule(kernel: Kernel, vector_bytes: int) -> Kernel:
     """
     flat = flatten(kernel)
     flat = fuse_loops(replace(flat, body=merge(interchange(flat.body, flat.buffers))))
-    return replace(flat, body=_Vectorizer(flat.buffers, vector_bytes).block(flat.body).body)
+    vectorized = _Vectorizer(flat.buffers, vector_bytes).block(flat.body).body
+    return replace(flat, body=jam(vectorized, flat.buffers, vector_bytes))
 
 
 def flatten(kernel: Kernel) -> Kernel:

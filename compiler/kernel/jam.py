@@ -1,0 +1,106 @@
+"""Rows that are computed together because they load the same elements, as those of a stencil do.
+
+    for i in 0..510:
+      for j in 0..512 simd:
+        y[i * 512 + j] = x[i * 512 + j] + x[i * 512 + j + 512]
+
+loads nearly all of `x` twice. It becomes
+
+    for i in 0..255:
+      for j in 0..512 simd:
+        y[i * 1024 + j] = x[i * 1024 + j] + x[i * 1024 + j + 512]
+        y[i * 1024 + j + 512] = x[i * 1024 + j + 512] + x[i * 1024 + j + 1024]
+
+in which `x[i * 1024 + j + 512]` is loaded once for both rows. The usual name for it is unroll and jam. Wide
+vectors wait for the second-level cache and not for their loads, so there it does not pay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from staticgraph.compiler.kernel.dependence import accesses, conflict
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, substitute
+from staticgraph.compiler.kernel.index import linear, simplify_index
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    If,
+    Let,
+    Loop,
+    LoopKind,
+    Stmt,
+    Store,
+    While,
+    rewrite,
+    statements,
+)
+
+_ROWS = (3, 4, 5, 2)  # together, the first that divides their number
+_LOADS = 6  # of a row: more elements than that do not stay in registers until the next row needs them
+_WORTH = 16  # rows
+_WIDE = 64  # bytes of a vector
+
+
+def jam(body: tuple[Stmt, ...], buffers: dict[str, Buffer], vector_bytes: int) -> tuple[Stmt, ...]:
+    """`body`, flat and vectorized, with the rows together that load the same elements."""
+    if vector_bytes >= _WIDE:
+        return body
+
+    def jammed(stmt: Stmt) -> Stmt:
+        match stmt:
+            case Loop(kind=LoopKind.SERIAL):
+                return _jammed(stmt, buffers) or replace(stmt, body=jam(stmt.body, buffers, vector_bytes))
+            case While() | If():
+                return replace(stmt, body=jam(stmt.body, buffers, vector_bytes))
+        return stmt
+
+    return tuple(map(jammed, body))
+
+
+def _jammed(rows: Loop, buffers: dict[str, Buffer]) -> Loop | None:
+    """`rows`, several at a time, if that can be and pays."""
+    count = next((n for n in _ROWS if rows.index.extent % n == 0), None)
+    match rows.body:
+        case (*before, Loop(kind=LoopKind.SIMD, share=None) as row) if count and rows.index.extent >= _WORTH:
+            plain = all(isinstance(s, Let | Store) for s in (*before, *row.body))
+            if not plain or not _share(rows.index, count, row.body) or conflict(rows, buffers) is not None:
+                return None
+        case _:
+            return None
+    index = Index(rows.index.name, rows.index.extent // count)
+    copies = [_copy(rows, index * count + n, n) for n in range(count)]
+    together = tuple(stmt for copy in copies for stmt in copy[-1].body)
+    outside = tuple(stmt for copy in copies for stmt in copy[:-1])
+    return replace(rows, index=index, body=(*outside, replace(row, body=together)))
+
+
+def _share(row: Index, count: int, body: tuple[Stmt, ...]) -> bool:
+    """Whether some of `count` rows load the same element, and not because all rows do."""
+    loads = {a for a in accesses(body) if isinstance(a, Load)}
+    moving = {load for load in loads if load.at and linear(load.at[0]).terms.get(row)}
+    shifts: list[dict[Expr, Expr]] = [{row: row + n} for n in range(1, count)]
+    return len(loads) <= _LOADS and any(
+        simplify_index(substitute(load, shift)) in moving for shift in shifts for load in moving
+    )
+
+
+def _copy(rows: Loop, place: Expr, number: int) -> tuple[Stmt, ...]:
+    """The statements of the row at `place`, with locals of their own."""
+    places: dict[Expr, Expr] = {rows.index: place}
+    if number:
+        own = [s.local for s in statements(rows.body) if isinstance(s, Let)]
+        places.update((local, Local(f"{local.name}_row{number}", local.dtype)) for local in own)
+    copied = rewrite(rows.body, lambda e: simplify_index(substitute(e, places)))
+    return _renamed(copied, places)
+
+
+def _renamed(body: tuple[Stmt, ...], names: dict[Expr, Expr]) -> tuple[Stmt, ...]:
+    def renamed(stmt: Stmt) -> Stmt:
+        match stmt:
+            case Let(local):
+                return replace(stmt, local=names.get(local, local))
+            case Loop():
+                return replace(stmt, body=_renamed(stmt.body, names))
+        return stmt
+
+    return tuple(map(renamed, body))
