@@ -17,6 +17,7 @@ vectors wait for the second-level cache and not for their loads, so there it doe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from staticgraph.compiler.kernel.dependence import accesses, conflict
@@ -68,10 +69,9 @@ def _jammed(rows: Loop, buffers: dict[str, Buffer]) -> Loop | None:
         case _:
             return None
     index = Index(rows.index.name, rows.index.extent // count)
-    copies = [_copy(rows, index * count + n, n) for n in range(count)]
-    together = tuple(stmt for copy in copies for stmt in copy[-1].body)
-    outside = tuple(stmt for copy in copies for stmt in copy[:-1])
-    return replace(rows, index=index, body=(*outside, replace(row, body=together)))
+    body = [stmt for n in range(count) for stmt in _copy(rows, tuple(before), index * count + n, n)]
+    together = [stmt for n in range(count) for stmt in _copy(rows, row.body, index * count + n, n)]
+    return replace(rows, index=index, body=(*body, replace(row, body=tuple(together))))
 
 
 def _share(row: Index, count: int, body: tuple[Stmt, ...]) -> bool:
@@ -84,23 +84,11 @@ def _share(row: Index, count: int, body: tuple[Stmt, ...]) -> bool:
     )
 
 
-def _copy(rows: Loop, place: Expr, number: int) -> tuple[Stmt, ...]:
-    """The statements of the row at `place`, with locals of their own."""
+def _copy(rows: Loop, body: tuple[Stmt, ...], place: Expr, number: int) -> Iterator[Stmt]:
+    """`body`, a part of `rows`, for the row at `place`. All rows but the first have locals of their own."""
+    defined = [s.local for s in statements(rows.body) if isinstance(s, Let)] if number else []
+    own = {local: Local(f"{local.name}_row{number}", local.dtype) for local in defined}
     places: dict[Expr, Expr] = {rows.index: place}
-    if number:
-        own = [s.local for s in statements(rows.body) if isinstance(s, Let)]
-        places.update((local, Local(f"{local.name}_row{number}", local.dtype)) for local in own)
-    copied = rewrite(rows.body, lambda e: simplify_index(substitute(e, places)))
-    return _renamed(copied, places)
-
-
-def _renamed(body: tuple[Stmt, ...], names: dict[Expr, Expr]) -> tuple[Stmt, ...]:
-    def renamed(stmt: Stmt) -> Stmt:
-        match stmt:
-            case Let(local):
-                return replace(stmt, local=names.get(local, local))
-            case Loop():
-                return replace(stmt, body=_renamed(stmt.body, names))
-        return stmt
-
-    return tuple(map(renamed, body))
+    places.update(own.items())
+    for stmt in rewrite(body, lambda e: simplify_index(substitute(e, places))):
+        yield replace(stmt, local=own.get(stmt.local, stmt.local)) if isinstance(stmt, Let) else stmt
