@@ -18,6 +18,7 @@ from benchmarks import chart, contest, floors, narrow, numpy_row, peers, readme,
 from benchmarks.calm import ENOUGH, Watch
 from benchmarks.compare import TOLERANCE, difference, summary
 from benchmarks.workloads import WORKLOADS, Cost
+from staticgraph.commands.machine import cores
 from staticgraph.runtime.devices import cpu_jit
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -181,7 +182,7 @@ def test_a_contest_times_both_and_says_who_fails():
 SLOW = floors.Machine(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
 
-@pytest.mark.skipif(floors.processors() == 1, reason="there is one processor")
+@pytest.mark.skipif(cores()[1] == 1, reason="there is one processor")
 @pytest.mark.parametrize(("hand_over", "calm"), [(1.0, True), (1e-12, False)])
 def test_threads_that_are_moved_apart_are_a_disturbance(hand_over, calm):
     watch = Watch(2, replace(SLOW, hand_over=hand_over))

@@ -73,7 +73,7 @@ def pool_code(target: CpuTarget) -> PoolCode:
     def made(text: str, *more: str, **others: str) -> Code:
         return function(_definition(text, {**words, **others}), (*system.declarations, *more))
 
-    chunks = (*_SMALLER, *(_definition(text, words) for text in (_SHARE, _CHUNKS)))
+    chunks = (*_MIN_MAX, *(_definition(text, words) for text in (_SHARE, _CHUNKS)))
     helpers = [_definition(text, words) for text in system.helpers]
     start, wake, help = made(_START), made(_WAKE), made(_HELP, *chunks)
     helping = f"declare i1 @{help.name}(ptr, i64, ptr, i64)"
@@ -105,7 +105,7 @@ entry:
 }
 """
 
-_SMALLER = tuple(f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("umin", "umax"))
+_MIN_MAX = tuple(f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("umin", "umax"))
 
 # How many of the chunks that are left one claim takes.
 _SHARE = """\

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from benchmarks.workloads import Cost
+from staticgraph.commands.machine import cores
 
 ROUNDS = 20
 ACCUMULATORS = 12  # enough to hide the latency of two multiply-adds per cycle, and no more than AVX2 can hold
@@ -69,11 +69,6 @@ def measure(threads: int) -> Machine:
     return Machine(flops, memory, cache, sgemm(), fresh, reused, 32 * width, turn)
 
 
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def best(work: Callable[[], object]) -> float:
     """The shortest of some runs, in seconds."""
     shortest = float("inf")
@@ -120,7 +115,8 @@ def hand_over(
     code: Functions, turns: int, threads: int, together: Callable[[Callable[[int], None]], float]
 ) -> float:
     """Seconds from one thread to another: two of them take turns, and a word says whose it is."""
-    if min(threads, processors()) == 1:
+    _, usable = cores()
+    if min(threads, usable) == 1:
         return 0.0
     word = np.zeros(2 * LINE, np.uint8)
     place = word.ctypes.data + -word.ctypes.data % LINE
