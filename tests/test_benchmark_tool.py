@@ -230,6 +230,12 @@ def test_the_command_writes_its_files(tmp_path):
     ElementTree.fromstring((tmp_path / "out.svg").read_text())
 
 
+def test_the_command_wants_a_thread():
+    command = [sys.executable, ROOT / "tools/benchmark.py", "--threads", "0"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.endswith("error: --threads: a step needs at least 1\n")
+
+
 def test_the_section_of_the_readme_shows_wins_and_losses():
     section = readme.section(fabricated())
     assert line(section, "LeNet")[1:] == [

@@ -152,6 +152,8 @@ def main() -> None:
     )
     parser.add_argument("--list", action="store_true", help="show rows and workloads, run nothing")
     options = parser.parse_args()
+    if options.threads < 1:
+        parser.error("--threads: a step needs at least 1")
     if options.readme:
         readme.update()
         return
