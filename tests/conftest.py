@@ -4,6 +4,7 @@ They run on the processor, also where there is a GPU, but for those that ask for
 """
 
 import os
+import random
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,6 +34,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _empty_default_graph() -> None:
     """Default names of nodes must not depend on which tests ran before."""
     reset_default_graph()
+
+
+@pytest.fixture(autouse=True)
+def _same_random_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has no seed, such as the first values of a layer, is the same in every run of a test as well,
+    but in the processes that it starts.
+    """
+    here, same, other = os.getpid(), np.random.default_rng(20160530).bytes, os.urandom
+    monkeypatch.setattr(os, "urandom", lambda count: (same if os.getpid() == here else other)(count))
+    np.random.seed(20170215)
+    random.seed(20170215)
 
 
 @pytest.fixture(autouse=True)
