@@ -230,6 +230,24 @@ def test_the_command_writes_its_files(tmp_path):
     ElementTree.fromstring((tmp_path / "out.svg").read_text())
 
 
+def test_a_run_that_is_stopped_keeps_what_it_measured(tmp_path, monkeypatch):
+    def measured(rows, name, *_):
+        if name == "lenet":
+            sys.exit("stopped")
+        return {"staticgraph": {**fabricated()["work"]["lenet"]["staticgraph"], "version": "1"}}
+
+    monkeypatch.setattr(benchmark, "contest", measured)
+    monkeypatch.setattr(benchmark.floors, "measure", lambda threads: SLOW)
+    monkeypatch.setattr(benchmark.signal, "signal", lambda *_: None)
+    options = ["--rows", "staticgraph", "--work", "scalar,lenet", "--save", str(tmp_path / "out")]
+    monkeypatch.setattr(sys, "argv", ["benchmark.py", *options])
+    with pytest.raises(SystemExit, match="stopped"):
+        benchmark.main()
+    raw = json.loads((tmp_path / "out.json").read_text())
+    assert [*raw["work"]] == ["scalar"] and raw["versions"] == {"staticgraph": "1"}
+    assert "scalar graph" in (tmp_path / "out.md").read_text()
+
+
 def test_the_command_wants_a_thread():
     command = [sys.executable, ROOT / "tools/benchmark.py", "--threads", "0"]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -9,7 +9,8 @@
 Peers are those importable here and those with a virtual environment in the folder
 given by --peers (DIR/torch, DIR/jax, DIR/tensorflow, DIR/numpy, DIR/pytensor, DIR/onnx;
 they need nothing of ours). Run it on a machine that does nothing else. --save writes the raw
-results, the report and a bar chart as .json, .md and .svg; a second run with other rows or work adds to them.
+results, the report and a bar chart as .json, .md and .svg after each kind of work, so a run may be stopped;
+a second run with other rows or work adds to them.
 
     python tools/benchmark.py --readme                      runs nothing: docs/benchmark.json into the README
 """
@@ -23,6 +24,7 @@ import os
 import platform
 import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,19 +36,17 @@ from benchmarks.first import first_steps
 from benchmarks.peers import Row, installed
 from benchmarks.progress import Progress
 from benchmarks.workloads import WORKLOADS
+from staticgraph.commands.machine import cores, memory, processor
+from staticgraph.runtime.atomic import write_file
 
 
 def machine() -> dict[str, Any]:
     """What may be said about this machine: no names, no paths."""
-    cpu = platform.processor() or platform.machine()
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        cpu = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), cpu)
-    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
+    there, _ = memory() or (0, None)
     return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "memory": f"{pages / 2**30:.0f} GiB",
+        "cpu": processor() or platform.machine(),
+        "cores": cores()[0],
+        "memory": f"{there / 2**30:.0f} GiB",
         "system": platform.system(),
         "python": platform.python_version(),
     }
@@ -60,8 +60,8 @@ def chosen(text: str | None, known: list[str], what: str) -> list[str]:
     return [name for name in known if name in names]
 
 
-def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> dict[str, Any]:
-    """Everything that a run finds out."""
+def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """What a run has found out after each workload, and at its end."""
     bar = Progress(len(work) + 1 + bool(options.first))
     bar.show("limits of the machine")
     limits = floors.measure(options.threads)
@@ -90,15 +90,16 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> d
         for row, facts in found.items():
             results["versions"].setdefault(row, facts.pop("version", row))
         results["work"][name] = found
+        results["visits"] = {"made": watch.visits, "again": watch.again}
         bar.advance()
-    results["visits"] = {"made": watch.visits, "again": watch.again}
+        yield results
     if options.first:
         results["first"] = first_steps(
             rows, options.threads, 1 if options.quick else 3, options.patience, bar.show
         )
         bar.advance()
+        yield results
     bar.end()
-    return results
 
 
 def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -119,16 +120,15 @@ def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def save(results: dict[str, Any], prefix: Path) -> dict[str, Any]:
-    """Write the three files, with what an earlier run left in the first; all results."""
-    raw = prefix.with_suffix(".json")
-    if raw.exists():
-        results = joined(json.loads(raw.read_text()), results)
-    raw.write_text(json.dumps(results, indent=1) + "\n")
+def save(results: dict[str, Any], prefix: Path) -> None:
+    """Write the three files."""
     picture = prefix.with_suffix(".svg")
-    picture.write_text(report.chart(results))
-    prefix.with_suffix(".md").write_text(report.markdown(results, picture.name))
-    return results
+    for path, text in (
+        (prefix.with_suffix(".json"), json.dumps(results, indent=1) + "\n"),
+        (picture, report.chart(results)),
+        (prefix.with_suffix(".md"), report.markdown(results, picture.name)),
+    ):
+        write_file(path, [text.encode()])
 
 
 def main() -> None:
@@ -169,12 +169,19 @@ def main() -> None:
         for row in rows:
             print(f"{row.name:16} {', '.join(name for name in work if row.does(name))}")
         return
+    if not work:
+        parser.error("--rows, --work: none of these rows does any of this work")
     if options.avx2:
         narrow.ask()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # which ends the workers
-    results = measured(rows, work, options)
-    if options.save:
-        results = save(results, options.save)
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, lambda *_: sys.exit("stopped"))  # which ends the workers
+    raw = options.save and options.save.with_suffix(".json")
+    before = json.loads(raw.read_text()) if raw and raw.exists() else None
+    for results in measured(rows, work, options):
+        if before:
+            results = joined(before, results)
+        if options.save:
+            save(results, options.save)
     print(report.markdown(results))
 
 
