@@ -104,7 +104,8 @@ class _Generator:
         self._tiles, self._columns = outer.pop(), outer.pop(moving)
         indices = list(zip(c.outer, outer, strict=True))
         self._others = indices[moving:]
-        each(w, indices[:moving], Cursor.at_start(w, c, self._accesses), self._column_blocks)
+        start = self._epilogue.begin(w, Cursor.at_start(w, c, self._accesses))
+        each(w, indices[:moving], start, self._column_blocks)
         return Phase(w.finish(parameters(c)), grid.chunks)
 
     def _column_blocks(self, cursor: Cursor) -> None:

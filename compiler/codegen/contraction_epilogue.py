@@ -1,7 +1,8 @@
 """The end of a micro-kernel: what becomes of the finished sums, vector by vector.
 
 Short formulas are written out for every vector of the tile, straight from the registers. Long ones, such as a
-gelu, are written once per vector of a row, in a loop over the rows: the text stays small.
+gelu, are written once per vector of a row, in a loop over the rows: the text stays small. What is the same
+for all elements, such as the rate of a step of Adam, is computed before the first micro-kernel.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import partial
 
 from staticgraph.compiler.codegen.contraction_ahead import FAR_BYTES, Later
 from staticgraph.compiler.codegen.contraction_kernel import Finish, Stream, Sums, Tile, read_lanes
+from staticgraph.compiler.codegen.contraction_loops import Cursor
 from staticgraph.compiler.codegen.contraction_tiles import Piece
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.codegen.llvm_expr import ExprPrinter, Value
@@ -20,14 +22,16 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.approximate import approximate
 from staticgraph.compiler.kernel.contraction import Access, Contraction
-from staticgraph.compiler.kernel.expr import Expr, Scalar, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Local, Lookup, Scalar, substitute, walk
 
 _WRITTEN_OUT = 160  # operations of a tile
 
 
 def with_formulas(contraction: Contraction, target: CpuTarget) -> Contraction:
     """Its functions replaced by formulas, as far as the target wants them."""
-    stores = (replace(s, value=approximate(s.value, target.fast_math)) for s in contraction.stores)
+    stores = (
+        replace(s, value=approximate(s.value, target.fast_math, target.table)) for s in contraction.stores
+    )
     return replace(contraction, stores=tuple(stores))
 
 
@@ -39,18 +43,40 @@ class Epilogue:
 
     def __init__(self, contraction: Contraction) -> None:
         self._contraction = contraction
-        self._values = [store.value for store in contraction.stores]
+        values = [store.value for store in contraction.stores]
+        self._constants = _constants(values, contraction)
+        self._values = [substitute(value, {**self._constants}) for value in values]
+        read = set(walk(*self._values))
+        loads = {local: access for local, access in contraction.loads.items() if local in read}
+        for n, (expr, local) in enumerate(self._constants.items()):
+            loads[local] = Access("", expr.dtype, n, {})
         self.accesses: list[Access] = []
-        for access in (*contraction.targets, *contraction.loads.values()):
+        for access in (*contraction.targets, *loads.values()):
             if access not in self.accesses:
                 self.accesses.append(access)
         self._targets = [self.accesses.index(x) for x in contraction.targets]
-        self._loads = {local: self.accesses.index(x) for local, x in contraction.loads.items()}
+        self._loads = {local: self.accesses.index(x) for local, x in loads.items()}
 
     @property
     def pointers(self) -> tuple[str, ...]:
         """Their names, in the order of `accesses`."""
         return tuple(f"%e{n}" for n in range(len(self.accesses)))
+
+    def begin(self, w: Writer, cursor: Cursor) -> Cursor:
+        """Compute what is the same for all elements, in front of all loops: where it lies from there on."""
+        c = self._contraction
+        known: dict[Expr, str] = {}
+        read = set(walk(*self._constants))
+        for local, access in c.loads.items():
+            if local in read:
+                place = Cursor.at_start(w, c, {"": access}).at[""]
+                known[local] = w.load(place, access.dtype, 1, 1)
+        values = evaluate(w, list(self._constants), known, 1)
+        for value, local in zip(values, self._constants.values(), strict=True):
+            place = w.value(f"alloca {memory_type(local.dtype)}")
+            w.store(value, place, local.dtype, 1, 1)
+            cursor = cursor.changed(self.pointers[self._loads[local]], place)
+        return cursor
 
     def later(self, rows: int, columns: int) -> tuple[Later, ...]:
         """What a tile will read of large arrays, such as the weights and an optimizer's averages."""
@@ -63,7 +89,7 @@ class Epilogue:
 
     def finish(self, tile: Tile) -> Finish:
         """What a micro-kernel does with its finished sums."""
-        operations = [e for e in walk(*self._values) if isinstance(e, Scalar)]
+        operations = [e for e in walk(*self._values) if isinstance(e, Scalar | Lookup)]
         long = tile.rows > 1 and len(operations) * len(tile.places) > _WRITTEN_OUT
         return partial(self._looped if long else self._written_out, tile)
 
@@ -128,6 +154,21 @@ class Epilogue:
                 w.store(value, pointer, dtype, piece.width, piece.valid)
             else:
                 w.scatter(value, pointer, dtype, step, piece.width, piece.valid)
+
+
+def _constants(values: Sequence[Expr], c: Contraction) -> dict[Expr, Local]:
+    """What is computed of nothing but numbers that all elements share, each with a name."""
+    nodes = walk(*values)
+    same: set[Expr] = {local for local, access in c.loads.items() if not access.steps}
+    for node in nodes:
+        if isinstance(node, Scalar | Lookup) and all(
+            isinstance(x, Const) or x in same for x in node.children
+        ):
+            same.add(node)
+    needed = {*values, *(x for node in nodes if node not in same for x in node.children)} & same
+    computed = [node for node in nodes if node in needed and isinstance(node, Scalar | Lookup)]
+    floating = [node for node in computed if node.dtype.is_floating]
+    return {node: Local(f"same {n}", node.dtype) for n, node in enumerate(floating)}
 
 
 def evaluate(w: Writer, roots: Sequence[Expr], known: Mapping[Expr, str], width: int) -> list[str]:

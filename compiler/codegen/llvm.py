@@ -89,7 +89,9 @@ class _Mask:
 class _KernelEmitter:
     def __init__(self, kernel: Kernel, target: CpuTarget, contract: bool) -> None:
         self._kernel = kernel
-        self._body = rewrite(kernel.body, partial(approximate, fast_math=target.fast_math))
+        self._body = rewrite(
+            kernel.body, partial(approximate, fast_math=target.fast_math, numbers=target.table)
+        )
         self._target = target
         self._emitter = Emitter(contract)
         self._printer = ExprPrinter(self._emitter, 1, self._load)

@@ -12,12 +12,13 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
 from staticgraph.compiler.codegen.llvm_functions import each_lane
+from staticgraph.compiler.codegen.llvm_lookup import look_up
 from staticgraph.compiler.codegen.llvm_scalar import apply, convert
 from staticgraph.compiler.codegen.llvm_site import Site, constant
 from staticgraph.compiler.codegen.llvm_text import Emitter, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel.approximate import far
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, missing
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Lookup, Scalar, missing
 from staticgraph.compiler.kernel.index import bounds
 from staticgraph.compiler.kernel.scalar import CONVERSIONS
 
@@ -136,6 +137,8 @@ class ExprPrinter:
 
     def _operands(self, node: Expr) -> tuple[Expr, ...]:
         """What to print before `node`. A `Load` asks for its address itself."""
+        if isinstance(node, Lookup):
+            return node.children
         if not isinstance(node, Scalar) or self._is_lane_number(node):
             return ()
         if _has_rare_branch(node):
@@ -153,17 +156,21 @@ class ExprPrinter:
             case Scalar():
                 if self._is_lane_number(node):
                     return self._lane_numbers(node.dtype)
-                return self._scalar(node)
+                return self._computed(node)
+            case Lookup():
+                return self._computed(node)
         raise ValueError(f"{node} has no value here")
 
-    def _scalar(self, node: Scalar) -> Value:
+    def _computed(self, node: Scalar | Lookup) -> Value:
         emitter = self.emitter
         values = [self._known[x] for x in self._operands(node)]
         level = max(emitter.floor, max(v.level for v in values))
         lanes = max(v.lanes for v in values)
         reads = NOTHING.union(*[v.reads for v in values])
         with emitter.at(level):
-            if _has_rare_branch(node):
+            if isinstance(node, Lookup):
+                text = look_up(Site(emitter, node.dtype, lanes), node.table, values[0].text)
+            elif _has_rare_branch(node):
                 text = self._with_rare_branch(node, values, lanes)
             else:
                 text = self._instruction(node, values, lanes)

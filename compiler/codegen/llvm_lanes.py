@@ -9,7 +9,7 @@ from staticgraph.compiler.codegen.llvm_site import Site
 from staticgraph.compiler.codegen.llvm_text import register_type, vector
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.expr import Expr, Load, Scalar
+from staticgraph.compiler.kernel.expr import Expr, Load, Lookup, Scalar
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Stmt, Store, Update, expressions, statements
 
 _WASTE = 1.25  # how many vectors may be computed for each one that is needed
@@ -81,4 +81,5 @@ def _values(stmt: Stmt) -> Iterable[Expr]:
 
 def _operations(body: tuple[Stmt, ...]) -> int:
     """About how many vector instructions one iteration is."""
-    return len({n for stmt in statements(body) for n in _values(stmt) if isinstance(n, Scalar | Load)})
+    values = {node for stmt in statements(body) for node in _values(stmt)}
+    return sum(isinstance(node, Scalar | Load | Lookup) for node in values)

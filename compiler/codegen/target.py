@@ -31,6 +31,12 @@ class CpuTarget:
     fast_math: bool = False
     aligned: bool = True
 
+    @property
+    def table(self) -> int:
+        """How many float32 numbers one instruction picks from, in each lane another one; 0: there is none."""
+        width = min(self.vector_bytes, vector_bytes(self.features))
+        return width // 4 if width >= 32 else 0
+
     def lanes(self, dtypes: Iterable[DType]) -> int:
         """How many loop iterations go into one vector: the widest of the dtypes fills a register.
 

@@ -178,6 +178,21 @@ class Scalar(Expr):
         return _intern(cls, (op, args, dtype), dtype, args, op=op, args=args)
 
 
+class Lookup(Expr):
+    """The number of a short table at the position that the low bits of `index` are.
+
+    `table`: as many numbers as the processor can pick from in one instruction, a power of two.
+    """
+
+    __slots__ = ("table", "index")
+    __match_args__ = ("table", "index", "dtype")
+    table: tuple[float, ...]
+    index: Expr
+
+    def __new__(cls, table: tuple[float, ...], index: Expr, dtype: DType) -> Lookup:
+        return _intern(cls, (table, index, dtype), dtype, (index,), table=table, index=index)
+
+
 class Reduce(Expr):
     """`value` combined over all values of the indices `axes`. `place` turns it into a loop that accumulates.
 
@@ -271,6 +286,8 @@ def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
             return Load(buffer, children, dtype)
         case Scalar(op, _, dtype):
             return Scalar(op, children, dtype)
+        case Lookup(table, _, dtype):
+            return Lookup(table, children[0], dtype)
         case Reduce(axes, combine, _):
             return Reduce(axes, combine, children[0])
     return expr

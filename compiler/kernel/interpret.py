@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce, Scalar, identity
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Index,
+    Load,
+    Local,
+    Lookup,
+    Reduce,
+    Scalar,
+    identity,
+)
 from staticgraph.compiler.kernel.scalar import PRIMITIVES
 from staticgraph.compiler.kernel.stmt import If, Kernel, Let, Loop, LoopKind, Stmt, Store, Update, While
 
@@ -113,6 +123,8 @@ class _Run:
                     inside = env | dict(zip(axes, map(np.int64, point), strict=True))
                     total = apply(combine, (total, self.value(value, inside)), (), expr.dtype)
                 return total
+            case Lookup(table, index, dtype):
+                return dtype.round(table[int(self.value(index, env, seen)) % len(table)])[()]
             case Scalar(op, args, dtype):
                 return apply(
                     op, tuple(self.value(a, env, seen) for a in args), tuple(a.dtype for a in args), dtype

@@ -40,8 +40,8 @@ def matmul(
     dtype: DType = float32,
     **epilogues: Epilogue,
 ) -> Contraction:
-    """c = op(a) @ op(b); or one result per epilogue, named by it. The epilogues may read bias[n], mask[m,
-    n], old[m, n].
+    """c = op(a) @ op(b); or one result per epilogue, named by it. The epilogues may read bias[n], row[m],
+    mask[m, n], and the number `power`.
     """
     i, j, l = Index("i", m), Index("j", n), Index("k", k)  # noqa: E741
     buffers = {
@@ -58,9 +58,8 @@ def matmul(
         value = epilogue(total, (i, j))
         buffers[name] = Buffer(value.dtype, (m, n), written=True)
         stores.append(Store(name, (i, j), value))
-    return contraction(
-        (i, j), tuple(stores), with_read(buffers, stores, {"bias": (n,), "mask": (m, n), "row": (m,)})
-    )
+    others = {"bias": (n,), "mask": (m, n), "row": (m,), "power": ()}
+    return contraction((i, j), tuple(stores), with_read(buffers, stores, others))
 
 
 def widened(m: int, n: int, k: int, turn_a: bool, turn_b: bool, dtype: DType) -> Contraction:

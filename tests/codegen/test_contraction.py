@@ -180,6 +180,24 @@ def test_update_in_place(depth, rng):
 
 
 @DEPTHS
+def test_what_all_elements_share_is_computed_once(depth, rng):
+    """As the rate of a step of Adam is, of powers that are variables."""
+
+    def updated(x, at):
+        power = Load("power", (), float32)
+        return Load("w", at, float32) - scalar.sqrt(1.0 - power) / (power + 2.0) * x
+
+    c = matmul(21, 50, depth, turn_a=True, w=updated)
+    arrays = inputs(c, rng)
+    arrays["power"] = np.float32(0.75)
+    product = arrays["a"].T.astype("d") @ arrays["b"].astype("d")
+    found = run(c, arrays)
+    assert_close(found["w"], arrays["w"] - 0.5 / 2.75 * product, depth)
+    text = emit(c, cpu_jit.host()).phases[-1].code.text
+    assert text.count("sqrt") == text.count("fdiv") == 1
+
+
+@DEPTHS
 def test_a_long_epilogue_is_a_loop_over_rows(depth, rng):
     def polynomial(x, at):
         y = x * 0.01 + Load("bias", (at[1],), float32)

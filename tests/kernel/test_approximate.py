@@ -8,8 +8,10 @@ import pytest
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.approximate import FORMULAS, approximate, far
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Scalar, walk
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Lookup, Scalar, walk
+from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
+from staticgraph.runtime.devices import cpu_jit
 from tests.codegen.native import run
 from tools.exact import HAS_LONG_DOUBLE, exact
 from tools.ulp import BOUNDS, near_special, random, units
@@ -28,13 +30,15 @@ def _no_cache_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SG_CACHE_DIR", "")
 
 
-def native(op: str, dtype: DType, *arrays: np.ndarray, fast_math: bool = False) -> np.ndarray:
+def native(
+    op: str, dtype: DType, *arrays: np.ndarray, fast_math: bool = False, numbers: int = 0
+) -> np.ndarray:
     n = arrays[0].size
     i = Index("i", n)
     buffers = {f"x{k}": Buffer(dtype, (n,)) for k in range(len(arrays))}
     buffers |= {"y": Buffer(dtype, (n,), written=True)}
     value = Scalar(op, tuple(Load(f"x{k}", (i,), dtype) for k in range(len(arrays))), dtype)
-    store = Store("y", (i,), approximate(value, fast_math))
+    store = Store("y", (i,), approximate(value, fast_math, numbers))
     kernel = Kernel(op, buffers, (Loop(i, (store,), LoopKind.SIMD),))
     memory = {f"x{k}": a for k, a in enumerate(arrays)} | {"y": np.zeros_like(arrays[0])}
     return run(kernel, memory)["y"]
@@ -57,6 +61,49 @@ def test_the_error_is_within_its_bound(op: str, dtype: DType, rng: np.random.Gen
     worst = int(np.argmax(error))
     bound = BOUNDS[op].of(dtype.numpy)
     assert error[worst] <= bound, f"{error[worst]} units at {[float(a[worst]) for a in x]}"
+
+
+@pytest.mark.parametrize("numbers", [8, 16])
+@pytest.mark.parametrize("op", ["tanh", "erf"])
+class TestTables:
+    def test_are_within_one_unit(self, op: str, numbers: int, rng: np.random.Generator):
+        if numbers > cpu_jit.host().table:
+            pytest.skip("this processor has no such instruction")
+        (x,) = arguments(op, np.dtype(np.float32), rng)
+        found = native(op, float32, x, numbers=numbers)
+        assert units(found, exact(op, x)).max() <= 1.01
+        assert found[np.isinf(x)].tolist() == np.sign(x[np.isinf(x)]).tolist()
+
+    @pytest.mark.parametrize("count", [1, 3, 8, 16, 77])
+    def test_all_numbers_of_lanes(self, op: str, numbers: int, count: int, rng: np.random.Generator):
+        """Beside float64, where fewer lanes fit in a register than a table has numbers, as well."""
+        if numbers > cpu_jit.host().table:
+            pytest.skip("this processor has no such instruction")
+        i = Index("i", count)
+        value = approximate(Scalar(op, (Load("x", (i,), float32),), float32), numbers=numbers)
+        wide = scalar.cast(value, float64) + Load("z", (i,), float64)
+        x, z = rng.normal(size=count).astype(np.float32), rng.normal(size=count)
+        for stored, dtype in ((value, float32), (wide, float64)):
+            buffers = {"x": Buffer(float32, (count,)), "z": Buffer(float64, (count,))}
+            buffers |= {"y": Buffer(dtype, (count,), written=True)}
+            kernel = Kernel(op, buffers, (Loop(i, (Store("y", (i,), stored),), LoopKind.SIMD),))
+            memory = {"x": x, "z": z, "y": np.zeros(count, dtype.numpy)}
+            compiled = run(kernel, memory)["y"]
+            interpret(kernel, memory)
+            np.testing.assert_allclose(compiled, memory["y"], rtol=1e-6)
+
+    def test_hold_for_narrow_types_as_well(self, op: str, numbers: int):
+        x = Local("x", float16)
+        formula = approximate(Scalar(op, (x,), float16), numbers=numbers)
+        tables = {node.table for node in walk(formula) if isinstance(node, Lookup)}
+        assert tables and {len(table) for table in tables} == {numbers}
+
+
+def test_fast_math_chooses_what_is_shorter():
+    """An erf that is looked up takes no longer than the fast one, which is less precise."""
+    for op, chosen in {"tanh": False, "erf": True}.items():
+        formula = approximate(Scalar(op, (Local("x", float32),), float32), fast_math=True, numbers=8)
+        assert any(isinstance(node, Lookup) for node in walk(formula)) == chosen
 
 
 @pytest.mark.parametrize("op", ["tanh", "erf"])

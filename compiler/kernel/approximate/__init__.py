@@ -10,6 +10,7 @@ code generator can skip it while no argument is huge. `far` has its formula.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32, float64
@@ -21,6 +22,7 @@ from staticgraph.compiler.kernel.approximate import (
     inverse_trigonometric,
     logarithm,
     power,
+    tables,
     trigonometric,
 )
 from staticgraph.compiler.kernel.approximate.trigonometric import far as far
@@ -54,15 +56,17 @@ FORMULAS: dict[str, Formula] = {
     "lgamma": gamma.lgamma,
     "digamma": gamma.digamma,
 }
-_FAST: dict[str, Formula] = {"tanh": fast.tanh, "erf": fast.erf}  # of float32
 _IN_FLOAT64 = frozenset({"asinh", "acosh", "atanh", "erfc", "lgamma", "digamma"})  # of float32 as well
 
 
-def approximate(expr: Expr, fast_math: bool = False) -> Expr:
+def approximate(expr: Expr, fast_math: bool = False, numbers: int = 0) -> Expr:
     """`expr` with every function that has a formula replaced by the formula.
 
-    `fast_math`: tanh and erf of float32 have an error of up to 6 units in the last place instead of 2, and
-    take about half as long.
+    `numbers`: how many of float32 one instruction picks from, 8 or 16. Then tanh and erf of float32 are
+    looked up, and take half to three quarters of the time. 0: there is no such instruction.
+
+    `fast_math`: tanh and erf of float32 have an error of up to 6 units in the last place instead of 2 and
+    take about half as long. An erf that is looked up takes no longer, and is left as it is.
 
     >>> from staticgraph.compiler.kernel import scalar
     >>> from staticgraph.compiler.kernel.expr import Local
@@ -77,18 +81,29 @@ def approximate(expr: Expr, fast_math: bool = False) -> Expr:
         children = tuple(done[c] for c in node.children)
         same = node if children == node.children else rebuild(node, children)
         if isinstance(same, Scalar) and same.op in FORMULAS and same.dtype.is_floating:
-            same = _formula(same, fast_math)
+            same = _formula(same, fast_math, numbers)
         done[node] = same
     return done[expr]
 
 
-def _formula(node: Scalar, fast_math: bool) -> Expr:
+def _formula(node: Scalar, fast_math: bool, numbers: int) -> Expr:
     dtype = node.dtype
     if dtype is float16 or dtype is bfloat16:  # computed in float32, and rounded once
         wide = Scalar(node.op, tuple(cast(x, float32) for x in node.args), float32)
-        return cast(_formula(wide, fast_math), dtype)
+        return cast(_formula(wide, fast_math, numbers), dtype)
     if dtype is float32 and node.op in _IN_FLOAT64:
         return cast(FORMULAS[node.op](DOUBLE, *(cast(x, float64) for x in node.args)), float32)
-    if dtype is float32 and fast_math and node.op in _FAST:
-        return _FAST[node.op](WIDTHS[dtype], *node.args)
-    return FORMULAS[node.op](WIDTHS[dtype], *node.args)
+    forms = _forms_of_float32(fast_math, numbers) if dtype is float32 else FORMULAS
+    return forms[node.op](WIDTHS[dtype], *node.args)
+
+
+@functools.cache
+def _forms_of_float32(fast_math: bool, numbers: int) -> dict[str, Formula]:
+    forms = dict(FORMULAS)
+    if fast_math:
+        forms |= {"tanh": fast.tanh, "erf": fast.erf}
+    if numbers:
+        forms["erf"] = functools.partial(tables.erf, numbers=numbers)
+        if not fast_math:
+            forms["tanh"] = functools.partial(tables.tanh, numbers=numbers)
+    return forms
