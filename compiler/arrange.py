@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
-from itertools import groupby
+from itertools import chain, groupby, takewhile
 
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm_clock import Clock
@@ -248,12 +248,16 @@ def _task(work: _Work) -> phases.Task:
     """An instruction as the schedule sees it."""
     match work:
         case Launch(work=loops, args=args), abi.KernelCode() as kernel:
-            spans: dict[bool, list[phases.Span]] = {False: [], True: []}
-            for ref, buffer in zip(args, _arguments(loops), strict=True):
-                spans[buffer.written] += _span(ref, buffer.size * buffer.dtype.size)
-            chunks = tuple(phase.chunks for phase in kernel.phases)
+            buffers = _arguments(loops)
+            spans = [_span(ref, b.size * b.dtype.size) for ref, b in zip(args, buffers, strict=True)]
+            ahead = takewhile(lambda reads: reads is not None, (phase.reads for phase in kernel.phases))
             return phases.Task(
-                chunks, kernel.cost, tuple(spans[False]), tuple(spans[True]), kernel.shared_bytes
+                tuple(phase.chunks for phase in kernel.phases),
+                kernel.cost,
+                tuple(chain(*(span for span, b in zip(spans, buffers, strict=True) if not b.written))),
+                tuple(chain(*(span for span, b in zip(spans, buffers, strict=True) if b.written))),
+                kernel.shared_bytes,
+                tuple(tuple(chain(*(spans[n] for n in reads or ()))) for reads in ahead),
             )
         case Copy(target, source, size), _:
             return phases.Task((1,), size * _COPY_COST, _span(source, size), _span(target, size))

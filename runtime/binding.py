@@ -17,6 +17,7 @@ from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import ARGUMENTS
+from staticgraph.runtime.devices.pool import POOL
 from staticgraph.runtime.dispatch import Words, words
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.memory import aligned_bytes
@@ -82,6 +83,7 @@ class Binding:
             at.Binding.STATE: self._address(store.state),
             at.Binding.VERSION: store.version,
             at.Binding.LONG: int(_may_be_long(program)),
+            at.Binding.READY: POOL.ready if program.prepared.parallel else 0,
             at.Binding.ENTRY: program.entry,
             at.Binding.TABLE: ctypes.addressof(program.table),
             at.Binding.CALLS: ctypes.addressof(program.count),

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.codegen import dispatch_layout as at
-from staticgraph.compiler.codegen.dispatch_layout import Head, Host
+from staticgraph.compiler.codegen.dispatch_layout import Head, Host, Known
 from staticgraph.compiler.codegen.llvm_dispatch import dispatch
+from staticgraph.compiler.codegen.llvm_find import find
 from staticgraph.runtime.devices.cpu_jit import Library, load
 
 _NEW_FUNCTION = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
@@ -34,11 +35,14 @@ _FUNCTIONS = {
     Host.DECREF: "Py_DecRef",
     Host.SAVE_THREAD: "PyEval_SaveThread",
     Host.RESTORE_THREAD: "PyEval_RestoreThread",
+    Host.FETCH_ERROR: "PyErr_Fetch",
+    Host.RESTORE_ERROR: "PyErr_Restore",
     Host.INTEGER_VALUE: "PyLong_AsLongLongAndOverflow",
     Host.NEW_LIST: "PyList_New",
     Host.SET_LIST: "PyList_SetItem",
     Host.NEW_TUPLE: "PyTuple_New",
     Host.SET_TUPLE: "PyTuple_SetItem",
+    Host.NEXT_OF_DICT: "PyDict_Next",
 }
 
 Words = ctypes.Array  # of 64-bit integers
@@ -67,14 +71,18 @@ class _Head(np.ndarray):
 
 
 class Native:
-    """The dispatching function in memory, and the addresses that it needs."""
+    """The functions in memory that Python calls, and the addresses that they need."""
 
     def __init__(self) -> None:
-        self._library: Library = load([dispatch()])
+        self._library: Library = load([dispatch(), find()])
         self._host = _host()
-        self._method = _MethodDef(
+        self._run = _MethodDef(
             b"run", self._library[dispatch().name], _FASTCALL_WITH_KEYWORDS,
             b"run($self, /, *values)\n--\n\nRun a step for these values of its feeds.",
+        )  # fmt: skip
+        self._find = _MethodDef(
+            b"find", self._library[find().name], _FASTCALL_WITH_KEYWORDS,
+            b"find($self, fetches, feeds, /)\n--\n\nRun a step if it is known, else NotImplemented.",
         )  # fmt: skip
 
     def function(self, chain: Words, fallback: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -88,9 +96,23 @@ class Native:
             Head.FALLBACK: 0 if fallback is None else id(fallback),
             Head.LOCKED: int(fallback is None),
         }
-        head = np.array([values[word] for word in Head], np.int64).view(_Head)
-        head.keep = (self, chain, fallback)
-        return _NEW_FUNCTION(ctypes.addressof(self._method), head, None)
+        head = np.array([values[word] for word in Head], np.int64)
+        return _function(self._run, head, (self, chain, fallback))
+
+    def find(self, record: np.ndarray) -> Callable[[Any, Any], Any]:
+        """A function that calls what `record` leads to for these fetches and feeds, or returns
+        NotImplemented.
+        """
+        record[Known.HOST] = ctypes.addressof(self._host)
+        return _function(self._find, record, (self,))
+
+
+def _function(method: _MethodDef, head: np.ndarray, keep: tuple[Any, ...]) -> Callable[..., Any]:
+    """A built-in function whose `self` is `head`."""
+    owner = head.view(_Head)
+    owner.keep = keep
+    made: Callable[..., Any] = _NEW_FUNCTION(ctypes.addressof(method), owner, None)
+    return made
 
 
 @functools.cache
@@ -106,6 +128,8 @@ def _host() -> Words:
         Host.FLOAT: id(float),
         Host.FLOAT64: id(np.float64),
         Host.INT: id(int),
+        Host.LIST: id(list),
+        Host.DICT: id(dict),
         Host.TRUE: id(True),
         Host.FALSE: id(False),
         Host.NONE: id(None),
@@ -151,7 +175,7 @@ def _layout_is_known(array: np.ndarray) -> bool:
 
     flags = at.CONTIGUOUS | at.ALIGNED | at.WRITEABLE
     real, single, whole = 1.5, np.float32(1.5), np.int64(7)
-    owner, held = object(), []
+    owner, held, items = object(), [], [real, whole]
     before = word(owner, at.REFERENCES, ctypes.c_int32)
     held.append(owner)
     return (
@@ -166,4 +190,7 @@ def _layout_is_known(array: np.ndarray) -> bool:
         and word(real, at.VALUE, ctypes.c_double) == real
         and word(single, at.VALUE, ctypes.c_float) == single
         and word(whole, at.VALUE) == whole
+        and word(items, at.SIZE) == word(tuple(items), at.SIZE) == 2
+        and ctypes.c_int64.from_address(word(items, at.ITEMS)).value == id(real)
+        and word(tuple(items), at.ITEMS) == id(real)
     )

@@ -98,6 +98,21 @@ def _has_parts(item: Any) -> bool:
     return isinstance(item, list | tuple | Mapping) or hasattr(item, "fetch_parts")
 
 
+def flat(item: Any) -> bool:
+    """Whether it is one thing to fetch, or a list or tuple of such: the same objects then mean the same ever.
+
+    >>> flat("a"), flat(["a", "b"]), flat({"a": "b"}), flat([["a"]])
+    (True, True, False, False)
+    """
+    inside = item if type(item) in (list, tuple) else (item,)
+    return bool(inside) and not any(isinstance(each, list | tuple | Mapping) for each in inside)
+
+
+def not_found(fetches: Any, feeds: Any) -> Any:
+    """Where no way is known to run them."""
+    return NotImplemented
+
+
 def fetch_key(item: Any) -> Any:
     """A hashable form of a structure of fetches; TypeError where something in it is not hashable."""
     if isinstance(item, list | tuple):

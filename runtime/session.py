@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.feeds import feed_tensors
-from staticgraph.runtime.fetches import Fetches, fetch_key
+from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
 from staticgraph.runtime.placement import ledger_for, meter_of, opened, store_on
 from staticgraph.runtime.resources import time_limit
 from staticgraph.runtime.seeing.growth import Growth
@@ -22,6 +22,7 @@ from staticgraph.runtime.switches import settings
 if TYPE_CHECKING:
     from staticgraph.runtime.caller import Caller
     from staticgraph.runtime.executable import Executable
+    from staticgraph.runtime.known_runs import KnownRuns
     from staticgraph.runtime.ledger import Ledger
     from staticgraph.runtime.plan import Plan
     from staticgraph.runtime.seeing.profile import Profile
@@ -88,6 +89,8 @@ class Session:
         self._plans: dict[Any, Plan] = {}
         self._callers: dict[Any, Caller] = {}
         self._calls: dict[Any, Callable[..., Any]] = {}  # by fetches and keys of feeds, as given to `run`
+        self._known: KnownRuns | None = None  # the same for machine code
+        self._find: Callable[[Any, Any], Any] = not_found
         self._contexts: list[tuple[Any, Any]] = []
 
     @property
@@ -121,16 +124,10 @@ class Session:
         """
         if timeout is not None or options is not None:
             return self._run_with(fetches, feed_dict, options, run_metadata, timeout)
-        if len(self._recorded) != self._size:
-            self._size = self._growth.look()
-        kind = type(fetches)
-        what = (kind, *fetches) if kind is list or kind is tuple else fetches
-        fed = _NOTHING if feed_dict is None else feed_dict
-        try:
-            call = self._calls.get((what, *fed)) if type(fed) is dict else None
-        except TypeError:  # something in it is not hashable, such as a list in a list
-            call = None
-        return self._run(fetches, fed) if call is None else call(*fed.values())
+        made = self._find(fetches, feed_dict)
+        if made is not NotImplemented:
+            return made
+        return self._run(fetches, _NOTHING if feed_dict is None else feed_dict)
 
     def _run_with(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any, timeout: Any) -> Any:
         """A run that may have only so much time, or tells how long each of its kernels took."""
@@ -229,7 +226,11 @@ class Session:
         self.compiles.no_compile = forbidden
 
     def _run(self, fetches: Any, feed_dict: Any) -> Any:
-        """The run of what has not run often, and of structures that `run` itself does not look up."""
+        """The run of what has not run often, and of what machine code does not find."""
+        if len(self._recorded) != self._size:
+            self._size = self._growth.look()
+        if self._known is not None:
+            self._known.size = self._size
         try:
             key = (fetch_key(fetches), *feed_dict) if isinstance(feed_dict, dict) else None
             call = self._calls.get(key)
@@ -243,8 +244,19 @@ class Session:
             made = caller(*fed.values())
             each_is_one_tensor = [*map(id, fed.values())] == [*map(id, feed_dict.values())]
             if caller.runs > 1 and key is not None and each_is_one_tensor:
-                self._calls[key] = caller.function()
+                call = self._calls[key] = caller.function()
+                if flat(fetches):
+                    self._add(fetches, tuple(feed_dict), call)
             return made
+
+    def _add(self, fetches: Any, keys: tuple[Any, ...], call: Callable[..., Any]) -> None:
+        """Have machine code find `call`."""
+        if self._known is None:
+            from staticgraph.runtime.known_runs import KnownRuns  # it needs the compiler
+
+            self._known = KnownRuns(self._recorded)
+            self._known.size, self._find = self._size, self._known.call
+        self._known.add(fetches, keys, call)
 
     def _caller(self, fetches: Any, feeds: tuple[Tensor, ...]) -> Caller:
         """What calls the plan of `fetches` with the values of `feeds`, in this order."""
@@ -296,8 +308,9 @@ class Session:
     def close(self) -> None:
         """Free the programs and the values of variables. The session cannot run any more."""
         self.variables.close()
-        for cache in (self._plans, self._callers, self._calls):
-            cache.clear()
+        for cache in (self._plans, self._callers, self._calls, self._known):
+            if cache is not None:
+                cache.clear()
 
     def as_default(self) -> _Default:
         """Context in which `tensor.eval()` and `op.run()` use this session. It does not close the session."""

@@ -69,11 +69,12 @@ class VariableStore:
     """
 
     def __init__(self) -> None:
-        self.state = (ctypes.c_int64 * len(State))()
         self.resources = Resources()
         self._places: dict[Operation, _Places] = {}
         self._random: dict[Operation, np.ndarray] = {}
         self._lock = threading.RLock()
+        self._functions = self._lock.acquire, self._lock.release
+        self.state = (ctypes.c_int64 * len(State))(0, 0, *map(id, self._functions))
         self._closed = False
 
     def __enter__(self) -> VariableStore:

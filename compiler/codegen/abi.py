@@ -26,10 +26,15 @@ _TOGETHER = 40_000  # ns of work that a thread takes at a time
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A part of a kernel's work: `chunks` calls of a function, independent of each other."""
+    """A part of a kernel's work: `chunks` calls of a function, independent of each other.
+
+    A phase that prepares an operand in scratch memory says which of the kernel's arguments it `reads`; it
+    need not wait for the others. Of other phases it is None.
+    """
 
     code: Code
     chunks: int = 1
+    reads: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

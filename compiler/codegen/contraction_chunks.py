@@ -15,6 +15,7 @@ from staticgraph.compiler.dataclass import dataclass
 _SHORT = 5_000  # nanoseconds: shorter chunks cost more to hand out than they gain
 _LONG = 50_000  # longer ones leave threads waiting at the end
 _EVEN = 16  # chunks that share out evenly among a few threads
+_ODD = 8  # one more part for so many, to have an even number
 _MOST = 128  # to ask for; up to twice as many may come out
 
 
@@ -66,6 +67,11 @@ class Part:
         """How many parts that makes."""
         return -(-self.count // self.size)
 
+    @property
+    def longest(self) -> int:
+        """How many of the things the busier one of two threads has."""
+        return self.count if self.parts == 1 else -(-self.parts // 2) * self.size
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:
@@ -98,11 +104,14 @@ class Grid:
 def split(count: int, wanted: int) -> Part:
     """About `wanted` equal parts, rather more than less, of `count` things.
 
-    >>> split(49, 3)
-    Part(count=49, size=13)
+    An even number of parts where that is better: one of two threads waits for the odd one.
+
+    >>> split(49, 3), split(250, 16)
+    (Part(count=49, size=13), Part(count=250, size=14))
     """
-    parts = -(-count // max(1, count // wanted))
-    return Part(count, -(-count // parts))
+    fewest = -(-count // max(1, count // wanted))
+    sizes = {-(-count // parts) for parts in range(fewest, fewest + fewest // _ODD + 1)}
+    return min((Part(count, size) for size in sorted(sizes, reverse=True)), key=lambda part: part.longest)
 
 
 def cut(counts: Sequence[int], wanted: int) -> Grid:

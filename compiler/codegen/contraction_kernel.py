@@ -20,7 +20,7 @@ from staticgraph.compiler.codegen.llvm_text import memory_type, vector
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 
-_PRODUCTS = 32  # in one round of the innermost loop, about
+_PRODUCTS = 64  # in one round of the innermost loop, about
 # Processors guess which cache lines come next only inside of a page. Lines of b are asked for so many steps
 # ahead where steps are so many bytes apart.
 _AHEAD, _FAR = 8, 1024

@@ -50,7 +50,7 @@ def _packing(c: Contraction, operand: Access, packed: Packed) -> Phase:
 
     start = Cursor.at_start(w, c, {"from": operand, "to": packed.shared})
     each(w, list(zip(indices, outer, strict=True)), start, here)
-    return Phase(w.finish(parameters(c)), grid.chunks)
+    return Phase(w.finish(parameters(c)), grid.chunks, c.arguments(operand))
 
 
 def pack_span(

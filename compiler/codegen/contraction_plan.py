@@ -35,8 +35,9 @@ _BLOCK_BYTES = 3072  # of one column of a block of b
 # Of a block of b, by number of registers: each tile of rows reads it all. Tiles in 32 registers have so many
 # rows that a shared cache is fast enough; those in 16 want it in the second-level cache.
 _CACHED_BYTES = {32: 2 * 1024 * 1024, 16: 512 * 1024}
-_PACKED_BYTES = 96 * 1024  # a smaller b is read as it lies
-_NEAR_BYTES = 512  # rows of b that are no further apart are as good as packed
+# By number of registers as well: a smaller b is read as it lies, and so is one whose rows are no further
+# apart. Where tiles have few rows, they read it so often that all but the nearest cache is too slow.
+_PACKED_BYTES, _NEAR_BYTES = {32: 96 * 1024, 16: 32 * 1024}, {32: 512, 16: 0}
 # Fewer tiles of rows than this do not pay for packing b. Panels of whole cache lines, of so many bytes, can
 # be read more often as they lie, because micro-kernels ask for them ahead of time; not where rows of b are
 # whole pages apart and fight for the same places in the cache.
@@ -120,7 +121,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0) -> Plan:
     ]
 
     others = math.prod(i.extent for i in c.outer if not c.b.step(i))
-    pack_b = along is Along.COLUMNS and _packs_b(c, tiling, tiling.tile_count * others)
+    pack_b = along is Along.COLUMNS and _packs_b(c, tiling, tiling.tile_count * others, registers(target))
     pack_a = along is Along.COLUMNS and tiling.panel_count >= _PANELS and _packs_a(c)
     far = pack_b and _far(c, tiling.tile_count * others)
     read, grid = _grid(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
@@ -235,12 +236,12 @@ def _depth(c: Contraction, along: Along) -> tuple[DepthBlocks, bool]:
     return blocks, blocks.level > 0 or blocks.size < extents[0]
 
 
-def _packs_b(c: Contraction, tiling: Tiling, tiles: int) -> bool:
+def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool:
     """Whether b must be packed, because it has no unit step
     along the lanes, or should be, because it is large.
     """
-    large = c.lanes.extent * c.depth * c.dtype.size > _PACKED_BYTES
-    near = bool(c.k) and abs(c.b.step(c.k[-1])) * c.b.dtype.size <= _NEAR_BYTES
+    large = c.lanes.extent * c.depth * c.dtype.size > _PACKED_BYTES[registers]
+    near = bool(c.k) and abs(c.b.step(c.k[-1])) * c.b.dtype.size <= _NEAR_BYTES[registers]
     narrow = c.b.dtype.size < c.dtype.size  # packed, elements are converted once
     wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
     fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)

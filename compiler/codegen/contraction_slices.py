@@ -20,7 +20,7 @@ from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import Store
 
-_SHALLOW = 256  # products: shorter slices cost more to add than they gain
+_SHALLOW = 240  # products: shorter slices cost more to add than they gain
 _MUCH = 2  # times as many elements read
 _HEAVY = 8  # times as many elements of b as results
 _EVEN = 16  # slices that share out evenly among a few threads

@@ -79,4 +79,4 @@ def _phase(c: Contraction, lanes: int, pitch: int) -> Phase:
         span.within(w, 0, blocks, lambda n: turn(n, lanes))
     if rest:
         span.within(w, blocks, 1, lambda n: turn(n, rest))
-    return Phase(w.finish(parameters(c)), grid.chunks)
+    return Phase(w.finish(parameters(c)), grid.chunks, c.arguments(c.b))

@@ -3,9 +3,10 @@
 * `Host`: the addresses of Python's and NumPy's types and functions, the same for all callables;
 * `Head`: one per callable, the data of the array that is its `self`;
 * `Binding`: one per program of the callable, in a chain;
-* `Feed` and `Result`: one per argument and per fetched tensor of a binding.
+* `Feed` and `Result`: one per argument and per fetched tensor of a binding;
+* `Known`: one per session, which leads to a `Run` for each set of fetches and feeds that ran often.
 
-The compiler's side of it is `llvm_dispatch`; the runtime fills the records.
+The compiler's side of it are `llvm_dispatch` and `llvm_find`; the runtime fills the records.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from enum import IntEnum, auto
 # Where CPython and NumPy keep the parts of objects: bytes from their start, on 64-bit machines.
 REFERENCES, TYPE, DATA, NDIM, DIMS, DESCR, FLAGS = 0, 8, 16, 24, 32, 56, 64
 VALUE = 16  # of a Python float and of a NumPy scalar
+SIZE, ITEMS = 16, 24  # of a tuple, which has its items there, and of a list, which has their address there
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # flags of an array
 
 STOPPED, NOT_FINITE = 1, 2  # what the function of a step returns if it failed, and 0 otherwise
@@ -35,6 +37,8 @@ class Host(_Words):
     FLOAT = auto()
     FLOAT64 = auto()
     INT = auto()
+    LIST = auto()
+    DICT = auto()
     TRUE = auto()
     FALSE = auto()
     NONE = auto()
@@ -44,11 +48,14 @@ class Host(_Words):
     DECREF = auto()
     SAVE_THREAD = auto()
     RESTORE_THREAD = auto()
+    FETCH_ERROR = auto()
+    RESTORE_ERROR = auto()
     INTEGER_VALUE = auto()
     NEW_LIST = auto()
     SET_LIST = auto()
     NEW_TUPLE = auto()
     SET_TUPLE = auto()
+    NEXT_OF_DICT = auto()
     NEW_ARRAY = auto()
     SET_BASE = auto()
     NEW_SCALAR = auto()
@@ -63,11 +70,35 @@ class Head(_Words):
     LOCKED = auto()  # whether the caller holds the session
 
 
+class Known(_Words):
+    """The runs that a session knows."""
+
+    HOST = auto()
+    RECORDED = auto()  # the list of operations of the graph
+    SIZE = auto()  # how many there were at the last look
+    MOST_KEYS = auto()  # of any run
+    FIRST = auto()  # of them, or null
+
+
+class Run(_Words):
+    """A callable, by what it fetches and the keys of what it is fed."""
+
+    NEXT = auto()
+    KIND = auto()  # list, tuple, or null where one object is fetched
+    FETCHES = auto()
+    FETCH_COUNT = auto()
+    KEYS = auto()
+    KEY_COUNT = auto()
+    CALL = auto()
+
+
 class State(_Words):
     """A session."""
 
     VERSION = auto()  # changes when bindings become invalid
     HOLDERS = auto()  # how many calls hold it at the moment, one inside the other
+    ACQUIRE = auto()  # Python functions: of the lock that those hold
+    RELEASE = auto()
 
 
 class Cell(_Words):
@@ -83,7 +114,8 @@ class Binding(_Words):
     NEXT = auto()
     STATE = auto()
     VERSION = auto()  # the state's version that the binding is good for
-    LONG = auto()  # run without Python's lock, and only for a caller who holds the session
+    LONG = auto()  # run without Python's lock, while the session is held
+    READY = auto()  # the address of a word that tells whether the thread pool is ready, or null
     ENTRY = auto()
     TABLE = auto()
     CALLS = auto()  # the address of a word that counts

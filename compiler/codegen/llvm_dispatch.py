@@ -166,6 +166,66 @@ out:
 }}
 """
 
+_HOLD = f"""
+; Hold the session of a binding, if no other thread does and the thread pool is ready; whether that went well.
+define internal i1 @hold(ptr %host, ptr %binding) nounwind {{
+entry:
+  %argument = alloca ptr
+  {word("state", "binding", Binding.STATE)}
+  {word("ready", "binding", Binding.READY)}
+  {word("acquire", "state", State.ACQUIRE)}
+  {word("vectorcall", "host", Host.VECTORCALL)}
+  {word("decref", "host", Host.DECREF)}
+  {word("true", "host", Host.TRUE)}
+  {word("false", "host", Host.FALSE)}
+  %alone = icmp eq ptr %ready, null
+  br i1 %alone, label %take, label %ask
+ask:
+  %is.ready = load i64, ptr %ready
+  %complete = icmp ne i64 %is.ready, 0
+  br i1 %complete, label %take, label %no
+take:
+  store ptr %false, ptr %argument
+  %answer = call ptr %vectorcall(ptr %acquire, ptr %argument, i64 1, ptr null)
+  call void %decref(ptr %answer)
+  %taken = icmp eq ptr %answer, %true
+  br i1 %taken, label %yes, label %no
+yes:
+  {word("holders", "state", State.HOLDERS, "i64")}
+  %more = add i64 %holders, 1
+  store i64 %more, ptr %holders.at
+  ret i1 true
+no:
+  ret i1 false
+}}
+"""
+
+_LET_GO = f"""
+; Hold the session no longer. An error that was set stays so.
+define internal void @let_go(ptr %host, ptr %state) nounwind {{
+entry:
+  %kind = alloca ptr
+  %error = alloca ptr
+  %trace = alloca ptr
+  {word("holders", "state", State.HOLDERS, "i64")}
+  {word("release", "state", State.RELEASE)}
+  {word("vectorcall", "host", Host.VECTORCALL)}
+  {word("decref", "host", Host.DECREF)}
+  {word("fetch", "host", Host.FETCH_ERROR)}
+  {word("restore", "host", Host.RESTORE_ERROR)}
+  %fewer = sub i64 %holders, 1
+  store i64 %fewer, ptr %holders.at
+  call void %fetch(ptr %kind, ptr %error, ptr %trace)
+  %answer = call ptr %vectorcall(ptr %release, ptr null, i64 0, ptr null)
+  call void %decref(ptr %answer)
+  %kind.kept = load ptr, ptr %kind
+  %error.kept = load ptr, ptr %error
+  %trace.kept = load ptr, ptr %trace
+  call void %restore(ptr %kind.kept, ptr %error.kept, ptr %trace.kept)
+  ret void
+}}
+"""
+
 _FALL_BACK = f"""
 ; What Python makes of these arguments; NotImplemented where nothing is to be asked.
 define internal ptr @fall_back(ptr %head, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{
@@ -249,30 +309,55 @@ entry:
   {word("host", "head", Head.HOST)}
   {word("chain", "head", Head.CHAIN)}
   {word("lock", "head", Head.LOCKED, "i64")}
-  %locked = icmp ne i64 %lock, 0
+  %caller.holds = icmp ne i64 %lock, 0
   %first = load ptr, ptr %chain
   %positional = icmp eq ptr %kwnames, null
   br i1 %positional, label %find, label %fall.back
 find:
   %binding = phi ptr [ %first, %entry ], [ %following, %next ]
+  %held = phi i1 [ %caller.holds, %entry ], [ %holds, %next ]
+  %mine = phi ptr [ null, %entry ], [ %own, %next ]
   %none = icmp eq ptr %binding, null
-  br i1 %none, label %fall.back, label %check
+  br i1 %none, label %unfit, label %check
 check:
-  %fits = call i1 @accepts(ptr %host, ptr %binding, ptr %args, i64 %nargs, i1 %locked)
+  {word("long", "binding", Binding.LONG, "i64")}
+  {word("state", "binding", Binding.STATE)}
+  {word("following", "binding", Binding.NEXT)}
+  %short = icmp eq i64 %long, 0
+  %free = or i1 %short, %held
+  br i1 %free, label %try, label %hold
+hold:
+  %taken = call i1 @hold(ptr %host, ptr %binding)
+  br i1 %taken, label %try, label %unfit
+try:
+  %holds = phi i1 [ %held, %check ], [ true, %hold ]
+  %own = phi ptr [ %mine, %check ], [ %state, %hold ]
+  %fits = call i1 @accepts(ptr %host, ptr %binding, ptr %args, i64 %nargs, i1 %holds)
   br i1 %fits, label %go, label %next
 next:
-  {word("following", "binding", Binding.NEXT)}
   br label %find
 go:
   %made = call ptr @run(ptr %head, ptr %binding, ptr %args, i64 %nargs)
+  %was.mine = icmp ne ptr %own, null
+  br i1 %was.mine, label %end, label %return
+end:
+  call void @let_go(ptr %host, ptr %own)
+  br label %return
+return:
   ret ptr %made
+unfit:
+  %is.mine = icmp ne ptr %mine, null
+  br i1 %is.mine, label %give.up, label %fall.back
+give.up:
+  call void @let_go(ptr %host, ptr %mine)
+  br label %fall.back
 fall.back:
   %answer = call ptr @fall_back(ptr %head, ptr %args, i64 %nargs, ptr %kwnames)
   ret ptr %answer
 }}
 """
 
-_HELPERS = (*FEEDS, *RESULTS, _ACCEPTS, _PLACE_VARIABLES, _COMMIT, _FALL_BACK, _RUN)
+_HELPERS = (*FEEDS, *RESULTS, _ACCEPTS, _PLACE_VARIABLES, _COMMIT, _HOLD, _LET_GO, _FALL_BACK, _RUN)
 
 
 def dispatch() -> Code:

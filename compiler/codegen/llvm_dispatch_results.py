@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen.dispatch_layout import (
     word,
 )
 
-_DROP = f"""
+DROP = f"""
 ; Give up references; some may be null.
 define internal void @drop(ptr %host, ptr %values, i64 %count) nounwind {{
 entry:
@@ -291,5 +291,5 @@ out:
 """
 
 RESULTS = (
-    _DROP, _FREE_BLOCK, _PLACE_RESULT, _PLACE_RESULTS, _MAKE_SCALARS, _GATHER, _COLLECT, _ARRANGE,
+    DROP, _FREE_BLOCK, _PLACE_RESULT, _PLACE_RESULTS, _MAKE_SCALARS, _GATHER, _COLLECT, _ARRANGE,
 )  # fmt: skip

@@ -8,6 +8,7 @@ MOST_WORKERS = 255
 # cache lines in pairs.
 LAYOUT = {
     "run": 0,  # the address of `run`, for the code of steps
+    "ready": 8,  # whether all workers have been started
     "claim": 128,
     "done": 256,  # how many chunks of the phase are finished
     "work": 384, "table": 392, "counts": 400,  # the region
@@ -23,7 +24,7 @@ LAYOUT = {
     "usable": 1408 + 16 * MOST_WORKERS,  # the processors that workers may use: a bit of 128 bytes for each
 }  # fmt: skip
 POOL_BYTES = LAYOUT["usable"] + 128
-RUN, CLAIM, LIMIT, SLEEPERS, PRIVATE, THREADS = (  # their numbers, as words of 8 bytes
-    LAYOUT[name] // 8 for name in ("run", "claim", "limit", "sleepers", "private", "threads")
+RUN, READY, CLAIM, LIMIT, SLEEPERS, PRIVATE, THREADS = (  # their numbers, as words of 8 bytes
+    LAYOUT[name] // 8 for name in ("run", "ready", "claim", "limit", "sleepers", "private", "threads")
 )
 TICKET = LAYOUT["last"] // 4  # that of the next region, in 4 bytes

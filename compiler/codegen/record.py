@@ -19,7 +19,7 @@ def from_bytes(data: bytes) -> KernelCode:
     """The kernel that `to_bytes` was given.
 
     >>> code = Code("k1", "define void @k1() { ret void }", ("declare void @f()",))
-    >>> kernel = KernelCode((Phase(code, 3),), shared_bytes=64, cost=1.5)
+    >>> kernel = KernelCode((Phase(code, 3, (0,)), Phase(code)), shared_bytes=64, cost=1.5)
     >>> from_bytes(to_bytes(kernel)) == kernel
     True
     """
@@ -28,5 +28,6 @@ def from_bytes(data: bytes) -> KernelCode:
     return KernelCode(tuple(_phase(**phase) for phase in phases), **fields)
 
 
-def _phase(code: dict[str, str], chunks: int) -> Phase:
-    return Phase(Code(code["name"], code["text"], tuple(code["needs"])), chunks)
+def _phase(code: dict[str, str], chunks: int, reads: list[int] | None) -> Phase:
+    made = Code(code["name"], code["text"], tuple(code["needs"]))
+    return Phase(made, chunks, None if reads is None else tuple(reads))

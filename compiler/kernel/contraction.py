@@ -108,6 +108,10 @@ class Contraction:
         """The extent of `rows`; 1 if there is no index that moves only a."""
         return 1 if self.rows is None else self.rows.extent
 
+    def arguments(self, operand: Access) -> tuple[int, ...] | None:
+        """Which of the buffers an operand is read from; None if it lies in scratch memory."""
+        return (list(self.buffers).index(operand.buffer),) if operand.buffer else None
+
     @property
     def outer_of_b(self) -> tuple[Index, ...]:
         """The outer indices that move b: the first ones."""

@@ -3,7 +3,8 @@
 Two instructions conflict if one writes memory that the other reads or writes. Each instruction goes into the
 first phase after those that it conflicts with, so that for example the products that give the gradients of
 the weights and of the input of a layer run side by side, as do all updates of an optimizer. An instruction
-of several phases has several levels, one after the other.
+of several phases has several levels, one after the other. Those that prepare an operand, such as packing, go
+beside what makes the others, if theirs is there by then: that is often little work for one thread.
 
 Going from one phase to the next makes threads meet, which costs about as much as a small kernel. So small
 instructions are done by one chunk, in order, and so are consecutive phases of nothing else.
@@ -39,7 +40,8 @@ class Task:
     """An instruction, as far as its place in time matters.
 
     `chunks` has the number of chunks of each of its phases; `shared` is the size of the scratch memory that
-    they have in common.
+    they have in common. The first phases may be `ahead`, independent of each other: they read no more than
+    what is told here of each, and write scratch memory.
     """
 
     chunks: tuple[int, ...]
@@ -47,6 +49,7 @@ class Task:
     reads: tuple[Span, ...]
     writes: tuple[Span, ...]
     shared: int = 0
+    ahead: tuple[tuple[Span, ...], ...] = ()
 
     @property
     def parallel(self) -> bool:
@@ -98,18 +101,24 @@ def _levels(tasks: Sequence[Task]) -> list[list[Unit]]:
     """Every unit on the first level where it may run."""
     levels: list[list[Unit]] = []
     slots: defaultdict[int, _Accesses] = defaultdict(_Accesses)
+
+    def written(spans: Sequence[Span]) -> int:
+        """The first level on which they may be read."""
+        return max((1 + r.written for span in spans for r in slots[span.slot].of(span)), default=0)
+
     for number, task in enumerate(tasks):
-        first = 0
-        for span in task.reads:
-            for range_ in slots[span.slot].of(span):
-                first = max(first, 1 + range_.written)
+        first = written(task.reads)
         for span in task.writes:
             for range_ in slots[span.slot].of(span):
                 first = max(first, 1 + range_.used)
-        # The phases of a task that one thread does follow each other at once.
-        last = first + len(task.chunks) - 1 if task.parallel else first
-        for phase in range(len(task.chunks)):
-            level = min(first + phase, last)
+        if task.parallel:
+            ahead = [max(first - 1, written(spans)) for spans in task.ahead]
+            first = max([first, *(1 + level for level in ahead)])
+            at = [*ahead, *range(first, first + len(task.chunks) - len(ahead))]
+        else:  # by one thread, one after the other
+            at = [first] * len(task.chunks)
+        last = at[-1]
+        for phase, level in enumerate(at):
             while len(levels) <= level:
                 levels.append([])
             levels[level].append((number, phase))

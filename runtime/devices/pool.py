@@ -21,6 +21,7 @@ from staticgraph.compiler.codegen.pool_layout import (
     MOST_WORKERS,
     POOL_BYTES,
     PRIVATE,
+    READY,
     RUN,
     THREADS,
 )
@@ -50,6 +51,11 @@ class Pool:
         """The number of threads: the workers and the one that runs a step."""
         return self._size or get_num_threads()
 
+    @property
+    def ready(self) -> int:
+        """The address of a word that is 0 while `ensure` has something to do. After `open`."""
+        return self._words.ctypes.data + 8 * READY
+
     def expect(self) -> None:
         """A step that is being compiled may need the pool: compile its code meanwhile."""
         if self._code is None and self.size > 1:
@@ -72,7 +78,7 @@ class Pool:
 
     def ensure(self) -> None:
         """Start the workers that are missing."""
-        if len(self._workers) == self.size - 1 or self._closed:
+        if self._words[READY] or self._closed:
             return
         with self._lock:
             try:
@@ -82,12 +88,14 @@ class Pool:
                 self._size = len(self._workers) + 1
                 self._words[LIMIT] = len(self._workers)
                 warnings.warn(f"{self._size} threads work on a step: {error}", RuntimeWarning, stacklevel=2)
+            self._words[READY] = 1
 
     def resize(self, size: int) -> None:
         """Let `size` threads work on steps."""
         with self._lock:
             self._size = size
             if self._code is not None:
+                self._words[READY] = 0
                 self._leave(size - 1)
                 self.ensure()
 
@@ -96,6 +104,7 @@ class Pool:
         with self._lock:
             self._closed = True
             if self._code is not None:
+                self._words[READY] = 0
                 self._leave(0)
 
     def after_fork(self) -> None:

@@ -16,7 +16,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.devices import cpu_jit
-from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, run, widened
+from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, processor, run, widened
 
 SIZES = [
     (5, 7, 3), (64, 10, 100), (64, 100, 1000), (33, 65, 40), (1, 37, 50), (41, 1, 50), (1, 3, 1000),
@@ -307,7 +307,7 @@ def count_instead(w, pointer):
 def test_what_is_packed_next_is_asked_for(size, turn_b, vector_bytes, rng, monkeypatch):
     """All but the first block of the first panel; nothing outside of the array."""
     c = matmul(*size, turn_b=turn_b)
-    p = plan(c, replace(cpu_jit.host(), vector_bytes=vector_bytes))
+    p = plan(c, processor(vector_bytes))
     assert p.turns == p.tiling.tile_count
     check(*size, False, turn_b, float32, vector_bytes, rng)
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from staticgraph.compiler.lower.phases import MOST_CHUNKS, Span, Task, schedule
 
 
-def task(*chunks: int, cost: float = 1e5, reads=(), writes=(), shared: int = 0) -> Task:
+def task(*chunks: int, cost: float = 1e5, reads=(), writes=(), shared: int = 0, ahead=()) -> Task:
     def spans(blocks):
         return tuple(Span(0, 64 * b, 64 * b + 64) for b in blocks)
 
-    return Task(chunks or (1,), cost, spans(reads), spans(writes), shared)
+    return Task(chunks or (1,), cost, spans(reads), spans(writes), shared, tuple(map(spans, ahead)))
 
 
 def chunks(*tasks: Task) -> list[list[int]]:
@@ -42,6 +42,28 @@ def test_part_of_a_block_conflicts_with_the_whole():
 
 def test_phases_of_one_task_follow_each_other_beside_other_tasks():
     assert chunks(task(4, 1, writes=[0]), task(8, 3, 2, writes=[1])) == [[4, 8], [3, 1], [2]]
+
+
+def test_operands_that_are_there_are_prepared_beside_what_makes_the_others():
+    maker = task(5, reads=[0], writes=[1])
+    user = task(3, 4, reads=[0, 1], writes=[2], ahead=[[0]])
+    assert chunks(maker, user) == [[5, 3], [4]]
+    assert chunks(maker, task(3, 2, 4, reads=[0, 1], writes=[2], ahead=[[0], [0]])) == [[5, 3, 2], [4]]
+    assert chunks(user) == [[3], [4]]
+
+
+def test_operands_are_prepared_when_they_are_there_and_not_long_before_they_are_used():
+    maker = task(5, reads=[0], writes=[1])
+    assert chunks(maker, task(3, 4, reads=[0, 1], writes=[2], ahead=[[1]])) == [[5], [3], [4]]
+    assert chunks(maker, task(3, 2, 4, reads=[0, 1], writes=[2], ahead=[[0], [1]])) == [[5, 3], [2], [4]]
+    last = task(3, 4, reads=[0, 2], writes=[3], ahead=[[0]])
+    assert chunks(maker, task(6, reads=[1], writes=[2]), last) == [[5], [6, 3], [4]]
+
+
+def test_what_was_prepared_early_keeps_its_scratch_memory():
+    maker = task(5, reads=[0], writes=[1], shared=100)
+    made = schedule([maker, task(3, 4, reads=[0, 1], writes=[2], shared=100, ahead=[[0]])])
+    assert abs(made.offsets[0] - made.offsets[1]) >= 100
 
 
 def test_small_tasks_are_done_in_order_by_one_chunk():
@@ -85,10 +107,11 @@ def test_scratch_of_tasks_that_run_together_does_not_overlap():
 def test_conflicting_units_keep_their_order(data: st.DataObject):
     blocks = st.lists(st.integers(0, 5), max_size=3, unique=True)
     counts = st.lists(st.sampled_from([1, 1, 3]), min_size=1, max_size=3)
+    costs = st.sampled_from([10.0, 3e3, 3e4])
     tasks = [
-        task(*c, cost=cost, reads=r, writes=w, shared=64)
-        for c, cost, r, w in data.draw(
-            st.lists(st.tuples(counts, st.sampled_from([10.0, 3e3, 3e4]), blocks, blocks), max_size=12)
+        task(*c, cost=cost, reads=r, writes=w, shared=64, ahead=[r[:1]] * min(early, len(c) - 1))
+        for c, cost, r, w, early in data.draw(
+            st.lists(st.tuples(counts, costs, blocks, blocks, st.integers(0, 2)), max_size=12)
         )
     ]
     made = schedule(tasks)
@@ -99,13 +122,22 @@ def test_conflicting_units_keep_their_order(data: st.DataObject):
                 assert part.chunks in (1, tasks[unit[0]].chunks[unit[1]])
                 when[unit] = (number, n, position)
     assert len(when) == sum(len(t.chunks) for t in tasks)
+
+    def in_order(one, other):
+        return one < other and (one[0] < other[0] or one[1] == other[1])
+
+    def touches(task, phase):
+        """What a phase reads and writes of the blocks."""
+        early = phase < len(task.ahead)
+        return ({*task.ahead[phase]}, set()) if early else ({*task.reads}, {*task.writes})
+
     for (a, first), (b, second) in itertools.combinations(enumerate(tasks), 2):
-        touched = {s for t in (first, second) for s in t.writes}
-        if touched & {*first.reads, *first.writes} & {*second.reads, *second.writes}:
-            for p, q in itertools.product(range(len(first.chunks)), range(len(second.chunks))):
-                ahead, behind = when[a, p], when[b, q]
-                assert ahead < behind and (ahead[0] < behind[0] or ahead[1] == behind[1])
+        for p, q in itertools.product(range(len(first.chunks)), range(len(second.chunks))):
+            (reads, writes), (reads_too, writes_too) = touches(first, p), touches(second, q)
+            if writes & (reads_too | writes_too) or reads & writes_too:
+                assert in_order(when[a, p], when[b, q])
     for n, t in enumerate(tasks):
         order = [when[n, p] for p in range(len(t.chunks))]
-        assert order == sorted(order)
-        assert all(x[0] < y[0] or x[1] == y[1] for x, y in itertools.pairwise(order))
+        early, rest = order[: len(t.ahead)], order[len(t.ahead) :]
+        assert all(in_order(x, y) for x, y in itertools.pairwise(rest))
+        assert all(in_order(x, rest[0]) for x in early)

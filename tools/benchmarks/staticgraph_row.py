@@ -45,11 +45,16 @@ def variables(data: Data) -> Tensors:
     }
 
 
-def runner(fetches: Any, feeds: list[sg.Tensor], batches: tuple[Batch, ...]) -> Any:
-    """What runs the fetches on the next batch, in a session of its own."""
+def started() -> sg.Session:
+    """A session whose variables are initialized."""
     session = sg.Session()
     session.run(sg.global_variables_initializer())
-    turn = itertools.cycle(batches)
+    return session
+
+
+def runner(fetches: Any, feeds: list[sg.Tensor], batches: tuple[Batch, ...]) -> Any:
+    """What runs the fetches on the next batch, in a session of its own."""
+    session, turn = started(), itertools.cycle(batches)
     return lambda: session.run(fetches, feed_dict=dict(zip(feeds, next(turn), strict=True)))
 
 
@@ -72,14 +77,15 @@ def cross_entropy(labels: sg.Tensor, logits: sg.Tensor) -> sg.Tensor:
 
 def scalar(data: Data) -> Any:
     (x,), w = placeholders(data.batches[0]), variables(data)
-    return function(data, w["a"] * x + w["b"], [x])
+    result = w["a"] * x + w["b"]
+    session, turn = started(), itertools.cycle(data.batches)
+    return lambda: session.run(result, feed_dict={x: next(turn)[0]})
 
 
 def scalar_callable(data: Data) -> Any:
     (x,), w = placeholders(data.batches[0]), variables(data)
     result = w["a"] * x + w["b"]
-    session = sg.Session()
-    session.run(sg.global_variables_initializer())
+    session = started()
     call, turn = session.make_callable(result, [x]), itertools.cycle(data.batches)
     return lambda: call(next(turn)[0])
 
