@@ -4,7 +4,8 @@ Two instructions conflict if one writes memory that the other reads or writes. E
 first phase after those that it conflicts with, so that for example the products that give the gradients of
 the weights and of the input of a layer run side by side, as do all updates of an optimizer. An instruction
 of several phases has several levels, one after the other. Those that prepare an operand, such as packing, go
-beside what makes the others, if theirs is there by then: that is often little work for one thread.
+beside what makes the others, if theirs is there by then and that is work for one thread alone. Beside other
+work, one thread might prepare all that several of them use.
 
 Going from one phase to the next makes threads meet, which costs about as much as a small kernel. So small
 instructions are done by one chunk, in order, and so are consecutive phases of nothing else.
@@ -100,6 +101,7 @@ def schedule(tasks: Sequence[Task]) -> Schedule:
 def _levels(tasks: Sequence[Task]) -> list[list[Unit]]:
     """Every unit on the first level where it may run."""
     levels: list[list[Unit]] = []
+    spread: set[int] = set()  # levels with work for several threads
     slots: defaultdict[int, _Accesses] = defaultdict(_Accesses)
 
     def written(spans: Sequence[Span]) -> int:
@@ -112,7 +114,8 @@ def _levels(tasks: Sequence[Task]) -> list[list[Unit]]:
             for range_ in slots[span.slot].of(span):
                 first = max(first, 1 + range_.used)
         if task.parallel:
-            ahead = [max(first - 1, written(spans)) for spans in task.ahead]
+            early = first - 1 not in spread
+            ahead = [max(first - early, written(spans)) for spans in task.ahead]
             first = max([first, *(1 + level for level in ahead)])
             at = [*ahead, *range(first, first + len(task.chunks) - len(ahead))]
         else:  # by one thread, one after the other
@@ -122,6 +125,8 @@ def _levels(tasks: Sequence[Task]) -> list[list[Unit]]:
             while len(levels) <= level:
                 levels.append([])
             levels[level].append((number, phase))
+            if task.chunks[phase] > 1:
+                spread.add(level)
         for span in task.reads:
             slots[span.slot].read(span, last)
         for span in task.writes:

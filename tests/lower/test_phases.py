@@ -44,24 +44,29 @@ def test_phases_of_one_task_follow_each_other_beside_other_tasks():
     assert chunks(task(4, 1, writes=[0]), task(8, 3, 2, writes=[1])) == [[4, 8], [3, 1], [2]]
 
 
-def test_operands_that_are_there_are_prepared_beside_what_makes_the_others():
-    maker = task(5, reads=[0], writes=[1])
+def test_operands_that_are_there_are_prepared_beside_serial_work():
+    maker = task(reads=[0], writes=[1])
     user = task(3, 4, reads=[0, 1], writes=[2], ahead=[[0]])
-    assert chunks(maker, user) == [[5, 3], [4]]
-    assert chunks(maker, task(3, 2, 4, reads=[0, 1], writes=[2], ahead=[[0], [0]])) == [[5, 3, 2], [4]]
+    assert chunks(maker, user) == [[3, 1], [4]]
+    assert chunks(maker, task(3, 2, 4, reads=[0, 1], writes=[2], ahead=[[0], [0]])) == [[3, 2, 1], [4]]
     assert chunks(user) == [[3], [4]]
 
 
 def test_operands_are_prepared_when_they_are_there_and_not_long_before_they_are_used():
-    maker = task(5, reads=[0], writes=[1])
-    assert chunks(maker, task(3, 4, reads=[0, 1], writes=[2], ahead=[[1]])) == [[5], [3], [4]]
-    assert chunks(maker, task(3, 2, 4, reads=[0, 1], writes=[2], ahead=[[0], [1]])) == [[5, 3], [2], [4]]
+    maker = task(reads=[0], writes=[1])
+    assert chunks(maker, task(3, 4, reads=[0, 1], writes=[2], ahead=[[1]])) == [[1], [3], [4]]
+    assert chunks(maker, task(3, 2, 4, reads=[0, 1], writes=[2], ahead=[[0], [1]])) == [[3, 1], [2], [4]]
     last = task(3, 4, reads=[0, 2], writes=[3], ahead=[[0]])
-    assert chunks(maker, task(6, reads=[1], writes=[2]), last) == [[5], [6, 3], [4]]
+    assert chunks(maker, task(reads=[1], writes=[2]), last) == [[1], [3, 1], [4]]
+
+
+def test_operands_are_not_prepared_beside_work_of_several_threads():
+    maker = task(5, reads=[0], writes=[1])
+    assert chunks(maker, task(3, 4, reads=[0, 1], writes=[2], ahead=[[0]])) == [[5], [3], [4]]
 
 
 def test_what_was_prepared_early_keeps_its_scratch_memory():
-    maker = task(5, reads=[0], writes=[1], shared=100)
+    maker = task(reads=[0], writes=[1], shared=100)
     made = schedule([maker, task(3, 4, reads=[0, 1], writes=[2], shared=100, ahead=[[0]])])
     assert abs(made.offsets[0] - made.offsets[1]) >= 100
 
