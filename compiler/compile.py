@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from staticgraph.compiler.arrange import Times, Written, walk, write
 from staticgraph.compiler.codegen import abi
@@ -29,6 +29,11 @@ from staticgraph.compiler.passes.group import Fusion
 from staticgraph.compiler.passes.pipeline import Observer, pipeline
 from staticgraph.compiler.passes.step import Step
 from staticgraph.compiler.rewrite.engine import Trace
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.codegen.contraction_choice import Choice
+    from staticgraph.compiler.generate import Search
+    from staticgraph.compiler.kernel.contraction import Contraction
 
 Walked = tuple[Instruction, LaunchCode | None, Loop | Branch | None]
 
@@ -107,10 +112,13 @@ class Compiled(CompiledStep):
 
 
 class Kept(Protocol):
-    """Code that was generated before, perhaps by another process, by the digest of what it was made from."""
+    """Code that was generated before, perhaps by another process, by the digest of what it was made from; and
+    for a target that is `tuned`, how a product is done best.
+    """
 
     def read(self, digest: str) -> abi.KernelCode | None: ...
     def write(self, digest: str, code: abi.KernelCode) -> None: ...
+    def best(self, product: Contraction, target: CpuTarget) -> Choice: ...
 
 
 def optimize(
@@ -209,7 +217,7 @@ def _from(kept: Kept, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode
     name = digest(repr(target), structure_of(work))
     found = kept.read(name)
     if found is None:
-        found = _generated(work, target)
+        found = _generated(work, target, kept.best if target.tuned else None)
         kept.write(name, found)
     return found
 
@@ -222,8 +230,8 @@ def structure_of(work: Loops | Kernel) -> tuple[object, ...]:
     return (tuple(work.buffers.items()), *map(structure, work.body))
 
 
-def _generated(work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
+def _generated(work: Loops | Kernel, target: CpuTarget, search: Search | None = None) -> abi.KernelCode:
     # Where all code is kept from before, what writes code is not needed.
     from staticgraph.compiler.generate import generate
 
-    return generate(work, target)
+    return generate(work, target, search)

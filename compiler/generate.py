@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from staticgraph.compiler.codegen import abi, contraction, llvm
+from staticgraph.compiler.codegen.contraction_choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.kernel.align import align
 from staticgraph.compiler.kernel.chunk import chunked
-from staticgraph.compiler.kernel.contraction import analyse
+from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.cpu import schedule
 from staticgraph.compiler.kernel.place_rows import place_rows
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.lower.program import Loops
 
+Search = Callable[[Contraction, CpuTarget], Choice]
 
-def generate(work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
-    """The code of `work`, in one or several phases."""
+
+def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = None) -> abi.KernelCode:
+    """The code of `work`, in one or several phases. `search` is asked how a product is done best."""
     if isinstance(work, Loops):
         buffers = dict(work.buffers)
         product = None if work.rows else analyse(work.nests[0].domain, work.nests[0].stores, buffers)
         if product is not None:
-            return contraction.emit(product, target)
+            return contraction.emit(product, target, NO_CHOICE if search is None else search(product, target))
         work = place_rows("loops", buffers, work.rows, work.nests, work.sums)
     split = chunked(schedule(work, target.vector_bytes), target.vector_bytes)
     phases = [replace(p, body=align(p.body, p.buffers, target.vector_bytes)) for p in split.phases]

@@ -56,7 +56,7 @@ class Watching:
 
 def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     """The step for this processor. `what` names it where it is dumped."""
-    target = replace(cpu_jit.host(), fast_math=settings.math == "fast")
+    target = replace(cpu_jit.host(), fast_math=settings.math == "fast", tuned=settings.tune)
     watching = Watching(settings, what)
     if sum(p.size for p in step.function.params) > _MUCH:
         POOL.expect()

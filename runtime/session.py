@@ -70,6 +70,7 @@ class Session:
         dump: str | None = None,
         failures: str | None = None,
         trace: str | None = None,
+        tune: bool | None = None,
     ) -> None:
         if not isinstance(target, str):
             hint = "name the arguments: Session(graph=..., config=...)"
@@ -78,7 +79,7 @@ class Session:
         self.settings = settings(
             memory_limit=memory_limit, math=math, matmul_precision=matmul_precision, cudnn=cudnn,
             overlap=overlap, passes=passes, no_compile=no_compile, check_nan=check_nan, device=device,
-            dump=dump, failures=failures, trace=trace,
+            dump=dump, failures=failures, trace=trace, tune=tune,
         )  # fmt: skip
         self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
         self._growth = Growth(self.graph)

@@ -209,6 +209,12 @@ SWITCHES = {
             "that is applied",
             _traces, frozenset(),
         ),
+        Switch(
+            "tune", "0 or 1", "0",
+            "1: when a step is compiled for the processor, products and convolutions are [measured in "
+            "several forms](cpu.md#measured-products); the fastest is kept, with the same results",
+            _truth, False,
+        ),
     )
 }  # fmt: skip
 
@@ -233,6 +239,7 @@ class Settings:
     overlap: bool = True
     passes: frozenset[str] = frozenset()
     trace: frozenset[str] = frozenset()
+    tune: bool = False
 
 
 def settings(**chosen: Any) -> Settings:

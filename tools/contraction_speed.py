@@ -11,7 +11,6 @@ import os
 
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"  # read when NumPy is imported
 
-import ctypes
 import sys
 import time
 from collections.abc import Callable
@@ -21,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.codegen.contraction import emit
-from staticgraph.compiler.codegen.llvm_text import Emitter
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel import scalar
@@ -31,6 +29,7 @@ from staticgraph.compiler.kernel.padded import padded_load
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.ops import windows
 from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.devices.alone import Alone
 
 ROUNDS = 10
 SLICE = 0.01  # seconds of work in one turn
@@ -50,37 +49,14 @@ CONVOLUTIONS = [  # images, height and width, channels, window, stride, padding
 
 def compiled(
     contraction: Contraction | None, arrays: dict[str, np.ndarray]
-) -> tuple[Callable[[int], None], float]:
+) -> tuple[Callable[[int], object], float]:
     """What runs it on these arrays so many times without Python in between; milliseconds to compile."""
     assert contraction is not None
     start = time.perf_counter()
     kernel = emit(contraction, cpu_jit.host())
-    library = cpu_jit.load([phase.code for phase in kernel.phases])
+    cpu_jit.load([phase.code for phase in kernel.phases])
     milliseconds = (time.perf_counter() - start) * 1e3
-    shared, private = aligned((kernel.shared_bytes // 4 + 16,)), aligned((kernel.private_bytes // 4 + 16,))
-    pointers = [
-        *(arrays[name].ctypes.data for name in contraction.buffers),
-        shared.ctypes.data,
-        private.ctypes.data,
-    ]
-    names = [f"ptr %p{n}" for n in range(len(pointers))]
-    repeat = Emitter()
-    with repeat.loop(0, "%times"):
-        for phase in kernel.phases:
-            with repeat.loop(0, phase.chunks) as chunk:
-                repeat.call(
-                    "void", phase.code.name, *(("ptr", n.split()[1]) for n in names), ("i64", chunk.index)
-                )
-    repeated = repeat.finish(["i64 %times", *names])
-    loop = cpu_jit.load([*(phase.code for phase in kernel.phases), repeated])
-    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * len(names))
-    entry, held = function(loop[repeated.name]), (arrays, shared, private, library, loop)
-
-    def run(times: int) -> None:
-        assert held  # what the pointers point to
-        entry(times, *pointers)
-
-    return run, milliseconds
+    return Alone(kernel, [arrays[name] for name in contraction.buffers]).time, milliseconds
 
 
 def without_avx512(target: CpuTarget) -> CpuTarget:
@@ -99,7 +75,7 @@ def aligned(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def compare(
-    label: str, flops: float, ours: Callable[[int], None], milliseconds: float, peer: Callable[[], object]
+    label: str, flops: float, ours: Callable[[int], object], milliseconds: float, peer: Callable[[], object]
 ) -> None:
     """Print both speeds and their ratio."""
     count = max(1, int(SLICE * 5e10 / flops))
@@ -151,7 +127,7 @@ def convolution(images: int, size: int, ci: int, co: int, window: int, stride: i
     def load(name: str, at: tuple[Any, ...]) -> Expr:
         return padded_load(lambda place: Load(name, place, float32), at, shapes[name])
 
-    def ours(target: str, domain: tuple[Index, ...], value: Expr) -> tuple[Callable[[int], None], float]:
+    def ours(target: str, domain: tuple[Index, ...], value: Expr) -> tuple[Callable[[int], object], float]:
         buffers = {name: Buffer(float32, shape, name == target) for name, shape in shapes.items()}
         return compiled(analyse(domain, (Store(target, domain, value),), buffers), arrays)
 

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
+from staticgraph.compiler.codegen.contraction_choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.contraction_chunks import Span
 from staticgraph.compiler.codegen.contraction_dot import dot_sums
 from staticgraph.compiler.codegen.contraction_epilogue import Epilogue, with_formulas
@@ -44,20 +45,22 @@ Inside = tuple[tuple[int, Spans], ...]  # rows with products, by index of the su
 Whole = Callable[[Writer, Tile], list[str]]  # writes the finished sums of a tile
 
 
-def emit(contraction: Contraction, target: CpuTarget) -> KernelCode:
-    """The code of a contraction: its arguments are the buffers in their order."""
+def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE) -> KernelCode:
+    """The code of a contraction: its arguments are the buffers in their order. The results have the same bits
+    with any choice.
+    """
     contraction = with_formulas(contraction, target)
     cost = nanoseconds(contraction)
     before: tuple[Phase, ...] = ()
     reserved = 0
     if turn := turned(contraction, target):
         before, contraction, reserved = (turn.phase,), turn.contraction, turn.shared_bytes
-    decided = plan(contraction, target, reserved)
-    cut = sliced(contraction, decided, reserved)
+    cut = sliced(contraction, plan(contraction, target, reserved), reserved)
     if cut is None:
+        decided = plan(contraction, target, reserved, choice)
         phases = _multiply(contraction, decided)
     else:
-        decided = plan(cut.partial, target, cut.shared_bytes)
+        decided = plan(cut.partial, target, cut.shared_bytes, choice)
         adding = _Generator(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
         phases = (*_multiply(cut.partial, decided), adding.phase())
     return KernelCode((*before, *phases), decided.shared_bytes, decided.private_bytes, cost)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 from staticgraph.compiler.codegen.contraction_ahead import FAR_BYTES, Later
+from staticgraph.compiler.codegen.contraction_choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.contraction_chunks import Grid, chunks_wanted, cut, split
 from staticgraph.compiler.codegen.contraction_dot import MOST_ROWS, dot_tiling
 from staticgraph.compiler.codegen.contraction_kernel import Stream
@@ -105,12 +106,12 @@ class Plan:
         return tuple(n * pitch for n in numbers(self.block_indices))
 
 
-def plan(c: Contraction, target: CpuTarget, reserved: int = 0) -> Plan:
-    """Decide. The first `reserved` bytes of shared memory are taken."""
+def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = NO_CHOICE) -> Plan:
+    """Decide what was not chosen. The first `reserved` bytes of shared memory are taken."""
     lanes, size = target.lanes([c.dtype]), c.dtype.size
-    along = _direction(c, lanes, registers(target))
-    tiling = _tiling(c, along, lanes, registers(target))
-    blocks, split = _depth(c, along)
+    along = direction(c, target)
+    tiling = _tiling(c, along, lanes, registers(target), choice)
+    blocks, split = _depth(c, along, choice.depth)
     inside = c.k[blocks.level :]
     block_depth = blocks.size * math.prod(i.extent for i in inside[1:])
     uneven = split and inside[0].extent % blocks.size != 0
@@ -121,14 +122,21 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0) -> Plan:
     ]
 
     others = math.prod(i.extent for i in c.outer if not c.b.step(i))
-    pack_b = along is Along.COLUMNS and _packs_b(c, tiling, tiling.tile_count * others, registers(target))
-    pack_a = along is Along.COLUMNS and tiling.panel_count >= _PANELS and _packs_a(c)
+    pack_a = pack_b = False
+    if along is Along.COLUMNS:
+        must = c.b.step(c.lanes) != 1
+        pack_b = _packs_b(c, tiling, tiling.tile_count * others, registers(target))
+        pack_b = must or (pack_b if choice.pack_b is None else choice.pack_b)
+        pack_a = tiling.panel_count >= _PANELS and _packs_a(c)
+        pack_a = _can_pack_a(c) and (pack_a if choice.pack_a is None else choice.pack_a)
     far = pack_b and _far(c, tiling.tile_count * others)
     read, grid = _grid(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
     columns, *rest = grid.dimensions[len(c.outer_of_b) :]
     turns = math.prod(d.count for d in rest) if far and all(d.parts == 1 for d in rest) else 0
     block = max(1, _CACHED_BYTES[registers(target)] // (block_depth * tiling.pitch * size))
     several = math.prod(d.size for d in rest) > 1
+    if choice.single is not None:
+        block = 1 if choice.single else columns.size
     block = 1 if turns else block if several and columns.size > block * 5 // 4 else 0
 
     scratch, a, b = Scratch(reserved), None, None
@@ -200,31 +208,34 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
     return best
 
 
-def _direction(c: Contraction, lanes: int, registers: int) -> Along:
+def direction(c: Contraction, target: CpuTarget) -> Along:
     """What vectors should lie along."""
+    lanes = target.lanes([c.dtype])
     if not c.k or c.a.step(c.lanes) or c.limits:
         return Along.COLUMNS
     few = c.row_count <= MOST_ROWS or not c.b.buffer  # it was turned around for that
     if few and c.b.step(c.lanes) != 1 and c.b.step(c.k[-1]) == 1 and c.a.step(c.k[-1]) == 1:
         return Along.SUM
-    if c.a.step(c.rows) == 1 and c.b.step(c.lanes) and rows_pay(c, lanes, registers):
+    if c.a.step(c.rows) == 1 and c.b.step(c.lanes) and rows_pay(c, lanes, registers(target)):
         return Along.ROWS
     return Along.COLUMNS
 
 
-def _tiling(c: Contraction, along: Along, lanes: int, registers: int) -> Tiling:
+def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Choice) -> Tiling:
     match along:
         case Along.SUM:
             return dot_tiling(c.row_count, c.lanes.extent, registers)
         case Along.ROWS:
             return row_tiling(c.row_count, c.lanes.extent, lanes, registers)
+    if (chosen := choice.tiling(c.row_count, c.lanes.extent, lanes)) is not None:
+        return chosen
     times = math.prod(i.extent for i in c.outer)
     return choose(c.row_count, c.lanes.extent, c.depth, lanes, registers, times)
 
 
-def _depth(c: Contraction, along: Along) -> tuple[DepthBlocks, bool]:
+def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlocks, bool]:
     """The blocks of the sum, and whether there is more than one."""
-    extents, largest = tuple(i.extent for i in c.k), _BLOCK_BYTES // c.dtype.size
+    extents, largest = tuple(i.extent for i in c.k), chosen or _BLOCK_BYTES // c.dtype.size
     limited = min((c.k.index(x.k) for x in c.limits), default=len(extents))
     if along is not Along.COLUMNS or limited == 0 or c.depth <= largest * 3 // 2:
         return DepthBlocks(0, extents[0] if extents else 1), False
@@ -267,10 +278,13 @@ def _packs_a(c: Contraction) -> bool:
     """Whether the tiles of a are spread over so many cache lines that copying them pays, or are narrow:
     packed, their elements are converted once.
     """
-    row, step = c.a.step(c.rows), c.a.step(c.k[-1] if c.k else None)
-    narrow = c.a.dtype.size < c.dtype.size and 1 in (row, step)
-    beyond = any(x.place is c.rows for x in c.limits)
-    return c.rows is not None and not c.a.step(c.lanes) and (_apart(c) or narrow) and not beyond
+    narrow = c.a.dtype.size < c.dtype.size and 1 in (c.a.step(c.rows), c.a.step(c.k[-1] if c.k else None))
+    return _can_pack_a(c) and (_apart(c) or narrow)
+
+
+def _can_pack_a(c: Contraction) -> bool:
+    """Whether tiles of a may be packed: all of their rows have all products, and no lane moves them."""
+    return c.rows is not None and not c.a.step(c.lanes) and all(x.place is not c.rows for x in c.limits)
 
 
 def _apart(c: Contraction) -> bool:

@@ -14,7 +14,9 @@ from enum import Enum
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 
-_FMA_LATENCY = 4  # cycles from one multiply-add to the next into the same accumulator
+# From one multiply-add to the next into the same accumulator, in multiply-adds: processors with 16 registers
+# begin two of them in a cycle, and wait for as many more.
+_FMA_LATENCY = {32: 4, 16: 8}
 _ELEMENT_COST = 0.2  # of loading an element of a, in multiply-adds
 _BLEND_COST = 0.25  # of an element into a vector that rows share
 _VECTOR_COST = 0.35  # of loading a vector of b, which lies further away
@@ -163,13 +165,13 @@ def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, time
     """
     best: tuple[float, Tiling] | None = None
     for pieces in range(1, _MOST_PIECES + 1):
-        most = min((registers - 1 - pieces) // pieces, _MOST_ROWS)
+        most = most_rows(pieces, registers)
         if most < 1:
             break
         cut = panels(columns, lanes, pieces)
         for largest in range(most, max(most // 2, 1) - 1, -1):
             tiling = Tiling(balanced(rows, largest), cut)
-            cost = times * _cycles(tiling, depth, lanes)
+            cost = times * estimate(tiling, depth, lanes, registers)
             if cost > _SHARED_CYCLES:
                 tiles = times * tiling.tile_count * tiling.panel_count
                 cost *= (tiles + tiles % 2) / tiles  # one of two threads waits for the odd one
@@ -199,8 +201,17 @@ def row_products(columns: int, lanes: int) -> float:
     return max(1, _products(many, pieces, lanes) / many)
 
 
-def _cycles(tiling: Tiling, depth: int, lanes: int) -> float:
-    """An estimate for the whole result: multiply-adds, loads
+def most_rows(pieces: int, registers: int) -> int:
+    """Of a tile whose panels have so many vectors: there is room for a row of b and an element of a, too.
+
+    >>> most_rows(2, 16), most_rows(3, 16), most_rows(8, 16)
+    (6, 4, 0)
+    """
+    return min((registers - 1 - pieces) // pieces, _MOST_ROWS)
+
+
+def estimate(tiling: Tiling, depth: int, lanes: int, registers: int) -> float:
+    """The cycles for the whole result, about: multiply-adds, loads
     and latency of each step, and the ends of each tile.
     """
     total = 0.0
@@ -209,7 +220,8 @@ def _cycles(tiling: Tiling, depth: int, lanes: int) -> float:
         for run in tiling.rows:
             accumulators = _products(run.size, panel.pieces, lanes)
             # Loads run beside the multiply-adds on some processors and hold them up on others.
-            step = max(accumulators + _ELEMENT_COST * run.size + _VECTOR_COST * vectors, _FMA_LATENCY)
+            busy = accumulators + _ELEMENT_COST * run.size + _VECTOR_COST * vectors
+            step = max(busy, _FMA_LATENCY[registers])
             ends = _TILE_CYCLES + 2 * accumulators
             total += panel.count * run.count * (depth * step + ends)
     return total * (1 + _KERNEL_COST * len(tiling.panels) * len(tiling.rows))

@@ -15,6 +15,7 @@ class CpuTarget:
     """A processor: the names that LLVM gives it, and the width of its vector registers.
 
     `fast_math` chooses shorter forms of some functions, with a larger error (`kernel/approximate`).
+    `tuned`: what the code is like may be left to a measurement on this processor.
     `aligned`: whether buffers begin at multiples of `ALIGNMENT`, so that code may rely on it.
 
     >>> from staticgraph.compiler.graph.dtypes import float32, float64
@@ -30,6 +31,7 @@ class CpuTarget:
     vector_bytes: int
     fast_math: bool = False
     aligned: bool = True
+    tuned: bool = False
 
     @property
     def table(self) -> int:

@@ -6,11 +6,17 @@ An entry is found by what the kernel says, the processor, and the version of the
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.record import from_bytes, to_bytes
 from staticgraph.runtime.devices import object_cache
 from staticgraph.runtime.devices.sources import compiler_version
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.codegen.contraction_choice import Choice
+    from staticgraph.compiler.codegen.target import CpuTarget
+    from staticgraph.compiler.kernel.contraction import Contraction
 
 
 class Generated:
@@ -31,6 +37,12 @@ class Generated:
         key = _key(digest)
         if key is not None:
             object_cache.write(key, to_bytes(code))
+
+    def best(self, product: Contraction, target: CpuTarget) -> Choice:
+        """What a measurement found, or finds, to be the fastest way of doing a product."""
+        from staticgraph.runtime.devices.search import best  # what few programs ask for
+
+        return best(product, target)
 
 
 def _key(digest: str) -> str | None:

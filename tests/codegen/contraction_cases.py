@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.codegen.contraction import emit
+from staticgraph.compiler.codegen.contraction_choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.kernel import scalar
@@ -183,7 +184,9 @@ def processor(vector_bytes: int | None) -> CpuTarget:
     return replace(host, vector_bytes=min(vector_bytes or 64, host.vector_bytes))
 
 
-def run(c: Contraction, arrays: Arrays, vector_bytes: int | None = None) -> Arrays:
+def run(
+    c: Contraction, arrays: Arrays, vector_bytes: int | None = None, choice: Choice = NO_CHOICE
+) -> Arrays:
     """The written arrays after the compiled contraction ran on copies of `arrays`; nothing around them has
     changed.
     """
@@ -192,7 +195,7 @@ def run(c: Contraction, arrays: Arrays, vector_bytes: int | None = None) -> Arra
         np.concatenate([edge, stored(b.dtype, arrays[name]).reshape(-1).view(np.uint8), edge])
         for name, b in c.buffers.items()
     ]
-    launch(emit(c, processor(vector_bytes)), [m.ctypes.data + _GUARD for m in memory])
+    launch(emit(c, processor(vector_bytes), choice), [m.ctypes.data + _GUARD for m in memory])
     assert all((m[:_GUARD] == 0xA5).all() and (m[-_GUARD:] == 0xA5).all() for m in memory)
     return {
         name: loaded(b.dtype, m[_GUARD:-_GUARD].view(stored(b.dtype, arrays[name]).dtype)).reshape(b.shape)
