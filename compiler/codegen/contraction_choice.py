@@ -16,7 +16,7 @@ from staticgraph.compiler.dataclass import dataclass
 
 _TILINGS = 4  # of those that are estimated to be the fastest
 _DEPTHS = (128, 256, 512, 1024)  # products in a block of the sum
-MOST = 1 << 16  # of any number in a choice
+_MOST = {"rows": 16, "pieces": 16, "depth": 1 << 16}  # that a record may say
 Change = dict[str, Any]  # numbers and truth values by the name of the decision
 
 
@@ -41,9 +41,7 @@ class Choice:
 NO_CHOICE = Choice()
 
 
-def rounds(
-    rows: int, columns: int, depth: int, lanes: int, registers: int
-) -> Iterator[list[Change]]:
+def rounds(rows: int, columns: int, depth: int, lanes: int, registers: int) -> Iterator[list[Change]]:
     """What to try, one decision after the other: each time the changes of the best choice so far.
 
     >>> [len(changes) for changes in rounds(64, 100, 1000, 8, 16)]
@@ -79,8 +77,8 @@ def from_record(record: object) -> Choice:
     if not isinstance(record, dict) or not record.keys() <= _fields(NO_CHOICE).keys():
         raise ValueError("no choice")
     for name, value in record.items():
-        counts = name in ("rows", "pieces", "depth")
-        if type(value) is not (int if counts else bool) or (counts and not 0 < value < MOST):
+        most = _MOST.get(name)
+        if type(value) is not (int if most else bool) or (most and not 0 < value <= most):
             raise ValueError(f"{name} is {value!r}")
     return replace(NO_CHOICE, **record)
 

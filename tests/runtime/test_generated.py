@@ -35,9 +35,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     works: list[object] = []
     generate = compile_module._generated
 
-    def record(work: Loops, target: CpuTarget) -> object:
+    def record(work: Loops, target: CpuTarget, search: object) -> object:
         works.append(work)
-        return generate(work, target)
+        return generate(work, target, search)
 
     monkeypatch.setattr(compile_module, "_generated", record)
     return works

@@ -64,6 +64,7 @@ TEXTS = {
     "overlap": ("0", False),
     "threads": ("3", 3),
     "trace": ("rules", frozenset({"rules"})),
+    "tune": ("1", True),
 }
 
 
@@ -79,7 +80,7 @@ def test_the_environment_chooses(name, monkeypatch):
 WRONG = {
     "check_nan": "no", "cudnn": "off", "data_workers": "2", "device": "tpu", "math": "sloppy",
     "matmul_precision": "float16", "memory_limit": "-1", "no_compile": "maybe", "overlap": "some",
-    "passes": "fuse", "threads": "0", "trace": "everything",
+    "passes": "fuse", "threads": "0", "trace": "everything", "tune": "fast",
 }  # fmt: skip
 
 
