@@ -6,10 +6,10 @@ outermost first:
 
     indices that move b; blocks of columns     so that a block of b stays in the second-level cache
     blocks of the sum                          the same
-      pack the block of b, if the chunk has it for itself
+      pack the block of b, if the chunk has it for itself and it must be turned around
       the other outer indices; tiles of rows   a tile of a stays in the first-level cache
         pack the tile of a
-        panels of columns: call the micro-kernel
+        panels of columns: call the micro-kernel; that of the first tile packs what it reads of b
 
 Blocks exist only where the operands are large, and packing only where it pays. The order in which products
 are added depends on nothing but the shapes and the width of the target's vectors.
@@ -39,7 +39,7 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 
-_A, _B, _SUMS, _NEXT = "a", "b", "sums", "next"
+_A, _B, _SUMS, _UNPACKED = "a", "b", "sums", "unpacked"
 _WHOLE = {Along.COLUMNS: column_sums, Along.ROWS: row_sums, Along.SUM: dot_sums}
 Inside = tuple[tuple[int, Spans], ...]  # rows with products, by index of the sum
 Whole = Callable[[Writer, Tile], list[str]]  # writes the finished sums of a tile
@@ -95,9 +95,9 @@ class _Generator:
             self._accesses[name] = access
         if plan.partial is not None:
             self._accesses[_SUMS] = plan.partial
-        if plan.turns:
-            self._accesses[_NEXT] = contraction.b
-        self._kernels: dict[tuple[int, Inside, PanelRun], str] = {}
+        if plan.turns or plan.first_packs:
+            self._accesses[_UNPACKED] = contraction.b
+        self._kernels: dict[tuple[int, Inside, PanelRun, bool], str] = {}
 
     def phase(self) -> Phase:
         """The function, and how many chunks there are."""
@@ -174,7 +174,8 @@ class _Generator:
         w, p = self._w, self._plan
         if p.b and not p.b.shared:
             place = w.value(f"getelementptr i8, ptr %private, i64 {p.b.offset}")
-            pack_span(w, p.b, p.b_stream, block.counts, cursor.at[_B], place, columns, columns.start)
+            if not p.first_packs:
+                pack_span(w, p.b, p.b_stream, block.counts, cursor.at[_B], place, columns, columns.start)
             cursor = cursor.changed(_B, place)
         each(w, self._others, cursor, lambda here: self._row_tiles(*self._windowed(here, block), columns))
 
@@ -224,8 +225,9 @@ class _Generator:
     def _panels(
         self, cursor: Cursor, tile: Number, rows: int, inside: Inside, columns: Span, block: _Block
     ) -> None:
-        """Panels of columns: call the micro-kernels."""
+        """Panels of columns: call the micro-kernels, those that pack b for the first tile of rows."""
         w, p, first = self._w, self._plan, 0
+        packs = self._packs(cursor, tile, rows)
         for panel in p.tiling.panels:
 
             def call(n: Number, panel: PanelRun = panel, first: int = first) -> None:
@@ -234,19 +236,34 @@ class _Generator:
                 if p.b:
                     number = n if p.b.shared else w.add(n, w.mul(columns.start, -1))
                     here[_B] = w.address(cursor.at[_B], w.mul(number, p.b.elements), p.dtype)
-                arguments = [f"ptr {here[name]}" for name in (_A, _B, *self._epilogue.pointers)]
+                arguments = [f"ptr {here[name]}" for name in self._epilogue.pointers]
                 if p.turns:
                     way = w.add(self._to_next(cursor, column, panel, block), self._to_share(cursor, tile))
-                    arguments.append(f"ptr {w.address(here[_NEXT], way, self._c.b.dtype)}")
+                    arguments.append(f"ptr {w.address(here[_UNPACKED], way, self._c.b.dtype)}")
                 arguments += [
                     f"i64 {n}" for n, extent in zip(block.counts, p.extents, strict=True) if extent is None
                 ]
                 if p.partial is not None:
                     arguments += [f"ptr {here[_SUMS]}", f"i1 {block.first}", f"i1 {block.last}"]
-                w.line(f"call void {self._kernel(rows, inside, panel)}({', '.join(arguments)})")
+
+                def kernel(*names: str, packs: bool = False) -> None:
+                    pointers = [f"ptr {here[name]}" for name in names]
+                    symbol = self._kernel(rows, inside, panel, packs)
+                    w.line(f"call void {symbol}({', '.join([*pointers, *arguments])})")
+
+                w.either(packs, lambda: kernel(_A, _UNPACKED, _B, packs=True), lambda: kernel(_A, _B))
 
             columns.within(w, first, panel.count, call)
             first += panel.count
+
+    def _packs(self, cursor: Cursor, tile: Number, rows: int) -> str:
+        """Whether a tile of so many rows packs what it reads of b, in code."""
+        if not self._plan.first_packs or rows != self._plan.tiling.rows[0].size:
+            return "false"
+        packs = self._compare("eq", tile, 0)
+        for index, _ in self._others:
+            packs = self._both(packs, self._compare("eq", cursor.values[index], 0))
+        return packs
 
     def _to_next(self, cursor: Cursor, column: Number, panel: PanelRun, block: _Block) -> Number:
         """Elements of b from this panel to what is packed next: the next block of the sum, or panel."""
@@ -269,9 +286,9 @@ class _Generator:
         start = w.minimum(w.mul(turn, p.share), p.block_depth - p.share)
         return w.mul(start, self._c.b.step(self._c.k[0]))
 
-    def _kernel(self, rows: int, inside: Inside, panel: PanelRun) -> str:
-        """The symbol of the micro-kernel for a kind of tile."""
-        p, key = self._plan, (rows, inside, replace(panel, start=0, count=0))
+    def _kernel(self, rows: int, inside: Inside, panel: PanelRun, packs: bool) -> str:
+        """The symbol of the micro-kernel for a kind of tile. It may pack the panel of b that it reads."""
+        p, key = self._plan, (rows, inside, replace(panel, start=0, count=0), packs)
         if key not in self._kernels:
             partial = None
             if p.partial is not None:
@@ -280,9 +297,10 @@ class _Generator:
             if p.turns:
                 following = p.next_panel(panel.size)
                 later, extra = (following, *later), (*extra, following.pointer)
+            b, packed = (p.b_stream, p.panel_b) if packs else (p.panel_b, None)
             tile = Tile(
-                self._c.dtype, rows, panel.pieces, p.tile_a, p.panel_b, p.extents, partial, extra, p.lanes,
-                inside, later,
+                self._c.dtype, rows, panel.pieces, p.tile_a, b, p.extents, partial, extra, p.lanes, inside,
+                later, packed, asked=bool(p.turns),
             )  # fmt: skip
             symbol, needs = micro_kernel(tile, self._epilogue.finish(tile), self._whole)
             for need in needs:

@@ -8,7 +8,7 @@ into blocks needs no other code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -54,7 +54,8 @@ class Tile:
     indices in `inside`, only some rows have products: from the first to before the last, for each value.
     `partial` is where unfinished sums are kept; None if every call finishes its sums. `extra` are further
     pointers, those of the epilogue first. Meanwhile `later` is asked for, one after the other. Registers have
-    so many `lanes`.
+    so many `lanes`. What is read of b is copied to `packed`, for the tiles after this one; it may be `asked`
+    for already.
     """
 
     dtype: DType
@@ -68,6 +69,8 @@ class Tile:
     lanes: int
     inside: tuple[tuple[int, Spans], ...] = ()
     later: tuple[Later, ...] = ()
+    packed: Stream | None = None
+    asked: bool = False
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -76,7 +79,14 @@ class Tile:
         """
         counts = (f"i64 {steps(level)}" for level, extent in enumerate(self.extents) if extent is None)
         blocks = ("ptr %sums", "i1 %first", "i1 %last") if self.partial else ()
-        return "ptr noalias %a", "ptr noalias %b", *(f"ptr {name}" for name in self.extra), *counts, *blocks
+        packed = ("ptr noalias %packed",) if self.packed else ()
+        pointers = (f"ptr {name}" for name in self.extra)
+        return "ptr noalias %a", "ptr noalias %b", *packed, *pointers, *counts, *blocks
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """What moves along with the steps of the sum."""
+        return self.a, self.b, *((self.packed,) if self.packed else ())
 
     @property
     def columns(self) -> int:
@@ -167,7 +177,8 @@ def _accumulate(w: Writer, tile: Tile, sums: list[str], a: str = "%a", b: str = 
     """`sums` plus the products of all steps."""
     rows, known = range(tile.rows), _named(tile, sums)
     held = [_gathered(w, tile, slot, known) for slot in tile.slots]
-    held = _nest(w, tile, 0, a, b, rows, held) if tile.extents else _step(w, tile, a, b, 0, 0, rows, held)
+    at = (a, b, "%packed")[: len(tile.streams)]
+    held = _nest(w, tile, 0, at, rows, held) if tile.extents else _step(w, tile, at, 0, rows, held)
     found: dict[tuple[int, int], str] = {}
     for slot, value in zip(tile.slots, held, strict=True):
         found |= zip(((i, slot.j) for i in slot.rows), apart(w, slot, tile.dtype, value), strict=True)
@@ -181,22 +192,22 @@ def _gathered(w: Writer, tile: Tile, slot: Slot, sums: Sums) -> str:
     return together(w, slot, tile.dtype, lambda i: repeated(w, slot, tile.dtype, sums[i, slot.j]))
 
 
-def _nest(w: Writer, tile: Tile, level: int, a: str, b: str, rows: range, sums: list[str]) -> list[str]:
+def _nest(w: Writer, tile: Tile, level: int, at: Sequence[str], rows: range, sums: list[str]) -> list[str]:
     """The loop over one index of the sum and those inside it; the products of some rows."""
-    extent, step_a, step_b = tile.extents[level], tile.a.k[level], tile.b.k[level]
+    extent = tile.extents[level]
     kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
     unroll = max(1, min(4, _PRODUCTS // len(kinds)))
     innermost = level + 1 == len(tile.extents)
 
     def several(k: Number, count: int, rows: range, held: list[str]) -> list[str]:
-        at_a, at_b = (
-            w.address(a, w.mul(k, step_a), tile.a.dtype),
-            w.address(b, w.mul(k, step_b), tile.b.dtype),
-        )
+        here = [
+            w.address(pointer, w.mul(k, stream.k[level]), stream.dtype)
+            for pointer, stream in zip(at, tile.streams, strict=True)
+        ]
         if not innermost:
-            return _nest(w, tile, level + 1, at_a, at_b, rows, held)
+            return _nest(w, tile, level + 1, here, rows, held)
         for u in range(count):
-            held = _step(w, tile, at_a, at_b, u * step_a, u * step_b, rows, held)
+            held = _step(w, tile, here, u, rows, held)
         return held
 
     def rounds(
@@ -261,12 +272,15 @@ def _unless_empty(
     ]
 
 
-def _step(
-    w: Writer, tile: Tile, a: str, b: str, offset_a: int, offset_b: int, rows: range, sums: list[str]
-) -> list[str]:
-    """One step of the sum: every row of some with every vector."""
-    left, right = _Reader(w, tile, tile.a, a, offset_a), _Reader(w, tile, tile.b, b, offset_b)
-    _ask_ahead(w, tile, b, offset_b)
+def _step(w: Writer, tile: Tile, at: Sequence[str], u: int, rows: range, sums: list[str]) -> list[str]:
+    """One step of the sum, `u` after the one whose addresses are given: some rows with every vector."""
+    offsets = [u * stream.k[-1] if stream.k else 0 for stream in tile.streams]
+    left, right = _Reader(w, tile, tile.a, at[0], offsets[0]), _Reader(w, tile, tile.b, at[1], offsets[1])
+    _ask_ahead(w, tile, at[1], offsets[1])
+    if tile.packed:
+        for piece in tile.pieces:
+            place = w.address(at[2], offsets[2] + piece.start, tile.dtype)
+            w.store(right.lanes(0, piece), place, tile.dtype, piece.width, piece.width)
     return [
         w.fma(left.read(slot), right.read(slot), old, tile.dtype, slot.lanes) if slot.rows[0] in rows else old
         for slot, old in zip(tile.slots, sums, strict=True)
@@ -274,9 +288,9 @@ def _step(
 
 
 def _ask_ahead(w: Writer, tile: Tile, b: str, offset: int) -> None:
-    """Prefetch the panel row of a later step, where steps are far apart."""
+    """Prefetch the panel row of a later step, where steps are far apart or it is read for the first time."""
     stream, step = tile.b, tile.b.k[-1] if tile.b.k else 0
-    if stream.lane == 1 and step * stream.dtype.size >= _FAR:
+    if stream.lane == 1 and not tile.asked and (tile.packed or step * stream.dtype.size >= _FAR):
         ask(w, w.address(b, offset + _AHEAD * step, stream.dtype), tile.columns, stream.dtype)
 
 
@@ -295,8 +309,16 @@ class _Reader:
         row = first if stream.row else 0
         key = ("piece", row, slot.j, slot.lanes)
         if key not in self._known:
-            lanes = self._lanes(row, piece)
-            self._known[key] = repeated(self._w, slot, self._tile.dtype, lanes)
+            self._known[key] = repeated(self._w, slot, self._tile.dtype, self.lanes(row, piece))
+        return self._known[key]
+
+    def lanes(self, row: int, piece: Piece) -> str:
+        """The elements of a piece, neighbours along the lanes."""
+        stream, key = self._stream, ("lanes", row, piece.start)
+        if key not in self._known:
+            start = self._offset + row * stream.row + piece.start * stream.lane
+            value = read_lanes(self._w, self._w.address(self._base, start, stream.dtype), stream, piece)
+            self._known[key] = self._w.convert(value, stream.dtype, self._tile.dtype, piece.width)
         return self._known[key]
 
     def _spread(self, row: int, width: int) -> str:
@@ -310,13 +332,6 @@ class _Reader:
         if spread not in self._known:
             self._known[spread] = self._w.spread(self._known[scalar], memory_type(dtype), width)
         return self._known[spread]
-
-    def _lanes(self, row: int, piece: Piece) -> str:
-        stream = self._stream
-        start = self._offset + row * stream.row + piece.start * stream.lane
-        pointer = self._w.address(self._base, start, stream.dtype)
-        value = read_lanes(self._w, pointer, stream, piece)
-        return self._w.convert(value, stream.dtype, self._tile.dtype, piece.width)
 
 
 def read_lanes(w: Writer, pointer: str, stream: Stream, piece: Piece) -> str:

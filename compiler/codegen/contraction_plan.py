@@ -71,6 +71,7 @@ class Plan:
     partial: Access | None  # where the sums stay between blocks
     a: Packed | None  # None: read as it lies
     b: Packed | None
+    first_packs: bool  # the first tile of rows packs the panels of b that it reads
     a_stream: Stream  # as they lie in memory
     b_stream: Stream
     private_bytes: int
@@ -144,6 +145,8 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         shares = any(d.parts > 1 for d in rest) and not overlaps(c, c.b, c.lanes)
         b = scratch.packed(c, c.b, c.lanes, tiling.panels, None if shares else inside, block_depth)
         scratch.reserve(b, c.outer_of_b, block or columns.size)
+    alone = b is not None and not b.shared and all(d.parts == 1 for d in rest)
+    first_packs = alone and c.b.step(c.lanes) == 1 and not c.limits
     if pack_a:
         shares = (columns.parts > 1 or _apart(c)) and not c.limits and not overlaps(c, c.a, c.rows)
         runs = tuple(PanelRun(r.start, r.count, whole_pieces(r.size, lanes)) for r in tiling.rows)
@@ -153,7 +156,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     return Plan(
         c.dtype, lanes, along, tiling, grid, read, block, turns, blocks, inside,
         extents=tuple(extents), block_depth=block_depth, partial=partial,
-        a=a, b=b, a_stream=stream(c.a, c, inside), b_stream=stream(c.b, c, inside),
+        a=a, b=b, first_packs=first_packs, a_stream=stream(c.a, c, inside), b_stream=stream(c.b, c, inside),
         private_bytes=scratch.private, shared_bytes=scratch.shared,
     )  # fmt: skip
 
@@ -166,8 +169,8 @@ def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> Plan:
     read, grid = _grid(c, tiling, False, False, False)
     return Plan(
         c.dtype, lanes, Along.COLUMNS, tiling, grid, read, 0, 0, DepthBlocks(0, c.depth), c.k,
-        extents=(c.depth,), block_depth=c.depth, partial=None, a=None, b=None, a_stream=unpacked,
-        b_stream=unpacked, private_bytes=0, shared_bytes=reserved,
+        extents=(c.depth,), block_depth=c.depth, partial=None, a=None, b=None, first_packs=False,
+        a_stream=unpacked, b_stream=unpacked, private_bytes=0, shared_bytes=reserved,
     )  # fmt: skip
 
 

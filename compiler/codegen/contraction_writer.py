@@ -64,6 +64,19 @@ class Writer(Emitter):
         self.branch(after)
         self.start(after)
 
+    def either(self, condition: str, yes: Callable[[], None], no: Callable[[], None]) -> None:
+        """`yes` where the condition holds, else `no`."""
+        if condition in ("true", "false"):
+            (yes if condition == "true" else no)()
+            return
+        first, second, after = self.label(), self.label(), self.label()
+        self.branch_if(condition, first, second)
+        for label, body in ((first, yes), (second, no)):
+            self.start(label)
+            body()
+            self.branch(after)
+        self.start(after)
+
     def address(self, pointer: str, elements: Number, dtype: DType) -> str:
         """The address of an element some elements further."""
         if elements == 0:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from staticgraph.compiler.codegen import contraction_kernel
 from staticgraph.compiler.codegen.contraction import emit
+from staticgraph.compiler.codegen.contraction_choice import Choice
 from staticgraph.compiler.codegen.contraction_fold import slots
 from staticgraph.compiler.codegen.contraction_plan import plan
 from staticgraph.compiler.codegen.contraction_slices import sliced
@@ -285,7 +286,38 @@ def test_wide_panels_are_packed_for_many_rows_only(rows, columns, packed):
     c = matmul(rows, columns, 200)
     text = "".join(x for phase in emit(c, target).phases for x in (phase.code.text, *phase.code.needs))
     assert (plan(c, target).b is not None) == packed
-    assert ("llvm.prefetch" in text) != packed
+    assert packed or "llvm.prefetch" in text
+
+
+@pytest.mark.parametrize("vector_bytes", [32, 64])
+@pytest.mark.parametrize(
+    ("size", "dtype"),
+    [((64, 100, 1000), float32), ((40, 3000, 200), float16), ((49, 2048, 1536), float32)],
+)
+def test_the_first_tile_of_rows_packs_what_it_reads(size, dtype, vector_bytes, rng):
+    """In slices of the sum, in one piece, and in blocks of the sum; narrow elements are widened."""
+    c = widened(*size, False, False, dtype) if dtype is float16 else matmul(*size)
+    arrays, target = inputs(c, rng), processor(vector_bytes)
+    cut = sliced(c, plan(c, target))
+    assert plan(cut.partial if cut else c, target, choice=Choice(pack_b=True)).first_packs
+    packed, read = (run(c, arrays, vector_bytes, Choice(pack_b=packs))["c"] for packs in (True, False))
+    assert np.array_equal(packed, read)
+
+
+def test_only_the_very_first_tile_of_all_packs(rng):
+    s, i, j, k = Index("s", 3), Index("i", 7), Index("j", 300), Index("k", 200)
+    buffers = {
+        "a": Buffer(float32, (3, 200, 7)),
+        "b": Buffer(float32, (200, 300)),
+        "c": Buffer(float32, (3, 7, 300), written=True),
+    }
+    total = Reduce((k,), "add", Load("a", (s, k, i), float32) * Load("b", (k, j), float32))
+    c = contraction((s, i, j), (Store("c", (s, i, j), total),), buffers)
+    decided = plan(c, cpu_jit.host(), choice=Choice(pack_b=True))
+    assert decided.first_packs and c.outer
+    arrays = inputs(c, rng)
+    a, b = np.swapaxes(arrays["a"], 1, 2).astype("d"), arrays["b"].astype("d")
+    assert_close(run(c, arrays, None, Choice(pack_b=True))["c"], a @ b, np.abs(a) @ np.abs(b))
 
 
 def count_instead(w, pointer):
