@@ -74,7 +74,6 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> I
         "rounds": options.rounds,
         "seconds": options.seconds,
         "limits": asdict(limits),
-        "floors": {name: limits.floor(WORKLOADS[name].data().cost) for name in work},
         "notes": [narrow.NOTE] if options.avx2 else [],
         "versions": {},
         "work": {},
@@ -90,6 +89,7 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> I
         for row, facts in found.items():
             results["versions"].setdefault(row, facts.pop("version", row))
         results["work"][name] = found
+        results["limits"] = asdict(watch.limits)
         results["visits"] = {"made": watch.visits, "again": watch.again}
         bar.advance()
         yield results
@@ -116,7 +116,7 @@ def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         "work": {name: rows for name, rows in work.items() if rows},
         "first": first,
         "visits": {part: sum(each[part] for each in visits) for part in ("made", "again")},
-        **{part: {**old[part], **new[part]} for part in ("versions", "floors")},
+        "versions": {**old["versions"], **new["versions"]},
     }
 
 

@@ -3,7 +3,8 @@
 A visit of a row counts when all threads together came near the limits of the machine right before and right
 after it, and a thread saw soon what another one had written: a virtual machine's processors may be moved to
 cores that have no cache in common, where this takes several times as long. Otherwise the visit is made again,
-a few times, and the least disturbed one counts.
+a few times, and the least disturbed one counts. What the machine did around a visit is also the measure for
+its times: the clock of a shared machine goes up and down within minutes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 from benchmarks import floors
 
@@ -22,25 +24,42 @@ _PATIENCE, _PAUSE = 2.0, 0.05  # seconds to wait for the machine, and between tw
 _TRIES = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Seconds of each step, and what the machine did before or after them, whichever was more."""
+
+    times: Sequence[float]
+    limits: floors.Machine
+
+
 class Watch:
-    """Looks at what all threads together reach, as a part of `limits`; counts visits, and those repeated."""
+    """Looks at what all threads together reach, as a part of `limits`; counts visits, and those repeated.
+
+    Where a look finds more than the limits, these are raised.
+    """
 
     def __init__(self, threads: int, limits: floors.Machine) -> None:
-        self._threads, self._limits = threads, limits
+        self._threads, self.limits = threads, limits
         self._width, self._code = floors.compiled()
         self._pool = ThreadPoolExecutor(threads)
         self.visits = self.again = 0
 
-    def share(self) -> float:
-        """The part that is there now: of the multiply-adds or of the last cache, whichever is less. Threads
-        that are far from each other count as ENOUGH, and less the farther they are.
-        """
+    def look(self) -> floors.Machine:
+        """What is there now; memory and the rest as in the limits."""
         flops = floors.multiply_adds(self._width, self._code, _MULTIPLY_ADDS, self._threads, self._once)
         cache = floors.triad(self._code.triad, floors.CACHE, _PASSES, self._threads, self._once)
-        shares = [flops / self._limits.flops, cache / self._limits.cache]
-        if self._limits.hand_over:
-            looks = (floors.hand_over(self._code, _TURNS, self._threads, self._once) for _ in range(_LOOKS))
-            shares.append(ENOUGH * FAR * self._limits.hand_over / min(looks))
+        turns = [floors.hand_over(self._code, _TURNS, self._threads, self._once) for _ in range(_LOOKS)]
+        now = replace(self.limits, flops=flops, cache=cache, hand_over=min(turns))
+        self.limits = self.limits.best(now)
+        return now
+
+    def share(self, now: floors.Machine) -> float:
+        """The part that was there at a look: of the multiply-adds or of the last cache, whichever is less.
+        Threads that are far from each other count as ENOUGH, and less the farther they are.
+        """
+        shares = [now.flops / self.limits.flops, now.cache / self.limits.cache]
+        if now.hand_over:
+            shares.append(ENOUGH * FAR * self.limits.hand_over / now.hand_over)
         return min(shares)
 
     def _once(self, work: Callable[[int], None]) -> float:
@@ -49,22 +68,23 @@ class Watch:
         list(self._pool.map(work, range(self._threads)))
         return time.perf_counter() - start
 
-    def _before(self) -> float:
-        """Wait for the machine, but not for long; the part that is there then."""
+    def _before(self) -> floors.Machine:
+        """Wait for the machine, but not for long; what is there then."""
         end = time.monotonic() + _PATIENCE
-        while (share := self.share()) < ENOUGH and time.monotonic() < end:
+        while self.share(now := self.look()) < ENOUGH and time.monotonic() < end:
             time.sleep(_PAUSE)
-        return share
+        return now
 
-    def calmest(self, visit: Callable[[], Sequence[float]]) -> Sequence[float]:
-        """The times of a visit that was not disturbed, or of the least disturbed of a few.
+    def calmest(self, visit: Callable[[], Sequence[float]]) -> Visit:
+        """A visit that was not disturbed, or the least disturbed of a few.
 
         Raises what `visit` raises.
         """
         self.visits += 1
-        seen: list[tuple[float, Sequence[float]]] = []
+        seen: list[tuple[float, Visit]] = []
         while len(seen) < _TRIES and (not seen or seen[-1][0] < ENOUGH):
             self.again += bool(seen)
-            before, times = self._before(), visit()
-            seen.append((min(before, self.share()), times))
+            before, times, after = self._before(), visit(), self.look()
+            share = min(map(self.share, (before, after)))
+            seen.append((share, Visit(times, before.best(after))))
         return max(seen, key=lambda one: one[0])[1]

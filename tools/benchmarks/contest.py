@@ -23,9 +23,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from benchmarks.calm import Watch
+from benchmarks.calm import Visit, Watch
 from benchmarks.compare import TOLERANCE, Summary, difference
 from benchmarks.peers import Row
+from benchmarks.workloads import WORKLOADS, Cost
 
 TOOLS = Path(__file__).resolve().parents[1]
 SHORT = 2e-4  # steps shorter than this are timed in batches of about a millisecond
@@ -53,7 +54,7 @@ class Worker:
     process: subprocess.Popen[bytes]
     log: IO[bytes]
     facts: dict[str, Any] = field(default_factory=dict)
-    rounds: list[Sequence[float]] = field(default_factory=list)
+    rounds: list[Visit] = field(default_factory=list)
     buffer: bytes = b""
 
     def answer(self, seconds: float) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def contest(
     progress: Callable[[str], None],
     watch: Watch,
 ) -> dict[str, dict[str, Any]]:
-    """Facts by row: median, min, first step, peak memory and more, or `failure`."""
+    """Facts by row: median, min, floor, first step, peak memory and more, or `failure`."""
     progress(f"{workload}: {len(rows)} rows compile")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         workers = list(pool.map(lambda row: prepared(row, workload, threads, patience), rows))
@@ -152,21 +153,22 @@ def contest(
                     worker.facts["failure"] = str(failure)
     for worker in alive:
         worker.end()
-    return conclude(workers)
+    return conclude(workers, WORKLOADS[workload].data().cost)
 
 
-def conclude(workers: Sequence[Worker]) -> dict[str, dict[str, Any]]:
+def conclude(workers: Sequence[Worker], cost: Cost) -> dict[str, dict[str, Any]]:
     """The figures of each worker, its results compared with those of the first that has any."""
     reference: list[Summary] = next((w.facts["results"] for w in workers if "results" in w.facts), [])
     table = {}
     for worker in workers:
         facts = dict(worker.facts)
-        times = sorted(t for round in worker.rounds for t in round)
+        times = sorted(t for visit in worker.rounds for t in visit.times)
         facts.pop("times", None)
         results = facts.pop("results", None)
         if times and "failure" not in facts:
             facts["median"], facts["min"] = statistics.median(times), times[0]
-            facts["rounds"] = [statistics.median(round) for round in worker.rounds]
+            facts["rounds"] = [statistics.median(visit.times) for visit in worker.rounds]
+            facts["floor"] = statistics.median(visit.limits.floor(cost)[0] for visit in worker.rounds)
         if results is not None:
             facts["difference"] = difference(results, reference)
             facts["agrees"] = facts["difference"] < TOLERANCE

@@ -12,7 +12,7 @@ import mmap
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -25,6 +25,7 @@ ACCUMULATORS = 12  # enough to hide the latency of two multiply-adds per cycle, 
 MEMORY, CACHE = 384 << 20, 6 << 20  # bytes that a triad goes through
 FILL = 32 << 20
 LINE = 128  # bytes; processors load cache lines in pairs
+_SECONDS = frozenset({"fill_fresh", "fill_reused", "hand_over"})  # limits of which the least is the best
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,11 @@ class Machine:
     fill_reused: float
     vector_bits: int = 0  # 0: not recorded
     hand_over: float = 0.0  # seconds from one thread to another; 0: there is one, or it was not recorded
+
+    def best(self, other: Machine) -> Machine:
+        """The better of two measurements, limit by limit."""
+        pairs = {name: (value, getattr(other, name)) for name, value in asdict(self).items()}
+        return Machine(**{name: (min if name in _SECONDS else max)(pair) for name, pair in pairs.items()})
 
     def floor(self, cost: Cost) -> tuple[float, str]:
         """The least time for a step, in seconds, and what sets it."""

@@ -18,10 +18,12 @@ NO_FLOOR = ("scalar", "dag")  # here the time goes into calls, not into arithmet
 
 
 def floor_of(results: Results, workload: str) -> float | None:
-    """The least time for a step on this machine, where that says anything."""
-    if workload.startswith(NO_FLOOR) or workload not in results["floors"]:
-        return None
-    return float(results["floors"][workload][0])
+    """The least time for a step on this machine when we, or else a peer, had our turns; where that says
+    anything.
+    """
+    rows = results["work"][workload]
+    facts = rows.get(OURS) or next(iter(rows.values()))
+    return None if workload.startswith(NO_FLOOR) else facts.get("floor")
 
 
 def times(rows: dict[str, Facts]) -> dict[str, float]:
@@ -126,8 +128,8 @@ def legend(results: Results) -> str:
         f"Median time of a step, over {rounds} rounds of about {seconds:g} s in which the rows take turns. "
         "A step takes NumPy arrays and gives back NumPy values; weights stay with the framework. *Floor*: "
         "the larger of arithmetic over the peak of multiply-adds and bytes over bandwidth, both measured in "
-        "this run. Results of the first steps agree to a thousandth unless marked ≠."
-        + (again or "")
+        "this run, those of arithmetic and the cache around each of our visits. Results of the first steps "
+        "agree to a thousandth unless marked ≠." + (again or "")
     )
 
 
@@ -159,7 +161,7 @@ def limits(results: Results) -> str:
     apart = turn and f" What a thread writes, another one sees after {duration(turn)}."
     return (
         "## The machine\n\n"
-        f"Multiply-adds in {registers} {found['flops'] / 1e9:.0f} GFLOP/s, triad from memory "
+        f"At its best, multiply-adds in {registers} {found['flops'] / 1e9:.0f} GFLOP/s, triad from memory "
         f"{found['memory'] / 1e9:.1f} GB/s and from the last cache {found['cache'] / 1e9:.0f} GB/s, NumPy's "
         f"product of two 1024x1024 matrices on all cores {found['sgemm'] / 1e9:.0f} GFLOP/s; filling 32 MiB "
         f"of fresh pages takes {duration(found['fill_fresh'])}, of used ones "
