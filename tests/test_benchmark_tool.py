@@ -78,6 +78,12 @@ def test_floor_is_the_larger_limit():
     assert machine.floor(Cost(1e6, memory=2e6, cache=1e6)) == (2.0, "memory")
 
 
+def test_where_we_failed_the_floor_is_that_of_a_peer():
+    rows = {peers.OURS: {"failure": "no"}, "JAX": {"median": 1.0, "agrees": True, "floor": 0.5}}
+    assert report.floor_of(fabricated(work={"lenet": rows}), "lenet") == 0.5
+    assert report.floor_of(fabricated(work={"lenet": {"JAX": {"failure": "no"}}}), "lenet") is None
+
+
 def test_the_best_of_two_machines_is_the_best_in_everything():
     first, second = floors.Machine(2.0, 1.0, 1.0, 1.0, 0.1, 0.3), floors.Machine(1.0, 2.0, 1.0, 1.0, 0.2, 0.2)
     assert first.best(second) == second.best(first) == floors.Machine(2.0, 2.0, 1.0, 1.0, 0.1, 0.2)
@@ -324,6 +330,11 @@ def test_a_second_run_replaces_its_rows_and_keeps_the_others():
         }
 
     both = benchmark.joined(run("before", "staticgraph", "JAX"), run("now", "staticgraph"))
+    assert both["replaced"] == ["lenet"]
+    told = report.legend(fabricated(replaced=both["replaced"]))
+    assert "in place of a first result: LeNet training, batch 64." in told
+    assert "in place of" not in report.legend(fabricated())
+    assert benchmark.joined(run("before", "JAX"), run("now", "staticgraph"))["replaced"] == []
     assert both["date"] == "now" and [*both["versions"]] == ["staticgraph", "JAX"]
     assert both["work"]["lenet"] == {"staticgraph": {"when": "now"}, "JAX": {"when": "before"}}
     told = [(each["row"], each["cache"], each["when"]) for each in both["first"]["lenet"]]

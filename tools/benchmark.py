@@ -103,16 +103,18 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> I
 
 
 def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """The results of two runs; the newer wins, and tells when, where and how."""
+    """The results of two runs; the newer wins, tells when, where and how, and what it takes the place of."""
     visits = [run["visits"] for run in (old, new) if "visits" in run]
     work = {name: {**old["work"].get(name, {}), **new["work"].get(name, {})} for name in WORKLOADS}
     first = {**old.get("first", {}), **new.get("first", {})}
     for name, again in new.get("first", {}).items():
         rows = {each["row"] for each in again}
         first[name] = again + [each for each in old.get("first", {}).get(name, []) if each["row"] not in rows]
+    replaced = {name for name, rows in new["work"].items() if rows.keys() & old["work"].get(name, {}).keys()}
     return {
         **old,
         **new,
+        "replaced": [name for name in WORKLOADS if name in {*old.get("replaced", ()), *replaced}],
         "work": {name: rows for name, rows in work.items() if rows},
         "first": first,
         "visits": {part: sum(each[part] for each in visits) for part in ("made", "again")},
