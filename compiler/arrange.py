@@ -5,7 +5,7 @@ calls, loops and branches.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import chain, groupby, takewhile
 
@@ -46,8 +46,9 @@ _Work = tuple[Launch, abi.KernelCode] | tuple[Copy, None]
 class Written:
     """A program as code: its function, what else must be loaded with it, and what it needs.
 
-    `hosted` is how many host calls there are in it, those of inner programs included; their numbers begin
-    with the one that the program was given.
+    `before` is the function of what is done once, however often the program runs after that. `hosted` is how
+    many host calls there are in it, those of inner programs included; their numbers begin with the one that
+    the program was given.
     """
 
     entry: Code
@@ -58,13 +59,15 @@ class Written:
     private: int
     cost: float
     hosted: int
+    before: Code | None = None
 
     @property
     def codes(self) -> list[Code]:
         """Every function, each once."""
         phases = (phase.code for kernel in self.kernels for phase in kernel.phases)
         inner = (code for each in self.inner for code in each.codes)
-        return list(dict.fromkeys([*phases, *inner, self.entry]))
+        own = (self.entry,) if self.before is None else (self.before, self.entry)
+        return list(dict.fromkeys([*phases, *inner, *own]))
 
     @property
     def parallel(self) -> bool:
@@ -93,16 +96,20 @@ def write(
     times: Times | None = None,
     whole: int | None = None,
     checked: bool = False,
+    fixed: Collection[int] = (),
 ) -> Written:
     """The code of `program`; `emit` gives that of a kernel. Its host calls are numbered from `first_host`.
 
     With `times` it takes the time; `whole` is the entry of all of it. `checked`: the last result tells
-    whether the run is good.
+    whether the run is good. The slots `fixed` hold the same in every run.
     """
     kernels: list[abi.KernelCode] = []
     segments: list[abi.Segment] = []
     inner: list[Written] = []
+    before: list[abi.Segment] = []
     most = 0
+    if not all(isinstance(i, Launch | Copy) for i in program.instructions):
+        fixed = ()  # scratch memory is not kept while something else runs
     own = sum(isinstance(i, HostCall) for i in program.instructions)
     host, inner_host = first_host, first_host + own
     for alone, group in groupby(program.instructions, lambda i: not isinstance(i, Launch | Copy)):
@@ -120,25 +127,27 @@ def write(
                 case Loop() | Branch():
                     made = []
                     for each in inner_programs(instruction):
-                        made.append(write(each.program, emit, inner_host, times))
+                        made.append(write(each.program, emit, inner_host, times, fixed=_fixed(instruction)))
                         inner_host += made[-1].hosted
                     inner += made
                     control = _control(program, instruction, made)
                     segments.append(replace(control, times=_entry(times, instruction)))
         if not alone:
-            region, shared = _region(work, times)
+            once, region, shared = _region(work, times, fixed)
             segments.append(region)
+            before += [once] if once.phases else []
             most = max(most, shared)
     pool, private, watch = map(abi.BufferRef, (program.pool_slot, PRIVATE, program.watch_slot))
     sound = abi.BufferRef(program.host_slot - 1) if checked else None
-    entry = step(segments, pool, private, watch, None if times is None else times.clock, whole, sound)
+    clock = None if times is None else times.clock
+    entry = step(segments, pool, private, watch, clock, whole, sound)
     cost = sum(k.cost for k in kernels) + sum(_cost(s, inner) for s in segments)
     return Written(
         replace(entry, plain=cost > _LONG * sum(map(len, (entry.text, *entry.needs)))),
         tuple(kernels), tuple(segments), tuple(inner),
         max([most, *(each.shared for each in inner)]),
         max([0, *(k.private_bytes for k in kernels), *(each.private for each in inner)]),
-        cost, inner_host - first_host,
+        cost, inner_host - first_host, step(before, pool, private, watch, clock) if before else None,
     )  # fmt: skip
 
 
@@ -214,18 +223,30 @@ def _row(slot: int, row: RowAt) -> abi.RowAt:
     return abi.RowAt(slot, _ref(row.base), row.counter, row.counter_bytes, row.offset, row.rows, row.size)
 
 
+def _fixed(instruction: Loop | Branch) -> range:
+    """The slots of an inner program that hold the same in every round of a loop: those of its captures."""
+    if isinstance(instruction, Branch):
+        return range(0)
+    first = ARGUMENTS + len(instruction.carried)
+    return range(first, first + len(instruction.captures))
+
+
 def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Ref | None]) -> abi.Inner:
     """An inner step; `places` are those of its arguments and results."""
     lent = (program.host_slot, program.pool_slot, program.watch_slot)
     blocks = (inner.arena, Ref(SHARED), Ref(PRIVATE), inner.constants)
     slots: list[Ref | None] = [*blocks, *places, *map(Ref, lent)]
     table = tuple(map(_maybe, slots))
-    return abi.Inner(written.entry, _ref(inner.table), table)
+    return abi.Inner(written.entry, _ref(inner.table), table, written.before)
 
 
-def _region(work: Sequence[_Work], times: Times | None) -> tuple[abi.Region, int]:
-    """Instructions without host calls as one region, and the shared scratch memory that it needs."""
-    schedule = phases.schedule(list(map(_task, work)))
+def _region(
+    work: Sequence[_Work], times: Times | None, fixed: Collection[int]
+) -> tuple[abi.Region, abi.Region, int]:
+    """Instructions without host calls as two regions, what is done once and what is done in every run, and
+    the shared scratch memory that they need. The slots `fixed` hold the same in every run.
+    """
+    schedule = phases.schedule(list(map(_task, work)), fixed)
 
     def unit(number: int, phase: int) -> abi.Work:
         match work[number]:
@@ -240,8 +261,11 @@ def _region(work: Sequence[_Work], times: Times | None) -> tuple[abi.Region, int
     def part(p: phases.Part) -> abi.Part:
         return abi.Part(tuple(unit(*u) for u in p.units), p.chunks)
 
-    made = tuple(tuple(map(part, parts)) for parts in schedule.phases)
-    return abi.Region(made, schedule.cost), schedule.shared
+    before, made = (
+        abi.Region(tuple(tuple(map(part, parts)) for parts in some), schedule.cost)
+        for some in (schedule.before, schedule.phases)
+    )
+    return before, made, schedule.shared
 
 
 def _task(work: _Work) -> phases.Task:

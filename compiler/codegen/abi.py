@@ -141,11 +141,14 @@ class Region:
 class Inner:
     """A step inside another one: its code, the memory of its table, and what its slots hold, None for those
     that are set from round to round.
+
+    `before`: a step over the same table, to be done once before all rounds. It cannot fail.
     """
 
     code: Code
     table: BufferRef
     slots: tuple[BufferRef | None, ...]
+    before: Code | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Loops and branches of a step: calls of inner steps, with tables that are filled just before.
 
-A round costs two stores for each carried value that is not overwritten in place, a call, and a test.
+A round costs two stores for each carried value that is not overwritten in place, a call, and a test. What a
+body prepares for all rounds, as packed weights, is done before the first one.
 """
 
 from __future__ import annotations
@@ -98,6 +99,9 @@ def loop(writer: Emitter, segment: Loop, address: Address, watch: BufferRef) -> 
     again = address(segment.again)
     watcher = "" if segment.patience is None else address(watch)
     _fill(writer, body, address)
+    if body.before is not None:
+        writer.need(f"declare i32 @{body.before.name}(ptr)")
+        writer.value(f"call i32 @{body.before.name}(ptr {table})")
     pred = writer.value(f"load i8, ptr {address(segment.pred)}, align 1")
     turns = [n for n, other in enumerate(others) if other is not None]
     spare = address(segment.spare) if segment.rows else ""

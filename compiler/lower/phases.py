@@ -7,6 +7,9 @@ of several phases has several levels, one after the other. Those that prepare an
 beside what makes the others, if theirs is there by then and that is work for one thread alone. Beside other
 work, one thread might prepare all that several of them use.
 
+What is prepared from memory that stays the same in all rounds of a loop, as packed weights, is prepared once
+before the first one, and its scratch memory is nobody else's in the meantime.
+
 Going from one phase to the next makes threads meet, which costs about as much as a small kernel. So small
 instructions are done by one chunk, in order, and so are consecutive phases of nothing else.
 """
@@ -16,7 +19,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import field, replace
 
 from staticgraph.compiler.dataclass import dataclass
@@ -24,6 +27,7 @@ from staticgraph.compiler.lower.memory import plan_arena
 
 _REGION_COST = 15_000.0  # ns: what takes less in all is not worth the help of a second thread
 _PART_COST = 2_000.0  # ns: of several small instructions in one chunk
+_KEPT_BYTES = 32 << 20  # of scratch memory that is kept for all rounds of a loop
 MOST_CHUNKS = 2**15  # of a phase
 
 
@@ -71,16 +75,22 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The phases of a step, and where the scratch memory of each task lies in the `shared` bytes of all."""
+    """The phases of a step, and where the scratch memory of each task lies in the `shared` bytes of all.
+
+    `before` are the phases of what is done once, however often the step is done after that.
+    """
 
     phases: tuple[tuple[Part, ...], ...]
+    before: tuple[tuple[Part, ...], ...]
     offsets: dict[int, int]
     shared: int
     cost: float
 
 
-def schedule(tasks: Sequence[Task]) -> Schedule:
+def schedule(tasks: Sequence[Task], fixed: Collection[int] = ()) -> Schedule:
     """The phases in which `tasks`, given in an order in which they may run, can run together.
+
+    The slots `fixed` hold the same whenever the step is done.
 
     >>> x, y, z = Span(0, 0, 64), Span(0, 64, 128), Span(0, 128, 192)
     >>> tasks = [Task((4,), 3e4, (x,), (y,)), Task((2,), 2e4, (x,), (z,)), Task((1,), 9.0, (y, z), (x,))]
@@ -90,16 +100,41 @@ def schedule(tasks: Sequence[Task]) -> Schedule:
     (Part(units=((2, 0),), chunks=1),)
     """
     cost = sum(task.cost for task in tasks)
+    once = _once(tasks, fixed)
     every = [(n, phase) for n, task in enumerate(tasks) for phase in range(len(task.chunks))]
-    phases: list[tuple[Part, ...]] = [(Part(tuple(every)),)] if every else []
+    rounds = [unit for unit in every if unit not in once]
+    phases, before = _alone(rounds), _alone(once)
     if cost >= _REGION_COST:
-        phases = _merged(tasks, _levels(tasks))
-    offsets, shared = _place_shared(tasks, phases)
-    return Schedule(tuple(phases), offsets, shared, cost)
+        phases = _merged(tasks, _levels(tasks, once))
+    if any(part.chunks > 1 for parts in phases for part in parts):
+        before = _limited([Part((unit,), tasks[unit[0]].chunks[unit[1]]) for unit in once])
+    offsets, shared = _place_shared(tasks, phases, once)
+    return Schedule(tuple(phases), tuple(filter(None, before)), offsets, shared, cost)
 
 
-def _levels(tasks: Sequence[Task]) -> list[list[Unit]]:
-    """Every unit on the first level where it may run."""
+def _alone(units: Collection[Unit]) -> list[tuple[Part, ...]]:
+    """One chunk does them all."""
+    return [(Part(tuple(units)),)] if units else []
+
+
+def _once(tasks: Sequence[Task], fixed: Collection[int]) -> dict[Unit, None]:
+    """What prepares operands from `fixed` slots alone, as far as there is memory to keep all that."""
+    found: dict[Unit, None] = {}
+    room = _KEPT_BYTES
+    for number, task in enumerate(tasks):
+        units = [
+            (number, phase)
+            for phase, spans in enumerate(task.ahead)
+            if spans and all(span.slot in fixed for span in spans)
+        ]
+        if units and task.shared <= room:
+            room -= task.shared
+            found |= dict.fromkeys(units)
+    return found
+
+
+def _levels(tasks: Sequence[Task], once: Collection[Unit]) -> list[list[Unit]]:
+    """Every unit on the first level where it may run, but for those that are done `once`."""
     levels: list[list[Unit]] = []
     spread: set[int] = set()  # levels with work for several threads
     slots: defaultdict[int, _Accesses] = defaultdict(_Accesses)
@@ -115,13 +150,18 @@ def _levels(tasks: Sequence[Task]) -> list[list[Unit]]:
                 first = max(first, 1 + range_.used)
         if task.parallel:
             early = first - 1 not in spread
-            ahead = [max(first - early, written(spans)) for spans in task.ahead]
+            ahead = [
+                -1 if (number, phase) in once else max(first - early, written(spans))
+                for phase, spans in enumerate(task.ahead)
+            ]
             first = max([first, *(1 + level for level in ahead)])
             at = [*ahead, *range(first, first + len(task.chunks) - len(ahead))]
         else:  # by one thread, one after the other
             at = [first] * len(task.chunks)
         last = at[-1]
         for phase, level in enumerate(at):
+            if (number, phase) in once:
+                continue
             while len(levels) <= level:
                 levels.append([])
             levels[level].append((number, phase))
@@ -232,8 +272,10 @@ def _limited(parts: list[Part]) -> list[tuple[Part, ...]]:
     return [tuple(phase) for phase in phases]
 
 
-def _place_shared(tasks: Sequence[Task], phases: list[tuple[Part, ...]]) -> tuple[dict[int, int], int]:
-    """Tasks that run at the same time have scratch memory of their own."""
+def _place_shared(
+    tasks: Sequence[Task], phases: list[tuple[Part, ...]], once: Collection[Unit]
+) -> tuple[dict[int, int], int]:
+    """Tasks that run at the same time have scratch memory of their own, those that keep it for all time."""
     times: dict[int, list[int]] = {}
     now = 0
     for parts in phases:
@@ -242,5 +284,7 @@ def _place_shared(tasks: Sequence[Task], phases: list[tuple[Part, ...]]) -> tupl
                 times.setdefault(number, []).append(now)
                 now += len(parts) == 1
         now += 1
+    for number, _ in once:
+        times[number] += [0, now]
     needing = {n: (tasks[n].shared, min(t), max(t)) for n, t in times.items() if tasks[n].shared}
     return plan_arena(needing)

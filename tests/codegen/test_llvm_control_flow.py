@@ -107,6 +107,21 @@ def test_rounds_write_by_turns_and_end_in_one_place(rounds: int):
     assert machine.number(BufferRef(MEMORY)) == 1
 
 
+def test_what_a_body_prepares_is_done_before_the_first_round():
+    seen: list[int] = []
+
+    def called(index: int, table: Sequence[int]) -> int:
+        seen.append(index)
+        machine.memory[AGAIN.offset] = len(seen) < 4
+        return 0
+
+    machine, before, body = Machine(called), hosted(1), hosted(2)
+    machine.memory[PRED.offset] = 1
+    inner = Inner(body, TABLE, (None, None, None, BufferRef(HOST)), before)
+    assert machine.run(Loop(inner, PRED, AGAIN, (), (), (), SPARE, 0, 1024), before, body) == 0
+    assert seen == [1, 2, 2, 2]
+
+
 def test_rows_follow_a_counter_and_missing_ones_are_spare():
     rows: list[int] = []
 

@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.compile import optimize
+from staticgraph.compiler.compile import compile, optimize
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.kernel.stmt import padded
+from staticgraph.compiler.lower import phases
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, Branch, Loop, Program
 from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.compiler.passes.group import Fusion
 from staticgraph.compiler.passes.map_rows import RowLoops
+from staticgraph.compiler.passes.step import Step
+from staticgraph.runtime.devices.cpu_jit import host
 from staticgraph.runtime.executable import evaluate
 from tests.graph.inner import branched, looped
 
@@ -88,6 +91,61 @@ def test_captures_are_where_they_are(build: Builder):
         function,
         rng.normal(size=(2, LINE)).astype(np.float32),
         rng.normal(size=(LINE, LINE)).astype(np.float32),
+    )
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 4])
+def test_captures_are_packed_once_before_all_rounds(
+    build: Builder, monkeypatch: pytest.MonkeyPatch, rounds: int
+):
+    """The weights of a recurrent net, turned around, and with the same bits as if each round packed them."""
+    x, w, n = (
+        build.parameter("x", "float32", (512, 64)),
+        build.parameter("w", "float32", (64, 64)),
+        build.parameter("n", "int32", ()),
+    )
+    node = looped(
+        build, lambda i, a, w, n: i < n,
+        lambda i, a, w, n: [i + 1, ops.tanh(ops.matmul(a, w, transpose_b=True))],
+        [build.constant(0, "int32"), x], [w, n],
+    )  # fmt: skip
+    function = Function((x, w, n), (node.outputs[1],))
+    step = Step(function, (), (), (), (), 1, ())
+    (inner,) = compile(step, host()).written.inner
+    product = max(inner.kernels, key=lambda kernel: len(kernel.phases))
+    packing, multiplying = (phase.code.name for phase in product.phases)
+    assert inner.before is not None
+    assert packing in inner.before.text and packing not in inner.entry.text
+    assert multiplying in "".join((inner.entry.text, *inner.entry.needs))
+    rng = np.random.default_rng(1)
+    arrays = [
+        rng.normal(size=(512, 64)).astype(np.float32),
+        rng.normal(size=(64, 64)).astype(np.float32) / 8,
+        np.array(rounds, np.int32),
+    ]
+    check(function, *arrays)
+    (found,) = evaluate(function, arrays)
+    monkeypatch.setattr(phases, "_KEPT_BYTES", -1)
+    (inner,) = compile(step, host()).written.inner
+    assert inner.before is None
+    np.testing.assert_array_equal(found, evaluate(function, arrays)[0])
+
+
+def test_captures_are_packed_in_every_round_beside_what_needs_scratch_memory_too(build: Builder):
+    x, w = build.parameter("x", "float32", (512, 64)), build.parameter("w", "float32", (64, 64))
+
+    def body(a: Value, w: Value) -> Value:
+        product = ops.tanh(ops.matmul(a, w, transpose_b=True))
+        return repeated(build, lambda a, w: ops.tanh(ops.matmul(a, w, transpose_b=True)), product, w)
+
+    function = Function((x, w), (repeated(build, body, x, w),))
+    (outer,) = compile(Step(function, (), (), (), (), 1, ()), host()).written.inner
+    assert outer.before is None and outer.inner[0].before is not None
+    rng = np.random.default_rng(1)
+    check(
+        function,
+        rng.normal(size=(512, 64)).astype(np.float32),
+        rng.normal(size=(64, 64)).astype(np.float32) / 8,
     )
 
 

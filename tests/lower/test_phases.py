@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from staticgraph.compiler.lower.phases import MOST_CHUNKS, Span, Task, schedule
+from staticgraph.compiler.lower.phases import MOST_CHUNKS, Part, Span, Task, schedule
 
 
 def task(*chunks: int, cost: float = 1e5, reads=(), writes=(), shared: int = 0, ahead=()) -> Task:
@@ -69,6 +69,42 @@ def test_what_was_prepared_early_keeps_its_scratch_memory():
     maker = task(reads=[0], writes=[1], shared=100)
     made = schedule([maker, task(3, 4, reads=[0, 1], writes=[2], shared=100, ahead=[[0]])])
     assert abs(made.offsets[0] - made.offsets[1]) >= 100
+
+
+def product(*ahead: int, cost: float = 1e5, shared: int = 100) -> Task:
+    """Reads slots 0 and 1; its first phases prepare one of these each."""
+    spans = [Span(slot, 0, 64) for slot in (0, 1)]
+    prepared = tuple((spans[slot],) for slot in ahead)
+    return Task((*(3 for _ in ahead), 4), cost, tuple(spans), (Span(2, 0, 64),), shared, prepared)
+
+
+def test_what_reads_fixed_slots_alone_is_prepared_once():
+    made = schedule([product(1)], fixed={1})
+    assert made.before == ((Part(((0, 0),), 3),),)
+    assert made.phases == ((Part(((0, 1),), 4),),)
+    assert schedule([product(1)], fixed={0}).before == ()
+    both = schedule([product(1, 0)], fixed={1})
+    assert both.before == ((Part(((0, 0),), 3),),)
+    assert [[part.units for part in phase] for phase in both.phases] == [[((0, 1),)], [((0, 2),)]]
+
+
+def test_one_thread_prepares_what_one_thread_uses():
+    made = schedule([product(1, 0, cost=50.0)], fixed={0, 1})
+    assert made.before == ((Part(((0, 0), (0, 1))),),)
+    assert made.phases == ((Part(((0, 2),)),),)
+
+
+def test_what_is_prepared_once_keeps_its_scratch_memory():
+    others = [task(4, reads=[9], writes=[n], shared=100) for n in (9, 10)]
+    made = schedule([others[0], product(1), others[1]], fixed={1})
+    assert made.shared >= 200
+    assert all(abs(made.offsets[1] - made.offsets[n]) >= 100 for n in (0, 2))
+
+
+def test_little_scratch_memory_is_kept():
+    large = [product(1, shared=20 << 20) for _ in range(2)]
+    made = schedule(large, fixed={1})
+    assert [part.units for phase in made.before for part in phase] == [((0, 0),)]
 
 
 def test_small_tasks_are_done_in_order_by_one_chunk():
