@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen import llvm_memory as memory
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
 from staticgraph.compiler.codegen.llvm_address import Address, Addresses
 from staticgraph.compiler.codegen.llvm_expr import ExprPrinter, Value
-from staticgraph.compiler.codegen.llvm_lanes import choose_lanes, horizontal
+from staticgraph.compiler.codegen.llvm_lanes import choose_lanes, horizontal, waits_for_memory
 from staticgraph.compiler.codegen.llvm_scalar import apply
 from staticgraph.compiler.codegen.llvm_site import Site
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter, register_type, vector
@@ -25,7 +25,6 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.kernel.approximate import approximate
-from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.stmt import (
     ALIGNMENT,
@@ -43,8 +42,6 @@ from staticgraph.compiler.kernel.stmt import (
 )
 
 _UNROLLED = 4  # serial loops of at most this many iterations are written out
-_STREAMED = 12 << 20  # bytes: the beginning of so large a result has left the caches when its end is written
-_STREAM_WIDTH = 32  # bytes: the narrowest vectors that are stored past the caches
 
 
 def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> KernelCode:
@@ -108,10 +105,9 @@ class _KernelEmitter:
         # Only in a serial kernel may arguments overlap, and then a store to one buffer may change any.
         self._serial = not any(isinstance(s, Loop) and s.kind is not LoopKind.SERIAL for s in stmts)
         self._stored_at: dict[Hashable, int] = {}  # the level of the innermost loop that stores to a buffer
-        loaded = {a.buffer for a in accesses(kernel.body) if isinstance(a, Load)}
-        results = {name: b for name, b in kernel.arguments.items() if b.written and name not in loaded}
-        large = {name for name, b in results.items() if b.size * b.dtype.size >= _STREAMED}
-        self._streamed = large if target.aligned else set()
+        self._large = memory.large_results(kernel) if target.aligned else frozenset()
+        self._light = False  # in a loop that waits for memory
+        self._streams = False  # something is written past the caches
 
     def code(self) -> Code:
         body = self._body
@@ -121,7 +117,7 @@ class _KernelEmitter:
                 body = inner
         with self._inside(body):
             self._statements(body)
-        if self._streamed:
+        if self._streams:
             self._emitter.line("fence seq_cst")
         noalias = "" if self._serial else "noalias "
         parameters = [f"ptr {noalias}%b{k}" for k in range(len(self._kernel.arguments))]
@@ -310,7 +306,7 @@ class _KernelEmitter:
         bounds = self._bounds(loop, whole)
         reduced = self._reductions(body)
         before = [printer.vector(local) for local in reduced]
-        self._lane_index, printer.lanes = index, lanes
+        self._lane_index, self._light, printer.lanes = index, waits_for_memory(body), lanes
         for local, combine in reduced.items():
             self._assign(local, Site(emitter, local.dtype, lanes).const(identity(combine, local.dtype).value))
         carried = list(reduced)
@@ -335,7 +331,7 @@ class _KernelEmitter:
                 self._assign_all(carried, final)
             self._mask = None
         partial = [printer.vector(local) for local in reduced]
-        self._lane_index, printer.lanes = None, 1
+        self._lane_index, self._light, printer.lanes = None, False, 1
         for (local, combine), start, text in zip(reduced.items(), before, partial, strict=True):
             total = horizontal(Site(emitter, local.dtype, lanes), combine, text)
             self._assign(local, apply(Site(emitter, local.dtype, 1), combine, start, total))
@@ -407,7 +403,8 @@ class _KernelEmitter:
         site = Site(self._emitter, dtype, printer.lanes)
         alignment = min(printer.lanes * dtype.size, ALIGNMENT)
         whole = mask is None and address.stride == 1 and address.unit * dtype.size % alignment == 0
-        if whole and alignment >= _STREAM_WIDTH and stmt.buffer in self._streamed:
+        if self._light and whole and alignment >= memory.STREAM_WIDTH and stmt.buffer in self._large:
+            self._streams = True
             memory.stream(site, text, address.base.text, alignment)
         elif printer.lanes == 1 or address.stride == 1:
             memory.store(site, text, address.base.text, mask)

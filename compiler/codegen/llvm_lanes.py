@@ -33,6 +33,11 @@ def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> i
     return lanes * registers if waits and cost <= _MOST else lanes
 
 
+def waits_for_memory(body: tuple[Stmt, ...]) -> bool:
+    """Whether a loop computes so little that memory sets its pace."""
+    return _operations(body) < _CHAIN
+
+
 def horizontal(site: Site, combine: str, partial: str) -> str:
     """The partial results of all lanes combined, one half with the other until one is left."""
     element, lanes, emitter = register_type(site.dtype), site.lanes, site.emitter

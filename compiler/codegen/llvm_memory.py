@@ -10,6 +10,23 @@ from __future__ import annotations
 from staticgraph.compiler.codegen.llvm_convert import narrow, widen
 from staticgraph.compiler.codegen.llvm_site import Site
 from staticgraph.compiler.codegen.llvm_text import memory_type, suffix, vector
+from staticgraph.compiler.kernel.dependence import accesses
+from staticgraph.compiler.kernel.expr import Load
+from staticgraph.compiler.kernel.stmt import Kernel
+
+STREAM_WIDTH = 32  # bytes: the narrowest vectors that are stored past the caches
+_STREAMED = 12 << 20  # bytes: the beginning of so large a result has left the caches when its end is written
+
+
+def large_results(kernel: Kernel) -> frozenset[str]:
+    """What may be written past the caches, which spares reading it before, in loops that wait for memory.
+
+    Loops that compute much are better off with the caches, which take what they write more evenly: past them,
+    two results some whole pages apart took three times as long.
+    """
+    loaded = {a.buffer for a in accesses(kernel.body) if isinstance(a, Load)}
+    results = {name: b for name, b in kernel.arguments.items() if b.written and name not in loaded}
+    return frozenset(name for name, b in results.items() if b.size * b.dtype.size >= _STREAMED)
 
 
 def first_lanes(count: int, lanes: int) -> str:
