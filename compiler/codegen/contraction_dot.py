@@ -8,7 +8,14 @@ small and a has many rows, contraction_turn.py does turn it around.
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.contraction_kernel import Stream, Tile
-from staticgraph.compiler.codegen.contraction_tiles import Tiling, balanced, panels
+from staticgraph.compiler.codegen.contraction_tiles import (
+    PanelRun,
+    Piece,
+    Tiling,
+    balanced,
+    panels,
+    piece_width,
+)
 from staticgraph.compiler.codegen.contraction_writer import Number, Writer
 from staticgraph.compiler.codegen.llvm_text import memory_type, suffix, vector
 
@@ -16,13 +23,22 @@ MOST_ROWS = 6  # with more, packing b pays
 
 
 def dot_tiling(rows: int, columns: int, registers: int) -> Tiling:
-    """Tiles with a vector register for each element: of all columns, where there are many rows."""
+    """Tiles with a vector register for each element.
+
+    Where there are many rows, at least two of them share what is loaded of b: a processor multiplies as many
+    vectors as it loads.
+
+    >>> tiling = dot_tiling(100, 10, registers=16)
+    >>> [(run.size, run.count) for run in tiling.rows], [(run.size, run.count) for run in tiling.panels]
+    ([(2, 50)], [(5, 2)])
+    """
     if rows > MOST_ROWS:
-        row_cut, most = balanced(rows, max(1, (registers - 2) // (columns + 1))), registers
-    else:
-        row_cut = balanced(rows, 3 if registers == 32 else 2)
-        most = 8 if row_cut[0].size == 1 else 4
-    return Tiling(row_cut, panels(columns, min(most, 1 << (columns - 1).bit_length()), 1))
+        runs = balanced(columns, (registers - 1) // 2 - 1)
+        cut = tuple(PanelRun(r.start, r.count, (Piece(0, piece_width(r.size), r.size),)) for r in runs)
+        return Tiling(balanced(rows, (registers - 1) // (runs[0].size + 1)), cut)
+    row_cut = balanced(rows, 3 if registers == 32 else 2)
+    most = 8 if row_cut[0].size == 1 else 4
+    return Tiling(row_cut, panels(columns, min(most, piece_width(columns)), 1))
 
 
 def dot_sums(w: Writer, tile: Tile) -> list[str]:

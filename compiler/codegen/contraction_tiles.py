@@ -133,7 +133,7 @@ def panels(columns: int, lanes: int, pieces: int) -> tuple[PanelRun, ...]:
         if run.count > ends_in_tail:
             out.append(PanelRun(run.start * lanes, run.count - ends_in_tail, whole))
         if ends_in_tail:
-            last = Piece((run.size - 1) * lanes, _width(rest), rest)
+            last = Piece((run.size - 1) * lanes, piece_width(rest), rest)
             out.append(PanelRun((run.stop - run.size) * lanes, 1, (*whole[:-1], last)))
     return tuple(out)
 
@@ -154,7 +154,7 @@ def whole_pieces(extent: int, lanes: int) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def _width(valid: int) -> int:
+def piece_width(valid: int) -> int:
     """Lanes of the narrowest vector that holds so many elements."""
     return 1 << (valid - 1).bit_length()
 

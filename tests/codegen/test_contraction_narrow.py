@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from staticgraph.compiler.codegen.contraction import emit
+from staticgraph.compiler.codegen.contraction_dot import dot_tiling
 from staticgraph.compiler.codegen.contraction_plan import plan
 from staticgraph.compiler.codegen.contraction_tiles import Along
 from staticgraph.compiler.codegen.contraction_turn import turned
@@ -54,11 +55,22 @@ def test_vectors_lie_where_they_are_full(size, turn_a, vector_bytes, expected):
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
 @pytest.mark.parametrize("vector_bytes", WIDTHS)
 @pytest.mark.parametrize(
-    "size", [(100, 10, 784), (37, 3, 333), (50, 5, 1200), (12, 2, 260), (19, 11, 700)],
+    "size", [(100, 10, 784), (37, 3, 333), (50, 5, 1200), (12, 2, 260), (19, 11, 700),
+        (40, 7, 500), (27, 13, 450)],
     ids=lambda s: "x".join(map(str, s)),
 )  # fmt: skip
 def test_along_the_sum(size, vector_bytes, dtype, rng):
     check(*size, False, rng, vector_bytes, dtype)
+
+
+@pytest.mark.parametrize("registers", [16, 32])
+def test_rows_share_what_is_loaded_of_the_columns(registers: int):
+    for columns in range(1, registers - 2):
+        tiling = dot_tiling(100, columns, registers)
+        rows, widest = tiling.rows[0].size, max(panel.size for panel in tiling.panels)
+        assert rows >= 2 and rows * widest + rows + 1 <= registers
+        assert sum(panel.size * panel.count for panel in tiling.panels) == columns
+        assert sum(run.size * run.count for run in tiling.rows) == 100
 
 
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
