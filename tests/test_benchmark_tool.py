@@ -165,6 +165,15 @@ def test_the_limits_tell_how_wide_vectors_are():
     assert "multiply-adds in registers of 512 bits 460 GFLOP/s" in report.markdown(wide)
 
 
+def test_the_floor_does_not_cross_the_name_of_a_faster_row():
+    groups = [chart.Group("work", {"ours": 0.8, "theirs": 2.0}, 1.0)]
+    picture = ElementTree.fromstring(chart.draw(groups, "ours", "times"))
+    svg = "{http://www.w3.org/2000/svg}"
+    (name,) = [t for t in picture.iter(f"{svg}text") if t.text.startswith("ours")]
+    (floor,) = [x for x in picture.iter(f"{svg}line") if x.get("stroke") == chart.FLOOR]
+    assert float(name.get("x")) > float(floor.get("x1"))
+
+
 def test_the_chart_has_a_bar_for_every_time():
     picture = ElementTree.fromstring(report.chart(fabricated()))
     bars = [

@@ -83,7 +83,10 @@ def _group(group: Group, left: float, y: float, place: Callable[[float], float],
         )
         label = f"{name}  {duration(time)}"
         colour, weight = (OURS, "bold") if mine else (TEXT, "normal")
-        parts.append(_text(left + length + 5, at + BAR - 3.5, label, colour, weight=weight))
+        floor = 0.0 if group.floor is None else place(group.floor)
+        # To the right of the line of the floor, where that would cross it.
+        start = floor if length <= floor < length + LABEL else length
+        parts.append(_text(left + start + 5, at + BAR - 3.5, label, colour, weight=weight))
     if group.floor is not None:
         x, bottom = left + place(group.floor), y + BAR * len(group.times)
         parts.append(
