@@ -86,8 +86,8 @@ def _init(cls: type) -> Callable[..., None]:
             if twice or given.keys() != every or len(args) > len(places):
                 raise _misuse(cls, args, named)
             args = tuple(map(given.__getitem__, names))
-        for put, value in zip(puts, args, strict=True):
-            put(self, value)
+        for place, put in enumerate(puts):  # sooner done than a `zip`
+            put(self, args[place])
         if more:
             for put, field in later:
                 put(self, _default(field))

@@ -8,6 +8,7 @@ loop, as no LLVM pass will move it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ _MEMORY = {"float16": "half", "bfloat16": "i16", "bool": "i8"}
 NAME = "@kernel.name"  # where a definition is to have the symbol that is a hash of it
 
 
+@functools.cache
 def register_type(dtype: DType, lanes: int = 1) -> str:
     """The LLVM type of a value in registers: bool is i1,
     float16 and bfloat16 are float (of their precision).
@@ -29,6 +31,7 @@ def register_type(dtype: DType, lanes: int = 1) -> str:
     return vector(_REGISTER.get(dtype.name) or f"i{8 * dtype.size}", lanes)
 
 
+@functools.cache
 def memory_type(dtype: DType, lanes: int = 1) -> str:
     """The LLVM type of an element of a buffer."""
     return vector(_MEMORY.get(dtype.name) or register_type(dtype), lanes)

@@ -6,6 +6,10 @@ LLVM works without Python's lock. A caller that needs a function at last helps w
     ahead.begin(a);  ahead.begin(b)     at once
     ahead.finish([a, b])                returns when both are compiled
 
+A thread that comes back from LLVM has to ask for Python's lock, and the one that has it keeps it for a turn,
+five milliseconds unless the program says otherwise: longer than LLVM takes for a small function. While
+functions are being compiled turns are shorter.
+
 A process may be forked at any time: the threads are made to pause for it, since a child that inherits a lock
 which a thread of its parent held would wait for ever. The child starts threads of its own when it needs them.
 """
@@ -15,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable
@@ -22,6 +27,7 @@ from collections.abc import Callable, Iterable
 from staticgraph.compiler.codegen.llvm_text import Code
 
 THREADS = max(1, min(4, os.cpu_count() or 1) - 1)  # the caller is busy with the next text meanwhile
+TURN = 0.0005  # seconds
 
 
 class _Job:
@@ -37,6 +43,7 @@ class CompileAhead:
 
     def __init__(self, work: Callable[[Code], object]) -> None:
         self._work = work
+        self._turn = 0.0  # how long turns are otherwise, while they are shorter
         self._forget()
         _ALL.add(self)
 
@@ -45,10 +52,18 @@ class CompileAhead:
         self._pending: dict[str, _Job] = {}
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._working: list[threading.Lock] = []  # one per thread, held while it works
+        self._end_short_turns()
+
+    def __contains__(self, code: Code) -> bool:
+        """Whether a function was begun and is not done."""
+        return code.name in self._pending
 
     def begin(self, code: Code) -> None:
         """Start to compile a function."""
-        if code.name not in self._pending:
+        if code not in self:
+            if not self._pending and sys.getswitchinterval() > TURN:
+                self._turn = sys.getswitchinterval()
+                sys.setswitchinterval(TURN)
             job = self._pending[code.name] = _Job(code)
             self._jobs.put(job)
             if len(self._working) < min(THREADS, len(self._pending)):
@@ -80,7 +95,15 @@ class CompileAhead:
         with contextlib.suppress(Exception):
             self._work(job.code)
         self._pending.pop(job.code.name, None)
+        if not self._pending:
+            self._end_short_turns()
         job.done.set()
+
+    def _end_short_turns(self) -> None:
+        """Turns are as long as they were."""
+        turn, self._turn = self._turn, 0.0
+        if turn:
+            sys.setswitchinterval(turn)
 
 
 _ALL: weakref.WeakSet[CompileAhead] = weakref.WeakSet()

@@ -9,12 +9,14 @@ llvmlite is imported when the first function is compiled, not with this module.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import itertools
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +39,7 @@ OBJECTS_LIMIT = 4096  # of them: programs that meet ever new shapes must not fil
 _LOADED: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()  # by symbol
 _NUMBER = itertools.count()
 _MADE: dict[str, tuple[int, bool]] = {}  # by symbol: the number of the moment, and whether it was on disk
+_UNSAVED: deque[tuple[str, bytes]] = deque()  # keys and objects that are not on disk yet
 _PER_THREAD = threading.local()
 _KEPT: dict[str, ResourceTracker] = {}  # what stays loaded
 
@@ -91,7 +94,11 @@ def load(codes: Sequence[Code], verify: bool = False) -> Library:
         addresses = {name: library[name] for name, library in present.items()}
         if not missing:
             return Library(addresses, tuple(present.values()))
+        if not verify:
+            for code in missing:
+                begin(code)
         _AHEAD.finish(missing)
+        _save()
         objects = [_object(code, verify) for code in missing]
         tracker = _link(objects, [code.name for code in missing], addresses)
         addresses |= {code.name: tracker[code.name] for code in missing}
@@ -102,7 +109,9 @@ def load(codes: Sequence[Code], verify: bool = False) -> Library:
 
 def begin(code: Code) -> None:
     """Start to compile a function beside what the caller does next: `load` waits for it."""
-    if code.name not in _OBJECTS and code.name not in _LOADED:
+    if code in _AHEAD or code.name in _OBJECTS or code.name in _LOADED or not code.text:
+        return
+    if _from_disk(code) is None:
         _AHEAD.begin(code)
 
 
@@ -138,20 +147,45 @@ def provide(found: Mapping[str, bytes]) -> None:
 
 def _object(code: Code, verify: bool) -> bytes:
     """The object code of a function, from memory, from disk, or compiled."""
-    found = None if verify else _OBJECTS.get(code.name)
+    found = None if verify else _OBJECTS.get(code.name) or _from_disk(code)
     if found is None:
-        key = _key(code)
-        found = None if verify else object_cache.read(key)
-        _MADE[code.name] = next(_NUMBER), found is not None
-        if found is None:
-            found = _compile(code, verify)
-            object_cache.write(key, found)
-        _OBJECTS[code.name] = found
-        while len(_OBJECTS) > OBJECTS_LIMIT:
-            _OBJECTS.pop(next(iter(_OBJECTS)), None)
-        while len(_MADE) > OBJECTS_LIMIT:
-            _MADE.pop(next(iter(_MADE)), None)
+        found = _compiled(code, verify)
+        _save()
     return found
+
+
+def _from_disk(code: Code) -> bytes | None:
+    found = object_cache.read(_key(code))
+    if found is not None:
+        _keep(code, found, on_disk=True)
+    return found
+
+
+def _compiled(code: Code, verify: bool = False) -> bytes:
+    """The object code of a function, which `_save` is to write to the disk.
+
+    Not here: what waits for the disk has to get Python's lock back afterwards, and a thread that
+    compiles ahead of one that is busy would wait longer for that than the disk takes.
+    """
+    made = _compile(code, verify)
+    _keep(code, made, on_disk=False)
+    _UNSAVED.append((_key(code), made))
+    return made
+
+
+def _keep(code: Code, data: bytes, on_disk: bool) -> None:
+    _MADE[code.name] = next(_NUMBER), on_disk
+    _OBJECTS[code.name] = data
+    for kept in (_OBJECTS, _MADE):
+        while len(kept) > OBJECTS_LIMIT:
+            kept.pop(next(iter(kept)), None)
+
+
+def _save() -> None:
+    """Write what was compiled to the disk."""
+    with contextlib.suppress(IndexError):
+        while True:
+            object_cache.write(*_UNSAVED.popleft())
 
 
 def _key(code: Code) -> str:
@@ -225,7 +259,7 @@ def _linker() -> LLJIT:
     return llvm.create_lljit_compiler(_writer().machine, use_jit_link="windows" not in host().triple)
 
 
-_AHEAD = CompileAhead(lambda code: _object(code, verify=False))
+_AHEAD = CompileAhead(_compiled)
 
 
 if hasattr(os, "register_at_fork"):

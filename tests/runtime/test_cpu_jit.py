@@ -7,13 +7,14 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter
-from staticgraph.runtime.devices import cpu_jit, object_cache
+from staticgraph.runtime.devices import compile_ahead, cpu_jit, object_cache
 
 
 @pytest.fixture(autouse=True)
@@ -199,6 +200,36 @@ def test_an_error_in_the_background_shows_where_the_function_is_loaded():
         cpu_jit.load([broken])
 
 
+def test_what_was_compiled_ahead_is_written_by_the_thread_that_loads(cache: Path, monkeypatch):
+    writers: list[threading.Thread] = []
+    write = object_cache.write
+
+    def record(key: str, data: bytes) -> None:
+        writers.append(threading.current_thread())
+        write(key, data)
+
+    monkeypatch.setattr(object_cache, "write", record)
+    codes = [storing(number) for number in range(40, 46)]
+    cpu_jit.load(codes)
+    assert writers == [threading.current_thread()] * len(codes)
+    assert {p.name for p in cache.iterdir()} == {cpu_jit._key(code) for code in codes}
+
+
+def test_turns_are_short_only_while_functions_are_compiled(monkeypatch: pytest.MonkeyPatch):
+    turns: list[float] = []
+    compile_ = cpu_jit._compile
+
+    def record(code: Code, verify: bool) -> bytes:
+        turns.append(sys.getswitchinterval())
+        return compile_(code, verify)
+
+    monkeypatch.setattr(cpu_jit, "_compile", record)
+    before = sys.getswitchinterval()
+    cpu_jit.load([storing(number) for number in range(50, 56)])
+    assert sys.getswitchinterval() == before
+    assert set(turns) == {compile_ahead.TURN}
+
+
 AFTER_FORK = """
 import os
 import numpy as np
@@ -217,6 +248,7 @@ with sg.Session() as sess:
 
 FORK_WHILE_COMPILING = """
 import os
+import sys
 import time
 from staticgraph.compiler.codegen.llvm_text import Emitter
 from staticgraph.runtime.devices import cpu_jit
@@ -227,6 +259,7 @@ def storing(number):
         emitter.line(f"store volatile i32 {number}, ptr %place")
     return emitter.finish(["ptr %place"])
 
+turn = sys.getswitchinterval()
 for first in range(0, 500, 100):
     codes = [storing(first + number) for number in range(20)]
     for code in codes:
@@ -238,7 +271,7 @@ for first in range(0, 500, 100):
         new = storing(first + 50)
         cpu_jit.begin(new)
         cpu_jit.load([new, *codes])
-        os._exit(0)
+        os._exit(0 if sys.getswitchinterval() == turn else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     cpu_jit.load(codes)
 """

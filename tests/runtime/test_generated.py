@@ -127,6 +127,25 @@ def test_the_version_depends_on_every_source(tmp_path, monkeypatch):
     assert VERSION() is None
 
 
+def test_sources_are_read_once_and_again_when_one_was_written(tmp_path, monkeypatch):
+    source = tmp_path / "rules.py"
+    before = sources.LOADED - 60
+
+    def write(text: str) -> None:
+        source.write_text(text)
+        os.utime(source, (before, before))
+
+    reads = []
+    read = sources._text
+    monkeypatch.setattr(sources, "_FOLDER", tmp_path)
+    monkeypatch.setattr(sources, "_text", lambda path: reads.append(path) or read(path))
+    write("one = 1\n")
+    first = VERSION()
+    assert VERSION() == first and len(reads) == 1
+    write("one = 2\n")  # of the same size, and with the same time
+    assert VERSION() not in (None, first) and len(reads) == 2
+
+
 def test_digests_tell_kernels_apart():
     i, j = Index("i", 4), Index("j", 4)
     x = Load("x", (i,), float32)
