@@ -18,6 +18,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
 from staticgraph.compiler.lower import phases
 from staticgraph.compiler.lower.program import (
     ARGUMENTS,
+    CONSTANTS,
     PRIVATE,
     SHARED,
     Branch,
@@ -223,12 +224,12 @@ def _row(slot: int, row: RowAt) -> abi.RowAt:
     return abi.RowAt(slot, _ref(row.base), row.counter, row.counter_bytes, row.offset, row.rows, row.size)
 
 
-def _fixed(instruction: Loop | Branch) -> range:
-    """The slots of an inner program that hold the same in every round of a loop: those of its captures."""
+def _fixed(instruction: Loop | Branch) -> Collection[int]:
+    """The slots of an inner program that hold the same in every round of a loop: constants and captures."""
     if isinstance(instruction, Branch):
-        return range(0)
+        return ()
     first = ARGUMENTS + len(instruction.carried)
-    return range(first, first + len(instruction.captures))
+    return (CONSTANTS, *range(first, first + len(instruction.captures)))
 
 
 def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Ref | None]) -> abi.Inner:

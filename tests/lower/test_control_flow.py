@@ -94,22 +94,27 @@ def test_captures_are_where_they_are(build: Builder):
     )
 
 
+@pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("rounds", [0, 1, 4])
-def test_captures_are_packed_once_before_all_rounds(
-    build: Builder, monkeypatch: pytest.MonkeyPatch, rounds: int
+def test_weights_are_packed_once_before_all_rounds(
+    build: Builder, monkeypatch: pytest.MonkeyPatch, rounds: int, frozen: bool
 ):
-    """The weights of a recurrent net, turned around, and with the same bits as if each round packed them."""
+    """Those of a recurrent net, captured or constant, and with the same bits as if each round packed them."""
+    rng = np.random.default_rng(1)
+    weights = rng.normal(size=(64, 64)).astype(np.float32) / 8
     x, w, n = (
         build.parameter("x", "float32", (512, 64)),
         build.parameter("w", "float32", (64, 64)),
         build.parameter("n", "int32", ()),
     )
-    node = looped(
-        build, lambda i, a, w, n: i < n,
-        lambda i, a, w, n: [i + 1, ops.tanh(ops.matmul(a, w, transpose_b=True))],
-        [build.constant(0, "int32"), x], [w, n],
-    )  # fmt: skip
-    function = Function((x, w, n), (node.outputs[1],))
+
+    def body(i: Value, a: Value, n: Value, w: Value | None = None) -> list[Value]:
+        w = build.constant(weights, "float32") if w is None else w
+        return [i + 1, ops.tanh(ops.matmul(a, w, transpose_b=True))]
+
+    given = [] if frozen else [w]
+    node = looped(build, lambda i, a, n, *_: i < n, body, [build.constant(0, "int32"), x], [n, *given])
+    function = Function((x, n, *given), (node.outputs[1],))
     step = Step(function, (), (), (), (), 1, ())
     (inner,) = compile(step, host()).written.inner
     product = max(inner.kernels, key=lambda kernel: len(kernel.phases))
@@ -117,12 +122,8 @@ def test_captures_are_packed_once_before_all_rounds(
     assert inner.before is not None
     assert packing in inner.before.text and packing not in inner.entry.text
     assert multiplying in "".join((inner.entry.text, *inner.entry.needs))
-    rng = np.random.default_rng(1)
-    arrays = [
-        rng.normal(size=(512, 64)).astype(np.float32),
-        rng.normal(size=(64, 64)).astype(np.float32) / 8,
-        np.array(rounds, np.int32),
-    ]
+    arrays = [rng.normal(size=(512, 64)).astype(np.float32), np.array(rounds, np.int32)]
+    arrays += [] if frozen else [weights]
     check(function, *arrays)
     (found,) = evaluate(function, arrays)
     monkeypatch.setattr(phases, "_KEPT_BYTES", -1)
