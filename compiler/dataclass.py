@@ -75,17 +75,24 @@ def _init(cls: type) -> Callable[..., None]:
     factories = [(f.name, f.default_factory) for f in taken if f.default_factory is not MISSING]
     later = [(_put(cls, f.name), f) for f in fixed if f.default is not f.default_factory]  # not both missing
     more = bool(later) or hasattr(cls, "__post_init__")
+    # By the number of arguments, the values of those that may be left out after them.
+    ends = {n: tuple(map(defaults.get, names[n:])) for n in range(whole) if defaults.keys() >= {*names[n:]}}
+
+    def completed(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        if not named and len(args) in ends:
+            return args + ends[len(args)]
+        given = defaults | dict(zip(places, args, strict=False)) | named
+        for name, factory in factories:
+            if name not in given:
+                given[name] = factory()
+        twice = args and named and not named.keys().isdisjoint(places[: len(args)])
+        if twice or given.keys() != every or len(args) > len(places):
+            raise _misuse(cls, args, named)
+        return tuple(map(given.__getitem__, names))
 
     def __init__(self: Any, /, *args: Any, **named: Any) -> None:
         if named or len(args) != whole:
-            given = defaults | dict(zip(places, args, strict=False)) | named
-            for name, factory in factories:
-                if name not in given:
-                    given[name] = factory()
-            twice = args and named and not named.keys().isdisjoint(places[: len(args)])
-            if twice or given.keys() != every or len(args) > len(places):
-                raise _misuse(cls, args, named)
-            args = tuple(map(given.__getitem__, names))
+            args = completed(args, named)
         for place, put in enumerate(puts):  # sooner done than a `zip`
             put(self, args[place])
         if more:
@@ -108,7 +115,7 @@ def _misuse(cls: type, args: Sequence[Any], named: Mapping[str, Any]) -> TypeErr
 
 def _put(cls: type, name: str) -> Callable[[Any, Any], None]:
     """What sets a field, even of an object that is frozen."""
-    found = inspect.getattr_static(cls, name, None)
+    found = next((vars(each)[name] for each in cls.__mro__ if name in vars(each)), None)
     if isinstance(found, MemberDescriptorType):
         return found.__set__
     return lambda self, value: object.__setattr__(self, name, value)
