@@ -133,7 +133,8 @@ def test_entry_of_another_function(cache: Path, compiled: list[str]):
     os.replace(cache / cpu_jit._key(other), cache / cpu_jit._key(mine))
     forget()
     assert result(cpu_jit.load([mine]), mine) == 8
-    assert compiled == [mine.name, other.name, mine.name]
+    assert sorted(compiled[:2]) == sorted([mine.name, other.name])  # side by side
+    assert compiled[2:] == [mine.name]
 
 
 def test_folder_that_cannot_be_written(cache: Path):
