@@ -178,8 +178,10 @@ class _Splitter:
                 return True
         return False
 
-    def pieces(self, stmt: Stmt) -> Iterator[Stmt]:
-        """Statements that do what `stmt` does, with parallel loops if it is worth it."""
+    def pieces(self, stmt: Stmt, inside: bool = True) -> Iterator[Stmt]:
+        """Statements that do what `stmt` does, with parallel loops if it is worth it; `inside`: loops of
+        reductions in it too.
+        """
         cost = self.cost((stmt,))
         if not isinstance(stmt, Loop) or cost < _WORTH or not self.independent(stmt):
             yield _whole(stmt)
@@ -190,10 +192,10 @@ class _Splitter:
         if reductions(stmt):
             yield from self.partial(stmt, *shared) if shared else (stmt,)
             return
-        if not shared or 2 * shared[0].extent <= wanted:
+        if inside and (not shared or 2 * shared[0].extent <= wanted):
             if split := self.partial_inside(stmt, wanted):
                 yield split[0]
-                yield from self.pieces(split[1])
+                yield from self.pieces(split[1], inside=False)  # what is left adds up a few partial results
                 return
         yield Loop(shared[0], (shared[1],), LoopKind.PARALLEL) if shared else stmt
 

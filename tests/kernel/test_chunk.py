@@ -234,3 +234,12 @@ def test_a_kernel_that_does_nothing_is_one_phase():
     with eager(3):
         (only,) = chunked(Kernel("nothing", {"y": result(3)}, ()), 64).phases
     assert only.body == ()
+
+
+def test_partial_results_are_not_shared_out_again():
+    """Two sums of three elements, in as many chunks: their parts have been added up without an end."""
+    i, j = Index("i", 2), Index("j", 3)
+    buffers = {"x": array(3, 2), "y": result(2)}
+    kernel = place("sums", buffers, (i,), (Store("y", (i,), total(load("x", j, i), j)),))
+    with eager(3):
+        assert len(chunked(schedule(kernel, 32), 32).phases) == 2
