@@ -61,8 +61,8 @@ class CompileAhead:
     def begin(self, code: Code) -> None:
         """Start to compile a function."""
         if code not in self:
-            if not self._pending and sys.getswitchinterval() > TURN:
-                self._turn = sys.getswitchinterval()
+            if not self._pending and (turn := sys.getswitchinterval()) > TURN:
+                self._turn = turn
                 sys.setswitchinterval(TURN)
             job = self._pending[code.name] = _Job(code)
             self._jobs.put(job)
