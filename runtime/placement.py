@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from staticgraph.runtime.gpu.libcuda import libcuda
 from staticgraph.runtime.switches import Settings
 from staticgraph.runtime.variables import VariableStore
@@ -43,6 +45,15 @@ def store_on(device: Device | None) -> VariableStore:
     from staticgraph.runtime.gpu.store import DeviceStore
 
     return DeviceStore(device)
+
+
+def pinned_on(device: Device | None, value: np.ndarray) -> np.ndarray:
+    """An array with these elements that the device reads where it lies: on the processor, any is."""
+    if device is None or not value.nbytes or value.dtype.hasobject:
+        return value
+    made = device.driver.pinned(value.nbytes).view(value.dtype).reshape(value.shape)
+    made[...] = value
+    return made
 
 
 def ledger_for(device: Device | None, settings: Settings) -> Ledger:

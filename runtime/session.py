@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.errors import EmptyGraphError, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_stack
@@ -14,7 +16,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.feeds import feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
-from staticgraph.runtime.placement import ledger_for, meter_of, opened, store_on
+from staticgraph.runtime.placement import ledger_for, meter_of, opened, pinned_on, store_on
 from staticgraph.runtime.resources import time_limit
 from staticgraph.runtime.seeing.growth import Growth
 from staticgraph.runtime.switches import settings
@@ -155,6 +157,22 @@ class Session:
         with self.variables:
             feeds = feed_tensors(self.graph, dict.fromkeys(feed_list or ()))
             return self._caller(fetches, tuple(feeds)).function()
+
+    def pinned(self, value: Any) -> np.ndarray:
+        """An array with these values that a GPU reads where it lies: for feeds of many runs, or large ones.
+
+        Of other arrays, each run copies the elements first. On a processor it is the array itself. The run
+        that an array is fed to has read it when it returns, also where it fetches nothing.
+
+        >>> import numpy as np
+        >>> import staticgraph as sg
+        >>> x = sg.placeholder(sg.float32, [2])
+        >>> with sg.Session() as sess:
+        ...     batch = sess.pinned(np.array([1, 2], np.float32))
+        ...     sess.run(x + 1, {x: batch})
+        array([2., 3.], dtype=float32)
+        """
+        return pinned_on(self.device, np.asarray(value))
 
     def executable(self, fetches: Any, feed_dict: Any = None) -> Executable:
         """The compiled program that `run` would use, with its plan and code to look at."""

@@ -29,6 +29,7 @@ from staticgraph.runtime.gpu.driver import Card, Direction
 from staticgraph.runtime.gpu.edges import edges
 from staticgraph.runtime.gpu.failure import NO_BINARY, NOT_FOUND, OUT_OF_MEMORY, failure
 from staticgraph.runtime.gpu.marks import Mark
+from staticgraph.runtime.gpu.spans import Spans
 
 _KINDS = {Direction.TO_DEVICE: 1, Direction.FROM_DEVICE: 2, Direction.ON_DEVICE: 3}  # of cudaMemcpyKind
 _REGISTERS = 4  # of CUfunction_attribute
@@ -50,7 +51,7 @@ class CupyDriver:
         # What a thread does goes to its current card, and the first call of a thread must set it.
         self.enter: Callable[[], None] = partial(self.runtime.setDevice, index)
         self._sizes: dict[int, int] = {}  # of memory on the card, by address
-        self._pinned: dict[int, int] = {}  # of memory of the host
+        self._pinned = Spans()  # of memory of the host
         self.idle: list[Any] = []  # events that nobody waits for any more
         self._libraries: tuple[CublasLt, Cublas] | None = None
         self._cudnn: cudnn.Cudnn | None = None
@@ -124,17 +125,28 @@ class CupyDriver:
                 raise ResourceExhaustedError(f"{what}: there is not as much left") from None
             raise explained(error, what) from None
         memory: Any = (ctypes.c_ubyte * size).from_address(address)  # which every view of it refers to
-        self._pinned[address] = size
+        self._pinned.add(address, size)
         release = weakref.finalize(memory, _unpin, self.runtime.freeHost, self._pinned, address)
         release.atexit = False  # it goes with the process, whose CUDA may have ended by then
         return np.frombuffer(memory, np.uint8)
+
+    def is_pinned(self, address: int, size: int) -> bool:
+        """As in `Driver`."""
+        if self._pinned.holds(address, size):
+            return True
+        try:
+            self.enter()
+            ends = address, address + max(size, 1) - 1
+            kinds = {self.runtime.pointerGetAttributes(end).type for end in ends}
+        except self.errors as error:
+            raise explained(error, "to find out about memory of the host") from None
+        return kinds == {self.runtime.memoryTypeHost}
 
     def copy(self, target: int, source: int, size: int, direction: Direction) -> None:
         """As in `Driver`."""
         pageable = False
         if direction is not Direction.ON_DEVICE:
-            host = source if direction is Direction.TO_DEVICE else target
-            pageable = not any(at <= host <= at + room - size for at, room in self._pinned.items())
+            pageable = not self.is_pinned(source if direction is Direction.TO_DEVICE else target, size)
         if pageable:
             self._refuse("to copy memory that is not pinned")
         try:
@@ -383,7 +395,7 @@ def explained(error: Any, what: str) -> OpError:
     return failure(error.status, str(error), what)
 
 
-def _unpin(free: Callable[[int], None], sizes: dict[int, int], address: int) -> None:
-    del sizes[address]
+def _unpin(free: Callable[[int], None], pinned: Spans, address: int) -> None:
+    pinned.remove(address)
     with contextlib.suppress(RuntimeError):  # CUDA's, on a card that failed
         free(address)

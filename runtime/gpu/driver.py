@@ -111,6 +111,9 @@ class Driver(Protocol):
         the array.
         """
 
+    def is_pinned(self, address: int, size: int) -> bool:
+        """Whether these bytes of the host's memory are pinned, by this driver or anyone in this process."""
+
     def copy(self, target: int, source: int, size: int, direction: Direction) -> None:
         """Copy bytes. While capturing, memory of the host must be pinned; otherwise, the copy is done when
         the call returns if it is not.

@@ -1,9 +1,9 @@
 """A compiled step on a card. Its first run asks for kernel after kernel; the second captures a graph, with
 the copies of feeds and fetches in it, and from then on a run is one launch.
 
-Feeds and the states of random ops go to the card in one packet, fetches come back in one. Variables stay on
-the card. A new value that cannot overwrite the old one in place is made beside it, and moved there when
-nothing can fail any more. Runs that fetch nothing are not waited for.
+Feeds and the states of random ops go to the card in one packet, but for large ones, and fetches come back in
+one. Variables stay on the card. A new value that cannot overwrite the old one in place is made beside it, and
+moved there when nothing can fail any more. Runs that fetch nothing are not waited for.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS
 from staticgraph.runtime.changes import Changes
 from staticgraph.runtime.executable import Executable, changes
+from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.driver import Direction, Driver
 from staticgraph.runtime.gpu.failure import with_line, with_plan
@@ -70,7 +71,7 @@ class GpuExecutable(Executable):
         self._homes = {r: op for r, op in enumerate(step.writes, step.fetches) if self._stays(r, op)}
         self._beside = {r: self._own(program.results[r]) for r in self._homes if self._is_moved(r)}
         made = [type for r, type in enumerate(program.results) if r not in self._homes]
-        self._slots = [Slot(self._packet(given), self._packet(made)) for _ in range(SLOTS)]
+        self._slots = [Slot(self._packet(given, ahead=True), self._packet(made)) for _ in range(SLOTS)]
         self._graphs: list[list[Action]] = [[] for _ in range(SLOTS)]
         self._captured = [-1] * SLOTS  # the device's `moved` when that was
         self._runs = 0
@@ -129,8 +130,8 @@ class GpuExecutable(Executable):
         slot = self._slots[turn]
         if slot.busy is not None:
             slot.wait()
-        for view, value in zip(slot.given.views, (*feeds, *states), strict=True):
-            view[...] = value
+        in_place = slot.given.fill((*feeds, *states))
+        taken = self._driver.event() if in_place and not slot.made.size else None
         if store.stale:
             store.refresh()
         if self._captured[turn] == self._device.moved:
@@ -145,6 +146,8 @@ class GpuExecutable(Executable):
             self._driver.synchronize()
         else:
             slot.busy = self._driver.event()
+            if taken is not None:  # the caller may change what the card reads as soon as the run returns
+                taken.wait()
         return slot
 
     @property
@@ -155,6 +158,8 @@ class GpuExecutable(Executable):
     def time(self, timing: Untimed) -> None:
         """From now on, have runs take their times, or not."""
         self._timing = timing
+        for slot in self._slots:
+            slot.given.ahead = timing is UNTIMED  # what is sent ahead is in no graph, where times are taken
         self._captured = [-1] * SLOTS
 
     def origins(self, begun: int) -> tuple[int, int, int]:
@@ -266,13 +271,13 @@ class GpuExecutable(Executable):
                 arrays.append(view.copy())
             else:
                 arrays.append(recyclers[number].array(self.compiled.program.results[number]))
-                arrays[-1][...] = view
+                copying.copy(arrays[-1], view)
         return arrays
 
     # Memory
 
-    def _packet(self, types: Sequence[TensorType]) -> Packet:
-        packet = Packet(self._driver, types)
+    def _packet(self, types: Sequence[TensorType], ahead: bool = False) -> Packet:
+        packet = Packet(self._driver, types, ahead)
         self._owned.append(packet.address)
         return packet
 

@@ -1,4 +1,8 @@
-"""What goes to the card and comes back in each run, packed: one copy for all feeds, one for all fetches."""
+"""What goes to the card and comes back in each run, packed: one copy for all feeds, one for all fetches.
+
+Large feeds are not part of the packet: they are on their way before the rest of the run is asked for. Those
+in pinned memory are read where they lie; of others, the host copies a piece while the card reads the last.
+"""
 
 from __future__ import annotations
 
@@ -11,51 +15,92 @@ import numpy as np
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.constants import Constants
+from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.driver import Direction, Driver, Event
 from staticgraph.runtime.gpu.order import Span
 from staticgraph.runtime.memory import storage_dtype
 
+LARGE = 64 << 10  # bytes of a value that is sent by itself: a card reads them while it is asked for more
 _LINE = 256  # bytes that addresses on a card are multiples of
 
 
 @dataclass(slots=True, eq=False)
 class Packet:
-    """Values of these types one after the other: on the card from `address`, on the host in pinned memory."""
+    """Values of these types one after the other: on the card from `address`, on the host in pinned memory.
+
+    With `ahead`, large values, which come last, are sent when they are given, and are not part of the copy.
+    """
 
     driver: Driver
     types: Sequence[TensorType]
+    ahead: bool = False
     address: int = field(init=False)
-    size: int = field(init=False)
     offsets: list[int] = field(init=False)
     views: list[np.ndarray] = field(init=False)  # of the pinned memory
+    _first: int = field(init=False, default=0)  # bytes before the large ones
+    _end: int = field(init=False, default=0)
     _pinned: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.offsets, self.size = [], 0
-        for type in self.types:
-            self.offsets.append(self.size)
-            self.size += max(-(-_bytes(type) // _LINE), 1) * _LINE  # what is empty has an address too
-        self.address = self.driver.allocate(max(self.size, 1))
-        self._pinned = self.driver.pinned(max(self.size, 1))
+        sizes = [_bytes(type) for type in self.types]
+        self.offsets = [0] * len(sizes)
+        for number in sorted(range(len(sizes)), key=lambda n: sizes[n] >= LARGE):
+            self.offsets[number] = self._end
+            self._end += max(-(-sizes[number] // _LINE), 1) * _LINE  # what is empty has an address too
+            if sizes[number] < LARGE:
+                self._first = self._end
+        self.address = self.driver.allocate(max(self._end, 1))
+        self._pinned = self.driver.pinned(max(self._end, 1))
         self.views = [
             self._pinned[o : o + _bytes(t)].view(storage_dtype(t.dtype)).reshape(t.static_shape)
             for o, t in zip(self.offsets, self.types, strict=True)
         ]
 
     @property
+    def size(self) -> int:
+        """How many bytes the copy takes, from the start."""
+        return self._first if self.ahead else self._end
+
+    @property
     def span(self) -> Span:
-        """Its bytes on the card."""
+        """These bytes on the card."""
         return self.address, self.address + self.size
 
     @property
     def host_span(self) -> Span:
-        """Its bytes in pinned memory."""
+        """These bytes in pinned memory."""
         return self._pinned.ctypes.data, self._pinned.ctypes.data + self.size
 
     @property
     def addresses(self) -> list[int]:
         """Where each value is on the card."""
         return [self.address + offset for offset in self.offsets]
+
+    def fill(self, values: Sequence[np.ndarray]) -> bool:
+        """Take these values. Whether the card reads some of them where they lie."""
+        in_place = False
+        for number, (view, value) in enumerate(zip(self.views, values, strict=True)):
+            if view.nbytes < LARGE:
+                view[...] = value
+            elif not self.ahead:
+                copying.copy(view, value)
+            elif self._is_readable(value, view):
+                self._send_ahead(number, value.ctypes.data, 0, value.nbytes)
+                in_place = True
+            else:
+                for start, end in copying.pieces(view, value):
+                    self._send_ahead(number, view.ctypes.data, start, end)
+        return in_place
+
+    def _send_ahead(self, number: int, source: int, start: int, end: int) -> None:
+        """Ask for a piece of a large value to be copied."""
+        there = self.address + self.offsets[number]
+        self.driver.copy(there + start, source + start, end - start, Direction.TO_DEVICE)
+
+    def _is_readable(self, value: np.ndarray, view: np.ndarray) -> bool:
+        """Whether the card can read a value where it lies."""
+        alike = value.dtype == view.dtype and value.shape == view.shape and value.flags.c_contiguous
+        return alike and self.driver.is_pinned(value.ctypes.data, value.nbytes)
 
     def send(self) -> None:
         """Ask for the copy to the card."""

@@ -12,8 +12,8 @@ from typing import Any
 SIGNATURES = {
     "runtime": {
         "setDevice": 1, "getDeviceProperties": 1, "malloc": 1, "free": 1, "hostAlloc": 2, "freeHost": 1,
-        "memcpyAsync": 5, "memsetAsync": 4, "memGetInfo": 0, "streamEndCapture": 1, "graphDestroy": 1,
-        "graphLaunch": 2,
+        "memcpyAsync": 5, "memsetAsync": 4, "memGetInfo": 0, "pointerGetAttributes": 1,
+        "streamEndCapture": 1, "graphDestroy": 1, "graphLaunch": 2,
     },
     "driver": {"launchKernel": 11, "funcGetAttribute": 2},
 }  # fmt: skip
@@ -59,6 +59,7 @@ class FakeCupy:
             runtime=SimpleNamespace(
                 CUDARuntimeError=CUDARuntimeError,
                 hostAllocDefault=0,
+                memoryTypeHost=1,
                 streamCaptureModeThreadLocal=1,
                 **{name: self._function(name, count) for name, count in SIGNATURES["runtime"].items()},
             ),
@@ -82,8 +83,8 @@ class FakeCupy:
 
     @property
     def names(self) -> list[str]:
-        """What was called, but for what every call begins with."""
-        return [name for name, _ in self.calls if name != "setDevice"]
+        """What was called, but for what every call begins with, and questions."""
+        return [name for name, _ in self.calls if name not in ("setDevice", "pointerGetAttributes")]
 
     def given(self, name: str) -> list[tuple[Any, ...]]:
         """The arguments of every call of a function."""
@@ -121,6 +122,10 @@ class FakeCupy:
 
     def _freeHost(self, address: int) -> None:
         del self.pinned[address]
+
+    def _pointerGetAttributes(self, address: int) -> Any:
+        pinned = any(start <= address < start + len(memory) for start, memory in self.pinned.items())
+        return SimpleNamespace(type=int(pinned))
 
     def _memGetInfo(self) -> tuple[int, int]:
         return FREE, TOTAL

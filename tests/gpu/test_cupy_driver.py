@@ -148,6 +148,14 @@ def test_a_copy_of_memory_that_is_not_pinned_is_waited_for(card, cupy, beyond):
     assert cupy.names == ["memcpyAsync", "synchronize"]
 
 
+def test_memory_that_others_have_pinned_is_pinned_too(card, cupy):
+    address = cupy.cuda.runtime.hostAlloc(64, 0)
+    assert card.is_pinned(address, 64) and not card.is_pinned(address, 65)
+    cupy.calls.clear()
+    card.copy(0x1000, address, 64, Direction.TO_DEVICE)
+    assert cupy.names == ["memcpyAsync"]
+
+
 def test_a_captured_copy_must_be_of_pinned_memory(card, cupy):
     array, pinned = np.zeros(64, np.uint8), card.pinned(64)
     card.begin_capture()

@@ -54,7 +54,8 @@ def started() -> sg.Session:
 
 def runner(fetches: Any, feeds: list[sg.Tensor], batches: tuple[Batch, ...]) -> Any:
     """What runs the fetches on the next batch, in a session of its own."""
-    session, turn = started(), itertools.cycle(batches)
+    session = started()
+    turn = itertools.cycle([[session.pinned(array) for array in batch] for batch in batches])
     return lambda: session.run(fetches, feed_dict=dict(zip(feeds, next(turn), strict=True)))
 
 

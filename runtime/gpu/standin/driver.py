@@ -299,6 +299,9 @@ class StandIn:
         self._outside_a_capture("an allocation of pinned memory")
         return self.memory.pinned(size)
 
+    def is_pinned(self, address: int, size: int) -> bool:
+        return self.memory.is_pinned(address, size)
+
     def copy(self, target: int, source: int, size: int, direction: Direction) -> None:
         self._open()
         device, host = {
@@ -308,7 +311,7 @@ class StandIn:
         }[direction]
         for address in device:
             self.memory.view(address, size)
-        pageable = [address for address in host if not self.memory.is_pinned(address, size)]
+        pageable = [address for address in host if not self.is_pinned(address, size)]
         if pageable and self.capturing:
             raise self._refused(f"a copy, {direction.value}, of memory that is not pinned", "use pinned()")
         name = f"a copy of {size} bytes, {direction.value}"

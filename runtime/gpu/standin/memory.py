@@ -14,6 +14,7 @@ import numpy as np
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import ResourceExhaustedError, counted
+from staticgraph.runtime.gpu.spans import Spans
 
 ALIGNMENT = 256
 UNSET = 0xFF  # a byte of NaN
@@ -61,7 +62,7 @@ class Memory:
         self.used = 0
         self._blocks: dict[int, Block] = {}
         self._starts: list[int] = []
-        self._pinned: dict[int, int] = {}  # bytes by address
+        self._pinned = Spans()
 
     @property
     def blocks(self) -> list[Block]:
@@ -96,8 +97,8 @@ class Memory:
         """Bytes of the host that count as pinned as long as an array of them lives."""
         whole, start = _aligned(max(size, 1))
         address = whole.ctypes.data + start
-        self._pinned[address] = size
-        weakref.finalize(whole.base, self._pinned.pop, address, None)  # which every view of it refers to
+        self._pinned.add(address, size)
+        weakref.finalize(whole.base, self._pinned.remove, address)  # which every view of it refers to
         return whole[start : start + size]
 
     def find(self, address: int, size: int) -> Block | None:
@@ -110,7 +111,7 @@ class Memory:
 
     def is_pinned(self, address: int, size: int) -> bool:
         """Whether all these bytes of the host are."""
-        return any(start <= address and address + size <= start + n for start, n in self._pinned.items())
+        return self._pinned.holds(address, size)
 
     def view(self, address: int, size: int) -> np.ndarray:
         """Bytes of a block. LookupError where they are not within one."""
