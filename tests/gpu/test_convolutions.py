@@ -27,8 +27,9 @@ REPLAYS = 5
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library is asked for small convolutions, too."""
+    """The library is asked for small convolutions, too, and for all bits of float32."""
     monkeypatch.setattr("staticgraph.compiler.codegen.cuda.products.convolved._LEAST", 1)
+    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.products.convolved._TENSOR_CORES_ALONE", False)
 
 
 @pytest.fixture
@@ -114,13 +115,15 @@ def one(inputs: int = 8, outputs: int = 8, size: int = 9, dtype: Any = sg.float3
 @pytest.mark.parametrize(
     ("shape", "is_asked"),
     [
-        ({"inputs": 64, "outputs": 64, "size": 16}, True),
-        ({"inputs": 64, "outputs": 64, "size": 8}, False),
-        ({"inputs": 3, "outputs": 64, "size": 64}, False),
-        ({"inputs": 64, "outputs": 4, "size": 64}, False),
+        ({"inputs": 64, "outputs": 64, "size": 16, "dtype": sg.float16}, True),
+        ({"inputs": 64, "outputs": 64, "size": 8, "dtype": sg.float16}, False),
+        ({"inputs": 3, "outputs": 64, "size": 64, "dtype": sg.float16}, False),
+        ({"inputs": 64, "outputs": 4, "size": 64, "dtype": sg.float16}, False),
+        ({"inputs": 64, "outputs": 64, "size": 16, "dtype": sg.bfloat16}, True),
+        ({"inputs": 64, "outputs": 64, "size": 16}, False),
         ({"inputs": 64, "outputs": 64, "size": 16, "dtype": sg.float64}, False),
     ],
-    ids=["large", "little work", "few inputs", "few outputs", "float64"],
+    ids=["large", "little work", "few inputs", "few outputs", "bfloat16", "float32", "float64"],
 )
 def test_which_are_asked_for(shape, is_asked):
     with sg.Graph().as_default():
@@ -128,6 +131,15 @@ def test_which_are_asked_for(shape, is_asked):
         step = step_of([y], feeds)
         assert bool(compile_gpu(step, refused=frozenset()).convolutions) == is_asked
         assert not compile_gpu(step).convolutions
+
+
+def test_float32_is_asked_for_where_it_may_be_rounded():
+    with sg.Graph().as_default():
+        y, feeds = one(64, 64, 16)
+        step = step_of([y], feeds)
+    for precision in Precision:
+        made = compile_gpu(step, refused=frozenset(), precision=precision)
+        assert bool(made.convolutions) == (precision is not Precision.FLOAT32)
 
 
 def test_no_library_no_convolution(small, one_driver):
