@@ -23,6 +23,7 @@ from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError, UnimplementedError
 from staticgraph.compiler.lower.memory_use import size_text
 from staticgraph.runtime.gpu import cudnn, nvrtc
+from staticgraph.runtime.gpu.arrivals import Arrival
 from staticgraph.runtime.gpu.cublas import Cublas, Multiply, library, workspace_size
 from staticgraph.runtime.gpu.cublas_lt import CublasLt
 from staticgraph.runtime.gpu.driver import Card, Direction
@@ -52,11 +53,12 @@ class CupyDriver:
         self.enter: Callable[[], None] = partial(self.runtime.setDevice, index)
         self._sizes: dict[int, int] = {}  # of memory on the card, by address
         self._pinned = Spans()  # of memory of the host
+        self._side: Any = None  # the stream of copies that are done beside other work
         self.idle: list[Any] = []  # events that nobody waits for any more
         self._libraries: tuple[CublasLt, Cublas] | None = None
         self._cudnn: cudnn.Cudnn | None = None
         self.convolutions = cudnn.lacking() is None
-        self._capturing = self._collecting = False
+        self.capturing = self._collecting = False
         try:
             self.enter()
             about = self.runtime.getDeviceProperties(index)
@@ -223,7 +225,7 @@ class CupyDriver:
             self.stream.begin_capture(self.runtime.streamCaptureModeThreadLocal)
         except self.errors as error:
             raise explained(error, "to capture a step") from None
-        self._capturing = True
+        self.capturing = True
         # What is found to be garbage may hold memory of the card: to free it would end the capture.
         self._collecting = gc.isenabled()
         gc.disable()
@@ -251,13 +253,13 @@ class CupyDriver:
 
     def abandon_capture(self) -> None:
         """As in `Driver`."""
-        if self._capturing:
+        if self.capturing:
             self._stop_capturing()
             with contextlib.suppress(*self.errors):  # a capture that failed ends with an error again
                 self.runtime.graphDestroy(self.runtime.streamEndCapture(self.stream.ptr))
 
     def _stop_capturing(self) -> None:
-        self._capturing = False
+        self.capturing = False
         if self._collecting:
             gc.enable()
 
@@ -271,11 +273,20 @@ class CupyDriver:
             raise explained(error, "to mark a moment") from None
         return Event(self, event)
 
+    def arrival(self) -> Arrival:
+        """As in `Driver`."""
+        try:
+            self.enter()
+            self._side = self._side or self._cupy.cuda.Stream(non_blocking=True)
+            return Arrival(self, self._cupy, self._side)
+        except self.errors as error:
+            raise explained(error, "to have copies done beside other work") from None
+
     def mark(self) -> Mark:
         """As in `Driver`."""
         try:
             self.enter()
-            return Mark(self, self._cupy, self._capturing)
+            return Mark(self, self._cupy, self.capturing)
         except self.errors as error:
             raise explained(error, "to take the time") from None
 
@@ -302,6 +313,8 @@ class CupyDriver:
         self.abandon_capture()
         with contextlib.suppress(*self.errors, OpError):  # what a card that failed had goes with the process
             self.synchronize()
+            if self._side is not None:
+                self._side.synchronize()
             if self._libraries is not None:
                 self._libraries[1].close()
             if self._cudnn is not None:
@@ -313,7 +326,7 @@ class CupyDriver:
         self.idle.clear()
 
     def _refuse(self, what: str) -> None:
-        if self._capturing:
+        if self.capturing:
             raise RuntimeError(f"a capture does not allow {what}")
 
 

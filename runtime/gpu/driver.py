@@ -73,6 +73,19 @@ class Event(Protocol):
         """Return when all that was asked for before it is done."""
 
 
+class Arrival(Protocol):
+    """Copies to the card beside the stream, and the moment when those asked for so far are done."""
+
+    def send(self, target: int, source: int, size: int) -> None:
+        """Ask for a copy of pinned memory. Not while capturing."""
+
+    def awaited(self) -> None:
+        """Have what the stream is asked for next wait for them: in a replay, for those sent before it."""
+
+    def wait(self) -> None:
+        """Return when they are done."""
+
+
 class Mark(Protocol):
     """A moment in the stream whose time is taken: in each replay, where it was captured."""
 
@@ -155,6 +168,9 @@ class Driver(Protocol):
 
     def event(self) -> Event:
         """The present moment in the stream."""
+
+    def arrival(self) -> Arrival:
+        """A way for copies that are done while the stream works on something else."""
 
     def mark(self) -> Mark:
         """The present moment in the stream, whose time is to be taken. It may be captured."""

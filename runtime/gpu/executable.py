@@ -130,8 +130,7 @@ class GpuExecutable(Executable):
         slot = self._slots[turn]
         if slot.busy is not None:
             slot.wait()
-        in_place = slot.given.fill((*feeds, *states))
-        taken = self._driver.event() if in_place and not slot.made.size else None
+        taken = slot.given.fill((*feeds, *states), told=not slot.made.size)
         if store.stale:
             store.refresh()
         if self._captured[turn] == self._device.moved:
@@ -146,8 +145,8 @@ class GpuExecutable(Executable):
             self._driver.synchronize()
         else:
             slot.busy = self._driver.event()
-            if taken is not None:  # the caller may change what the card reads as soon as the run returns
-                taken.wait()
+            for moment in taken:  # the caller may change what the card reads as soon as the run returns
+                moment.wait()
         return slot
 
     @property
@@ -186,6 +185,9 @@ class GpuExecutable(Executable):
             if given.size:
                 with self._timing.of(FEEDS), recorder.touching([given.host_span], [given.span]):
                     given.send()
+            for arrival, span in given.arrivals:
+                with recorder.touching([], [span]):
+                    arrival.awaited()
             recorder.program(program, table)
             if self.guard is None:
                 self._move(store, recorder.copy)

@@ -1,7 +1,8 @@
 """What goes to the card and comes back in each run, packed: one copy for all feeds, one for all fetches.
 
-Large feeds are not part of the packet: they are on their way before the rest of the run is asked for. Those
-in pinned memory are read where they lie; of others, the host copies a piece while the card reads the last.
+Large feeds are not part of the packet: they are on their way before the rest of the run is asked for, and the
+largest while the card works on what does without them. Those in pinned memory are read where they lie; of
+others, the host copies a piece while the card reads the last.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.runtime.gpu import copying
-from staticgraph.runtime.gpu.driver import Direction, Driver, Event
+from staticgraph.runtime.gpu.driver import Arrival, Direction, Driver, Event
 from staticgraph.runtime.gpu.order import Span
 from staticgraph.runtime.memory import storage_dtype
 
 LARGE = 64 << 10  # bytes of a value that is sent by itself: a card reads them while it is asked for more
+HUGE = 1 << 20  # bytes of a value that is sent beside the stream, which begins with what does without it
 _LINE = 256  # bytes that addresses on a card are multiples of
 
 
@@ -40,6 +42,7 @@ class Packet:
     _first: int = field(init=False, default=0)  # bytes before the large ones
     _end: int = field(init=False, default=0)
     _pinned: np.ndarray = field(init=False)
+    _beside: dict[int, Arrival] = field(init=False)  # by the number of the value
 
     def __post_init__(self) -> None:
         sizes = [_bytes(type) for type in self.types]
@@ -55,6 +58,8 @@ class Packet:
             self._pinned[o : o + _bytes(t)].view(storage_dtype(t.dtype)).reshape(t.static_shape)
             for o, t in zip(self.offsets, self.types, strict=True)
         ]
+        huge = [n for n, size in enumerate(sizes) if self.ahead and size >= HUGE]
+        self._beside = {n: self.driver.arrival() for n in huge}
 
     @property
     def size(self) -> int:
@@ -76,26 +81,40 @@ class Packet:
         """Where each value is on the card."""
         return [self.address + offset for offset in self.offsets]
 
-    def fill(self, values: Sequence[np.ndarray]) -> bool:
-        """Take these values. Whether the card reads some of them where they lie."""
-        in_place = False
+    @property
+    def arrivals(self) -> list[tuple[Arrival, Span]]:
+        """What is sent beside the stream, and its bytes on the card."""
+        starts = {n: self.address + self.offsets[n] for n in self._beside}
+        spans = ((starts[n], starts[n] + self.views[n].nbytes) for n in self._beside)
+        return list(zip(self._beside.values(), spans, strict=True)) if self.ahead else []
+
+    def fill(self, values: Sequence[np.ndarray], told: bool) -> list[Event | Arrival]:
+        """Take these values. Some are read where they lie: if `told`, when the card is done with them."""
+        moments: list[Event | Arrival] = []
+        reads = False  # in the stream
         for number, (view, value) in enumerate(zip(self.views, values, strict=True)):
             if view.nbytes < LARGE:
                 view[...] = value
             elif not self.ahead:
                 copying.copy(view, value)
-            elif self._is_readable(value, view):
-                self._send_ahead(number, value.ctypes.data, 0, value.nbytes)
-                in_place = True
-            else:
+            elif not self._is_readable(value, view):
                 for start, end in copying.pieces(view, value):
-                    self._send_ahead(number, view.ctypes.data, start, end)
-        return in_place
+                    self._send(number, view.ctypes.data, start, end)
+            else:
+                self._send(number, value.ctypes.data, 0, value.nbytes)
+                if number not in self._beside:
+                    reads = True
+                elif told:
+                    moments.append(self._beside[number])
+        return [*moments, self.driver.event()] if reads and told else moments
 
-    def _send_ahead(self, number: int, source: int, start: int, end: int) -> None:
+    def _send(self, number: int, source: int, start: int, end: int) -> None:
         """Ask for a piece of a large value to be copied."""
-        there = self.address + self.offsets[number]
-        self.driver.copy(there + start, source + start, end - start, Direction.TO_DEVICE)
+        target, size = self.address + self.offsets[number] + start, end - start
+        if (beside := self._beside.get(number)) is not None:
+            beside.send(target, source + start, size)
+        else:
+            self.driver.copy(target, source + start, size, Direction.TO_DEVICE)
 
     def _is_readable(self, value: np.ndarray, view: np.ndarray) -> bool:
         """Whether the card can read a value where it lies."""

@@ -50,6 +50,7 @@ class FakeCupy:
         self.failing: dict[str, list[CUDAError | None]] = {}  # by name: what the next calls raise
         self.pinned: dict[int, Any] = {}
         self.pool_bytes = 0
+        self.streams = 0
         self.capturing = False
         self.waits: list[tuple[int, ...]] = []  # of each node that was captured last
         self.after: tuple[int, ...] = ()  # what the next node waits for
@@ -189,7 +190,8 @@ class Stream:
 
     def __init__(self, cupy: FakeCupy, non_blocking: bool) -> None:
         assert non_blocking, "the legacy stream cannot capture"
-        self.cupy, self.ptr = cupy, STREAM
+        self.cupy, self.ptr = cupy, STREAM + cupy.streams
+        cupy.streams += 1
 
     def begin_capture(self, mode: int) -> None:
         self.cupy.call("begin_capture", mode)
@@ -207,9 +209,14 @@ class Stream:
     def synchronize(self) -> None:
         self.cupy.call("synchronize")
 
+    def wait_event(self, event: "Event") -> None:
+        self.cupy.call("wait_event", self.ptr)
+
 
 class Event:
     """cupy.cuda.Event."""
+
+    ptr = 0xE1
 
     def __init__(self, cupy: FakeCupy, disable_timing: bool) -> None:
         assert disable_timing

@@ -222,7 +222,13 @@ TOLERANCES = {"float16": 2e-3, "bfloat16": 2**-7}
 @pytest.fixture(autouse=True)
 def _small_card(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of rows are worth it with few blocks."""
-    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.attention.tile.CORES", 2)
+    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.attention.cost.CORES", 2)
+
+
+@pytest.fixture
+def large_card(_small_card: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is decided for a card as large as it is meant for."""
+    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.attention.cost.CORES", 132)
 
 
 def compiled(build: Callable[[], Built]) -> GpuCompiled:
@@ -288,10 +294,34 @@ def test_rows_that_no_block_has_room_for_stay_apart():
     assert "rows" in kinds(made)
 
 
-def test_few_blocks_do_not_go_through_many_keys(monkeypatch):
-    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.attention.tile.CORES", 132)
-    assert not fused(compiled(plain(2, queries=40, keys=901)))
-    assert fused(compiled(plain(70, queries=40, keys=902))) == ["online_attention"]
+def many(*batch: int, **sizes: Any) -> GpuCompiled:
+    """What becomes of attention of a size that is not run."""
+
+    def build() -> Built:
+        (built,), feeds = plain(*batch, **sizes)()
+        return [built], feeds
+
+    return compiled(build)
+
+
+@pytest.mark.usefixtures("large_card")
+def test_long_products_are_done_by_the_library():
+    """As it is sooner on a card; a function for all of it is for short ones."""
+    assert fused(many(8, 8, queries=128, depth=32)) == ["attention"]
+    assert not fused(many(8, 8, queries=256, depth=64))
+    assert fused(many(64, queries=64, depth=64)) == ["attention"]
+    assert not fused(many(64, 8, queries=64, depth=64, dtype=sg.float16))
+
+
+@pytest.mark.usefixtures("large_card")
+def test_few_blocks_do_not_go_through_many_keys():
+    assert not fused(compiled(plain(2, queries=40, keys=901, depth=64)))
+    assert fused(compiled(plain(90, queries=40, keys=902, depth=4))) == ["online_attention"]
+
+
+def test_scores_that_would_take_much_memory_stay_on_the_chip(monkeypatch):
+    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.attention.cost._MUCH", 1 << 20)
+    assert fused(many(2, queries=512, depth=64)) == ["online_attention"]
 
 
 def test_what_the_library_does_better():

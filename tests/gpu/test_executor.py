@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.gpu.standin.driver import DeviceError, StandIn
+from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.standin.work import DeviceError
 from tests.gpu.sessions import on
 
 

@@ -5,18 +5,20 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.runtime.gpu import copying
-from staticgraph.runtime.gpu.staging import LARGE
+from staticgraph.runtime.gpu.staging import HUGE, LARGE
+from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.standin.work import StandInGraph
 from tests.gpu.sessions import draws, on
 
 MANY = LARGE // 4  # float32 that make a large value
 
 
-@pytest.fixture
-def sums(one_driver):
+@pytest.fixture(params=[MANY, HUGE // 4], ids=["large", "huge"])
+def sums(request, one_driver):
     """A session on a card that keeps sums of two feeds, a large one and a small one."""
     with sg.Graph().as_default(), on(one_driver):
-        x, y = sg.placeholder(sg.float32, [MANY]), sg.placeholder(sg.float32, [])
-        total = sg.Variable(np.zeros(MANY, np.float32))
+        x, y = sg.placeholder(sg.float32, [request.param]), sg.placeholder(sg.float32, [])
+        total = sg.Variable(np.zeros(x.shape, np.float32))
         add = sg.assign_add(total, x * y)
         with sg.Session() as session:
             session.run(sg.global_variables_initializer())
@@ -33,19 +35,19 @@ def copies(session, fetches, feeds, driver) -> int:
 
 def test_large_feeds_are_copied_by_themselves(sums, one_driver):
     session, x, y, _, add = sums
-    session.run(add.op, {x: np.ones(MANY), y: 1})
+    session.run(add.op, {x: np.ones(x.shape), y: 1})
     for number in range(4):
-        assert copies(session, add.op, {x: draws(number, MANY)[0], y: number}, one_driver) == 2
+        assert copies(session, add.op, {x: draws(number, *x.shape)[0], y: number}, one_driver) == 2
 
 
 @pytest.mark.parametrize("pinned", [False, True])
 def test_what_is_fed_may_be_changed_when_a_run_returns(sums, one_driver, pinned):
     session, x, y, total, add = sums
-    fed = np.zeros(MANY, np.float32)
+    fed = np.zeros(x.shape, np.float32)
     if pinned:
         fed = session.pinned(fed)
-    meant = np.zeros(MANY)
-    for values, factor in zip(draws(1, MANY, runs=6), range(6), strict=True):
+    meant = np.zeros(x.shape)
+    for values, factor in zip(draws(1, *x.shape, runs=6), range(6), strict=True):
         fed[:] = values
         session.run(add.op, {x: fed, y: factor})
         fed[:] = np.nan
@@ -57,9 +59,47 @@ def test_pinned_arrays_are_read_where_they_lie(sums, one_driver, monkeypatch):
     session, x, y, total, add = sums
     with monkeypatch.context() as patch:
         patch.setattr(copying, "pieces", lambda *arrays: pytest.fail("the host copied a pinned array"))
-        for values in draws(2, MANY):
+        for values in draws(2, *x.shape):
             session.run(add.op, {x: session.pinned(values), y: 1})
-    np.testing.assert_allclose(session.run(total), draws(2, MANY).sum(0), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(session.run(total), draws(2, *x.shape).sum(0), rtol=1e-5, atol=1e-5)
+
+
+def test_what_does_without_the_largest_feeds_does_not_wait_for_them(host):
+    """They come when something reads them; until then, the card does the rest."""
+
+    class Looking(StandIn):
+        def end_capture(self) -> StandInGraph:
+            graph = super().end_capture()
+            names = [work.name for work in graph.work]
+            (arrival,) = (n for n, name in enumerate(names) if name == "a wait for copies")
+            waiting = [n for n, waits in enumerate(graph.waits) if arrival in waits]
+            seen.append((graph.waits[arrival], len(waiting), len(names)))
+            return graph
+
+    seen = []
+    with sg.Graph().as_default(), on(Looking(3)), sg.Session() as session:
+        x, y = sg.placeholder(sg.float32, [HUGE // 4]), sg.placeholder(sg.float32, [8, 8])
+        fetches = [sg.reduce_sum(sg.exp(y), 0), sg.reduce_sum(x) * 2.0]
+        for number, values in enumerate(draws(6, HUGE // 4)):
+            found = session.run(fetches, {x: values, y: np.full((8, 8), number)})
+            np.testing.assert_allclose(found[0], 8 * np.exp(np.full(8, number)), rtol=1e-5)
+            np.testing.assert_allclose(found[1], 2 * values.sum(dtype=np.float64), rtol=1e-3)
+    assert len(seen) == 2
+    for waits, waiting, names in seen:
+        assert waits == () and 0 < waiting < names - 2
+
+
+def test_a_copy_that_fails_leaves_the_session_usable(sums, one_driver):
+    session, x, y, total, add = sums
+    values = draws(7, *x.shape)
+    for number in range(3):
+        session.run(add.op, {x: values[number], y: 1})
+    before = session.run(total)
+    one_driver.fail("copy")
+    with pytest.raises(RuntimeError, match="a fault that was asked for"):
+        session.run([total, add], {x: values[3], y: 1})
+    session.run(add.op, {x: values[3], y: 1})
+    np.testing.assert_allclose(session.run(total), before + values[3], rtol=1e-5, atol=1e-6)
 
 
 def test_parts_of_pinned_arrays_and_other_layouts_are_fed_alike(one_driver):
@@ -94,7 +134,7 @@ def test_pinned_arrays_keep_type_and_shape(one_driver, dtype):
 
 def test_times_of_feeds_are_those_of_large_ones_too(sums, one_driver):
     session, x, y, total, add = sums
-    values = draws(4, MANY)
+    values = draws(4, *x.shape)
     for number in range(3):
         session.run(add.op, {x: values[number], y: 1})
     with session.profile() as profile:

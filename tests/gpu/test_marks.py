@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from staticgraph.compiler.graph.errors import FailedPreconditionError, OpError
-from staticgraph.runtime.gpu import marks
+from staticgraph.runtime.gpu import external
 from staticgraph.runtime.gpu.cupy_driver import CupyDriver
 from staticgraph.runtime.gpu.marks import Mark
 from tests.gpu.fake_cupy import FakeCupy
@@ -42,10 +42,10 @@ def system(monkeypatch):
         calls.append(arguments)
         return told.status
 
-    monkeypatch.setattr(marks, "libcuda", lambda: SimpleNamespace(cuEventRecordWithFlags=record))
-    marks._record.cache_clear()
+    monkeypatch.setattr(external, "libcuda", lambda: SimpleNamespace(cuEventRecordWithFlags=record))
+    external._function.cache_clear()
     yield told
-    marks._record.cache_clear()
+    external._function.cache_clear()
 
 
 def test_a_mark_outside_of_a_capture_is_an_event(system):
@@ -67,8 +67,8 @@ def test_what_cuda_refuses_is_an_error_of_ours(system, monkeypatch):
     system.status = 1
     with pytest.raises(OpError, match=r"to take the time in a step: .*cuEventRecordWithFlags: 1"):
         Mark(DRIVER, CUPY, capturing=True)
-    marks._record.cache_clear()
-    monkeypatch.setattr(marks, "libcuda", lambda: None)
+    external._function.cache_clear()
+    monkeypatch.setattr(external, "libcuda", lambda: None)
     with pytest.raises(FailedPreconditionError, match="no libcuda"):
         Mark(DRIVER, CUPY, capturing=True)
 

@@ -13,7 +13,8 @@ from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.runtime.gpu.driver import Direction
 from staticgraph.runtime.gpu.order import depth
 from staticgraph.runtime.gpu.overlap import Overlap
-from staticgraph.runtime.gpu.standin.driver import CaptureError, StandIn, StandInGraph
+from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.standin.work import CaptureError, StandInGraph
 from tests.gpu.sessions import draws, on, played
 from tests.gpu.test_train_steps import two_layer_net
 
@@ -134,7 +135,7 @@ def test_where_nothing_is_done_side_by_side(how, keeping):
 def test_launches_have_scratch_memory_of_their_own_where_there_is_room(host):
     """Sums of two functions each, with memory between them."""
     with sg.Graph().as_default():
-        feeds = [sg.placeholder(sg.float32, [4096, n]) for n in (48, 64, 80)]
+        feeds = [sg.placeholder(sg.float32, [4096, n]) for n in (32, 48, 56)]
         sums = [sg.reduce_sum(x, 0) for x in feeds]
     values = {x: np.ones(x.shape, np.float32) for x in feeds}
 

@@ -14,14 +14,13 @@ leaves the result in the workspace, the other takes it from there.
 from __future__ import annotations
 
 import hashlib
-import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import field
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
+from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.dataclass import dataclass
@@ -29,27 +28,33 @@ from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.runtime.gpu.driver import Card, Direction, Kernel
 from staticgraph.runtime.gpu.standin import convolution as convolving
 from staticgraph.runtime.gpu.standin import product as products
-from staticgraph.runtime.gpu.standin import topological
 from staticgraph.runtime.gpu.standin.build import Unit
 from staticgraph.runtime.gpu.standin.memory import Memory, move
+from staticgraph.runtime.gpu.standin.work import (
+    ALLOCATION,
+    CONVOLUTION,
+    COPY,
+    KINDS,
+    LAUNCH,
+    MARK,
+    PRODUCT,
+    CaptureError,
+    DeviceError,
+    StandInArrival,
+    StandInConvolution,
+    StandInEvent,
+    StandInGraph,
+    StandInKernel,
+    StandInMark,
+    StandInMultiplication,
+    Work,
+)
 
-ALIGNMENT = 64  # of every argument of a function, in bytes
 _IMAGE = b"stand-in\n"
-KINDS = ("allocation", "copy", "launch", "product", "convolution", "replay")
-_ALLOCATION, _COPY, _LAUNCH, _PRODUCT, _CONVOLUTION, _REPLAY = KINDS
-_MARK, _REST = "mark", "the rest of a product"
 _COUNTS = {
-    _COPY: "copies", _LAUNCH: "launches", _PRODUCT: "products", _CONVOLUTION: "convolutions", _MARK: "marks",
+    COPY: "copies", LAUNCH: "launches", PRODUCT: "products", CONVOLUTION: "convolutions", MARK: "marks",
 }  # fmt: skip
 WORKSPACES, WORKSPACE = 2, 1 << 16  # how many, and bytes of each
-
-
-class CaptureError(RuntimeError):
-    """Something that cannot be part of a graph was asked for while capturing."""
-
-
-class DeviceError(RuntimeError):
-    """Work that was given to the device failed."""
 
 
 @dataclass(slots=True)
@@ -76,170 +81,6 @@ class _Fault:
     left: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """A piece of work: what it is called in messages, and what does it."""
-
-    kind: str
-    name: str
-    act: Callable[[], None]
-
-
-@dataclass(slots=True, eq=False)
-class StandInGraph:
-    """Work that was captured, and which earlier work each piece waits for. `first`: what the driver calls the
-    first node.
-    """
-
-    driver: StandIn
-    first: int
-    work: list[_Work] = field(default_factory=list)
-    waits: list[tuple[int, ...]] = field(default_factory=list)
-    replays: int = 0
-
-    def replay(self) -> None:
-        """Ask for all of it, in an order that depends on the driver's schedule."""
-        self.driver._outside_a_capture("a replay of another graph")
-        self.driver.counts.replays += 1
-        self.driver._meet_fault(_REPLAY)
-        numbers = topological.order(self.waits, self.driver.schedule, self.replays)
-        self.replays += 1
-        self.driver._ask(*(self.work[number] for number in numbers))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StandInEvent:
-    """How much of the queue, since the beginning, is to be done."""
-
-    driver: StandIn
-    moment: int
-
-    def wait(self) -> None:
-        """Return when all that was asked for before it is done."""
-        self.driver._outside_a_capture("a wait for an event")
-        self.driver.counts.waits += 1
-        self.driver._drain(self.moment)
-
-
-@dataclass(slots=True, eq=False)
-class StandInMark:
-    """A place in the queue, and when it was reached for the last time."""
-
-    time: int = 0
-
-    def reach(self) -> None:
-        """Take the time."""
-        self.time = time.perf_counter_ns()
-
-    def since(self, earlier: StandInMark) -> float:
-        """Nanoseconds from an earlier mark to this one."""
-        return float(self.time - earlier.time)
-
-
-@dataclass(slots=True, eq=False)
-class StandInKernel:
-    """A function that is loaded. Its first call must not be in a capture: a card loads it there and then."""
-
-    driver: StandIn
-    function: Function
-    unit: Unit
-    called: bool = False
-
-    def __call__(self, arguments: Sequence[int]) -> None:
-        """Ask for a run of it."""
-        if self.driver.capturing and not self.called:
-            raise self.driver._refused(f"the first call of {self.function.name}", "call it once before")
-        self.called = True
-        given = tuple(arguments)
-        self.driver._ask(_Work(_LAUNCH, self.function.name, lambda: self._run(given)))
-
-    def _run(self, arguments: Sequence[int]) -> None:
-        name, memory = self.function.name, self.driver.memory
-        for place, address in enumerate(arguments):
-            if memory.find(address, 1) is None:
-                raise DeviceError(f"argument {place} of {name}, {address:#x}, is no memory of the device")
-            if address % ALIGNMENT:
-                raise DeviceError(f"argument {place} of {name}, {address:#x}, is no multiple of {ALIGNMENT}")
-        self.unit.run(name, arguments, self.driver.schedule)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StandInMultiplication:
-    """A product whose algorithm is chosen."""
-
-    driver: StandIn
-    product: Product
-    workspaces: tuple[tuple[int, int], ...]
-
-    def __call__(self, *addresses: int, workspace: int = 0) -> None:
-        """Ask for it."""
-        if not self.workspaces:
-            self.driver._ask(_Work(_PRODUCT, "a product", lambda: self._run(*addresses)))
-            return
-        room, _ = self.workspaces[workspace]
-        self.driver._ask(
-            _Work(_PRODUCT, "a product", lambda: self._begin(room, *addresses)),
-            _Work(_REST, "a product", lambda: self._end(room, *addresses)),
-        )
-
-    def _begin(self, room: int, *addresses: int) -> None:
-        """Leave what `out` is to become in the workspace."""
-        a, b, out = self._views(*addresses)
-        made = self.driver.memory.view(room, len(out))
-        made[:] = out
-        products.multiply(self.product, a, b, made)
-
-    def _end(self, room: int, *addresses: int) -> None:
-        """Take it from there."""
-        out = self._views(*addresses)[2]
-        out[:] = self.driver.memory.view(room, len(out))
-
-    def _run(self, *addresses: int) -> None:
-        products.multiply(self.product, *self._views(*addresses))
-
-    def _views(self, *addresses: int) -> list[np.ndarray]:
-        sizes = products.sizes(self.product)
-        try:
-            return [self.driver.memory.view(*pair) for pair in zip(addresses, sizes, strict=True)]
-        except LookupError as error:
-            raise DeviceError(f"{error}: {self.product}") from None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StandInConvolution:
-    """A convolution whose algorithm is chosen: it leaves what it makes in its workspace, and then takes it
-    from there.
-    """
-
-    driver: StandIn
-    convolution: Convolution
-
-    def __call__(self, image: int, filter: int, result: int, workspace: int) -> None:
-        """Ask for it."""
-        addresses = [image, filter, result]
-        made = 2 if self.convolution.made is Made.RESULT else 1
-        room = [*addresses[:made], workspace, *addresses[made + 1 :]]
-        self.driver._ask(
-            _Work(_CONVOLUTION, "a convolution", lambda: self._begin(room)),
-            _Work(_REST, "a convolution", lambda: self._end(addresses[made], workspace, made)),
-        )
-
-    def _begin(self, addresses: Sequence[int]) -> None:
-        sizes = convolving.sizes(self.convolution)
-        views = [self._view(*each) for each in zip(addresses, sizes, strict=True)]
-        convolving.convolve(self.convolution, *views)
-
-    def _end(self, target: int, workspace: int, made: int) -> None:
-        size = convolving.sizes(self.convolution)[made]
-        self._view(target, size)[:] = self._view(workspace, size)
-
-    def _view(self, address: int, size: int) -> np.ndarray:
-        try:
-            return self.driver.memory.view(address, size)
-        except LookupError as error:
-            raise DeviceError(f"{error}: {self.convolution}") from None
-
-
 @dataclass(slots=True)
 class StandIn:
     """Stands in for a card of `limit` bytes. `schedule`: the order of threads, as in `Unit.run`.
@@ -255,7 +96,7 @@ class StandIn:
     card: Card = field(init=False)
     memory: Memory = field(init=False)
     counts: Counts = field(init=False, default_factory=Counts)
-    _queue: deque[_Work] = field(init=False, default_factory=deque)
+    _queue: deque[Work] = field(init=False, default_factory=deque)
     _done: int = field(init=False, default=0)  # pieces of work since the beginning
     _captured: StandInGraph | None = field(init=False, default=None)
     _waits: tuple[int, ...] = field(init=False, default=())  # what is captured next waits for these nodes
@@ -283,20 +124,20 @@ class StandIn:
             raise ValueError(f"{kind!r} is none of {', '.join(KINDS)}")
         out_of_memory = ResourceExhaustedError("the device has no memory left: a fault that was asked for")
         other = DeviceError(f"a fault that was asked for: {kind}")
-        self._faults[kind] = _Fault(error or (out_of_memory if kind == _ALLOCATION else other), after)
+        self._faults[kind] = _Fault(error or (out_of_memory if kind == ALLOCATION else other), after)
 
     def allocate(self, size: int) -> int:
-        self._outside_a_capture("an allocation")
+        self.outside_a_capture("an allocation")
         self.counts.allocations += 1
-        self._meet_fault(_ALLOCATION)
+        self.meet_fault(ALLOCATION)
         return self.memory.allocate(size)
 
     def free(self, address: int) -> None:
-        self._outside_a_capture("giving memory back")
+        self.outside_a_capture("giving memory back")
         self.memory.free(address)
 
     def pinned(self, size: int) -> np.ndarray:
-        self._outside_a_capture("an allocation of pinned memory")
+        self.outside_a_capture("an allocation of pinned memory")
         return self.memory.pinned(size)
 
     def is_pinned(self, address: int, size: int) -> bool:
@@ -313,19 +154,19 @@ class StandIn:
             self.memory.view(address, size)
         pageable = [address for address in host if not self.is_pinned(address, size)]
         if pageable and self.capturing:
-            raise self._refused(f"a copy, {direction.value}, of memory that is not pinned", "use pinned()")
+            raise self.refused(f"a copy, {direction.value}, of memory that is not pinned", "use pinned()")
         name = f"a copy of {size} bytes, {direction.value}"
-        self._ask(_Work(_COPY, name, lambda: self._copy(target, source, size, device, host, not pageable)))
+        self.ask(Work(COPY, name, lambda: self.transfer(target, source, size, device, host, not pageable)))
         if pageable:
-            self._drain()
+            self.drain()
 
     def clear(self, address: int, size: int) -> None:
         self._open()
         self.memory.view(address, size)
-        self._ask(_Work(_COPY, f"clearing {size} bytes", lambda: self.memory.view(address, size).fill(0)))
+        self.ask(Work(COPY, f"clearing {size} bytes", lambda: self.memory.view(address, size).fill(0)))
 
     def load(self, functions: Sequence[Function], images: Sequence[bytes] = ()) -> list[Kernel]:
-        self._outside_a_capture("loading functions")
+        self.outside_a_capture("loading functions")
         if not functions:
             return []
         if not any(_fits(image, functions) for image in images):
@@ -338,7 +179,7 @@ class StandIn:
         return _IMAGE + b"\n".join(_digest(f) for f in functions)
 
     def multiplication(self, product: Product) -> StandInMultiplication:
-        self._outside_a_capture("choosing the algorithm of a product")
+        self.outside_a_capture("choosing the algorithm of a product")
         products.check(product)
         if product.pointers or products.sizes(product)[2] > WORKSPACE:
             return StandInMultiplication(self, product, ())
@@ -348,20 +189,20 @@ class StandIn:
         return StandInMultiplication(self, product, self._workspaces)
 
     def convolution(self, convolution: Convolution) -> StandInConvolution:
-        self._outside_a_capture("choosing the algorithm of a convolution")
+        self.outside_a_capture("choosing the algorithm of a convolution")
         convolving.check(convolution)
         return StandInConvolution(self, convolution)
 
     def begin_capture(self) -> None:
-        self._outside_a_capture("another capture")
+        self.outside_a_capture("another capture")
         self._captured, self._spoiled, self._waits = StandInGraph(self, self._nodes), None, ()
 
     def wait_for(self, nodes: Collection[int]) -> None:
         graph = self._capture()
         if len(set(nodes)) < len(nodes):
-            raise self._refused("waiting twice for the same node", "name it once")
+            raise self.refused("waiting twice for the same node", "name it once")
         if not all(graph.first <= node < self._nodes for node in nodes):
-            raise self._refused("waiting for a node of another graph", "name those of this capture")
+            raise self.refused("waiting for a node of another graph", "name those of this capture")
         self._waits = tuple(nodes)
 
     def waits(self) -> tuple[int, ...]:
@@ -377,21 +218,25 @@ class StandIn:
         self._captured = self._spoiled = None
 
     def event(self) -> StandInEvent:
-        self._outside_a_capture("an event")
+        self.outside_a_capture("an event")
         return StandInEvent(self, self._done + len(self._queue))
+
+    def arrival(self) -> StandInArrival:
+        self._open()
+        return StandInArrival(self)
 
     def mark(self) -> StandInMark:
         mark = StandInMark()
-        self._ask(_Work(_MARK, "a mark", mark.reach))
+        self.ask(Work(MARK, "a mark", mark.reach))
         return mark
 
     def another(self) -> StandIn:
         return StandIn(self.schedule, self.limit, self.deferred, self.convolutions)
 
     def synchronize(self) -> None:
-        self._outside_a_capture("waiting for the device")
+        self.outside_a_capture("waiting for the device")
         self.counts.waits += 1
-        self._drain()
+        self.drain()
 
     def free_memory(self) -> int:
         self._open()
@@ -415,16 +260,19 @@ class StandIn:
             raise CaptureError(f"the capture was spoiled before: {self._spoiled}")
         return self._captured
 
-    def _outside_a_capture(self, what: str) -> None:
+    def outside_a_capture(self, what: str) -> None:
+        """Refuse it while capturing."""
         self._open()
         if self.capturing:
-            raise self._refused(what, "do it before the capture")
+            raise self.refused(what, "do it before the capture")
 
-    def _refused(self, what: str, cure: str) -> CaptureError:
+    def refused(self, what: str, cure: str) -> CaptureError:
+        """The error for it; what is being captured is of no use from now on."""
         self._spoiled = f"{what} cannot be captured: {cure}"
         return CaptureError(self._spoiled)
 
-    def _ask(self, *work: _Work) -> None:
+    def ask(self, *work: Work) -> None:
+        """Put work into the queue, or into the graph that is being captured."""
         self._open()
         if (graph := self._captured) is not None:
             for each in work:
@@ -435,9 +283,9 @@ class StandIn:
             return
         self._queue += work
         if not self.deferred:
-            self._drain()
+            self.drain()
 
-    def _drain(self, until: int | None = None) -> None:
+    def drain(self, until: int | None = None) -> None:
         """Do what was asked for, all or up to a moment. After an error the rest is forgotten."""
         try:
             while self._queue and (until is None or self._done < until):
@@ -449,19 +297,20 @@ class StandIn:
             self._queue.clear()
             raise
 
-    def _do(self, work: _Work) -> None:
+    def _do(self, work: Work) -> None:
         if (count := _COUNTS.get(work.kind)) is not None:
             setattr(self.counts, count, getattr(self.counts, count) + 1)
-        self._meet_fault(work.kind)
+        self.meet_fault(work.kind)
         work.act()
         for block in self.memory.blocks:
             if (damage := block.damage()) is not None:
                 block.mend()
                 raise DeviceError(f"{work.name} stores {damage}")
 
-    def _copy(
+    def transfer(
         self, target: int, source: int, size: int, device: list[int], host: list[int], pinned: bool
     ) -> None:
+        """Copy bytes, if the memory that was there when it was asked for still is."""
         for address in device:
             if self.memory.find(address, size) is None:
                 raise DeviceError(f"a copy of {size} bytes: {address:#x} was given back before it was done")
@@ -469,7 +318,8 @@ class StandIn:
             raise DeviceError(f"a copy of {size} bytes: the pinned memory was given back before it was done")
         move(target, source, size)
 
-    def _meet_fault(self, kind: str) -> None:
+    def meet_fault(self, kind: str) -> None:
+        """Fail, if that was asked for."""
         fault = self._faults.get(kind)
         if fault is None:
             return

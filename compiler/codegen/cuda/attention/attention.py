@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from staticgraph.compiler.codegen.cuda.attention.cost import is_sooner
 from staticgraph.compiler.codegen.cuda.attention.form import Form, form
 from staticgraph.compiler.codegen.cuda.attention.online import online
 from staticgraph.compiler.codegen.cuda.attention.softmax import softmax
@@ -38,9 +39,9 @@ def attention(
     cut = whole_rows(made, tensor)
     if cut is None or not cut.is_enough(made):
         powers, part = softmax(inlined.nests, made.rows, made.keys), some_keys(made, tensor)
-        if powers is not None and part is not None:
+        if powers is not None and part is not None and is_sooner(made, part, precision):
             return Work((online(made, powers, part),))
-    if cut is None:
+    if cut is None or not is_sooner(made, cut, precision):
         return None
     program = _program(made, inlined)
     if program is None or not keeps_to_columns(program, made.keys.extent):

@@ -1,16 +1,14 @@
-"""Which tiles of queries attention is cut into, and when it pays to do all of it in one function.
+"""Which tiles of queries attention is cut into, where one function can do all of it.
 
 A block of threads has the scores of a few queries in shared memory, as much of it as every card gives without
 being asked. They are made in tiles of columns, as any product is, and read in steps of the second product.
 
-It pays because scores and weights do not go through memory: products with few numbers to a sum take longer to
-write their results than to compute them. So sums, and rows of the results, may have 128 numbers, or 256 where
-tensor cores multiply; of more, multiplying takes most of the time, and the library does that better.
+Sums, and rows of the results, may have 128 numbers, or 256 where tensor cores multiply: of more, multiplying
+takes most of the time, and the library does that better.
 
 Where all keys fit for 32 queries, or for as many as there are, rows are done as a whole. With fewer, keys and
-values would be read so often that it is better to do some keys after others, which only a softmax allows; but
-one block after all keys takes its time, so there must be blocks for half of the card. Otherwise, 16 queries
-are enough, but 8 that exist.
+values would be read so often that it is better to do some keys after others, which only a softmax allows.
+Otherwise, 16 queries are enough, but 8 that exist.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from staticgraph.compiler.codegen.cuda.attention.form import Form
-from staticgraph.compiler.codegen.cuda.card import CORES
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
 from staticgraph.compiler.dataclass import dataclass
@@ -91,10 +88,7 @@ def some_keys(form: Form, tensor: bool) -> Tile | None:
     """A tile for rows that are done some keys after others; None if it does not pay."""
     if form.second is None:
         return None
-    found = _most_queries(form, tensor, lambda shapes: _part(form, shapes))
-    if found is None or form.batch.extent * -(-form.query.extent // found.queries) < CORES // 2:
-        return None
-    return found
+    return _most_queries(form, tensor, lambda shapes: _part(form, shapes))
 
 
 def _most_queries(form: Form, tensor: bool, cut: Callable[[list[Shape]], Tile | None]) -> Tile | None:
