@@ -43,9 +43,9 @@ def main() -> None:
     folder = options.out.resolve()
     folder.mkdir(parents=True, exist_ok=True)
 
-    def tell(outcomes: list[Outcome]) -> None:
+    def tell(outcomes: list[Outcome], newest: Outcome) -> None:
         report.write(outcomes, device, folder)
-        print(report.line(outcomes[-1]), flush=True)
+        print(report.line(newest), flush=True)
 
     outcomes = run_stages(stages, device, options.budget, folder, tell)
     print(f"\n{report.markdown(outcomes, device)}")

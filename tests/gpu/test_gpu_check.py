@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,29 +14,26 @@ from gpu_stages import (
     bandwidth,
     build,
     card,
-    convolutions,
     harvest,
-    kernels,
     memory,
     models,
     overhead,
-    peers,
     probe,
     report,
     sanitized,
     suspects,
 )
+from gpu_stages.ceilings import COPIES, READS, ceilings, copying, reading
 from gpu_stages.findings import Finding, Findings, missed, read
-from gpu_stages.runner import STAGES, Outcome, Stage, run_stages
+from gpu_stages.runner import ENOUGH, STAGES, Outcome, Stage, run_stages, turns
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
-from staticgraph.runtime.gpu.standin import convolution as standin_convolution
-from tests.ops.harness import TESTED, dtype_choices
+from staticgraph.runtime.gpu.driver import Direction
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a stage does in these tests: its name says it.
 WORKER = """
-import json, subprocess, sys
+import json, subprocess, sys, time
 from pathlib import Path
 stage, device, seconds, folder = sys.argv[1:]
 file = Path(folder, stage + ".jsonl").open("a", buffering=1)
@@ -47,6 +43,10 @@ found(ok=stage != "wrong")
 print("began on", device)
 if stage == "broken":
     sys.exit("this is why")
+if stage.startswith("met by"):  # waits for another stage, which runs beside it
+    other = Path(folder, stage.removeprefix("met by ") + ".jsonl")
+    while not other.exists():
+        time.sleep(0.01)
 if stage == "endless":
     file.write('{"stage": "endl')
     subprocess.run([sys.executable, "-c", "import time; print('inner', flush=True); time.sleep(1000)"])
@@ -62,16 +62,19 @@ def found(setting: Setting) -> list[Finding]:
     return read(setting.folder / "test.jsonl")
 
 
-def played(folder: Path, *stages: Stage, budget: float = 0) -> tuple[list[Outcome], list[int]]:
-    """The outcomes of stages of ours, and how many there were whenever they were told."""
+def played(
+    folder: Path, *stages: Stage, budget: float = 0, cores: int = 1
+) -> tuple[list[Outcome], list[tuple[str, int]]]:
+    """The outcomes of stages of ours, and which was told when, with how many there were by then."""
     budget = budget or 3 + sum(stage.seconds for stage in stages)
     (folder / "worker.py").write_text(WORKER)
-    told: list[int] = []
+    told: list[tuple[str, int]] = []
+
+    def tell(outcomes: list[Outcome], newest: Outcome) -> None:
+        told.append((newest.stage, len(outcomes)))
+
     command = (sys.executable, str(folder / "worker.py"))
-    outcomes = run_stages(
-        stages, "standin", budget, folder, lambda outcomes: told.append(len(outcomes)), command
-    )
-    return outcomes, told
+    return run_stages(stages, "standin", budget, folder, tell, command, cores), told
 
 
 def test_a_stage_that_fails_is_told_and_the_next_one_runs(tmp_path):
@@ -82,7 +85,7 @@ def test_a_stage_that_fails_is_told_and_the_next_one_runs(tmp_path):
         ("wrong", "failed"),
         ("fine", "done"),
     ]
-    assert told == [1, 2, 3]
+    assert told == [("broken", 1), ("wrong", 2), ("fine", 3)]
     assert outcomes[0].said.splitlines() == ["began on standin", "this is why"]
     assert [f.ok for o in outcomes for f in o.findings] == [True, False, True]
 
@@ -96,6 +99,44 @@ def test_a_stage_that_hangs_is_ended_with_what_it_started_and_keeps_what_it_foun
 def test_a_stage_for_which_no_time_is_left_is_left_out(tmp_path):
     outcomes, _ = played(tmp_path, Stage("fine", 100, ""), budget=1)
     assert [(o.how, o.said) for o in outcomes] == [("left out", "no time was left")]
+
+
+def test_with_cores_enough_stages_that_take_no_times_run_side_by_side(tmp_path):
+    stages = [
+        Stage("probe", 100, ""),
+        Stage("timing", 100, ""),
+        Stage("met by checking", 100, "", alone=False),
+        Stage("checking", 100, "", alone=False),
+        Stage("looking", 100, "", alone=False, after="checking"),
+    ]
+    outcomes, told = played(tmp_path, *stages, budget=60, cores=ENOUGH)
+    assert [outcome.stage for outcome in outcomes] == [stage.name for stage in stages]
+    assert {outcome.how for outcome in outcomes} == {"done"}
+    order = [name for name, _ in told]
+    assert order[0] == "probe" and order[-1] == "timing"
+    assert order.index("checking") < order.index("looking")
+    assert [count for _, count in told] == [1, 2, 3, 4, 5]
+
+
+def test_on_a_small_machine_stages_run_in_order():
+    assert turns(STAGES, ENOUGH - 1) == [[[stage]] for stage in STAGES]
+
+
+def test_stages_that_share_the_machine_take_no_times():
+    order = [[[stage.name for stage in chain] for chain in turn] for turn in turns(STAGES, ENOUGH)]
+    assert order[0] == [["probe"]]
+    assert order[1] == [["kernels"], ["models", "suspects"], ["memory"], ["harvest"]]
+    assert {len(turn) for turn in order[2:]} == {1}
+    assert sorted(name for turn in order for chain in turn for name in chain) == sorted(
+        stage.name for stage in STAGES
+    )
+
+
+def test_a_stage_that_hangs_beside_others_does_not_hold_them_up(tmp_path):
+    stages = [Stage(name, seconds, "", alone=False) for name, seconds in (("endless", 3), ("fine", 100))]
+    outcomes, told = played(tmp_path, *stages, budget=60, cores=ENOUGH)
+    assert [outcome.how for outcome in outcomes] == ["stopped", "done"]
+    assert told[0] == ("fine", 1)
 
 
 def test_the_stages_fit_into_their_budget():
@@ -178,20 +219,6 @@ def test_the_command_knows_its_stages(tmp_path):
     assert done.returncode == 1 and "no such stage: speed; there are probe, build" in done.stderr
 
 
-def test_ops_are_compared_with_their_meaning(setting):
-    ops = [op for op in TESTED if op.name in ("tanh", "reduce_sum", "matmul")]
-    pairs = [(op, next(dtype_choices(op))) for op in ops]
-    assert len(pairs) == 3 and not kernels._differing(setting, pairs)
-
-
-def test_an_op_that_is_wrong_is_told(setting, monkeypatch):
-    (op,) = (op for op in TESTED if op.name == "tanh")
-    monkeypatch.setattr(kernels, "_meaning", lambda use: [2 * np.tanh(use.arrays[0])])
-    assert kernels._checked(setting, [(op, next(dtype_choices(op)))]) == 1
-    (told,) = found(setting)
-    assert told.ok is False and "tanh(float32" in told.text
-
-
 def test_training_steps_are_compared_with_the_processor(setting, monkeypatch):
     monkeypatch.setattr(models, "STEPS", {"small_mlp": STEPS["small_mlp"]})
     models.run(setting)
@@ -232,32 +259,6 @@ def test_cases_of_bandwidth_run(setting, case):
     assert bandwidth._seconds(setting, case, 8, 16) > 0
 
 
-LITTLE = "staticgraph.compiler.codegen.cuda.products.convolved._LEAST"
-
-
-def test_layers_are_compared(setting, monkeypatch):
-    monkeypatch.setattr(LITTLE, 1)
-    monkeypatch.setattr(convolutions, "_KINDS", ("the result", "by the image"))
-    monkeypatch.setattr(convolutions, "SMALL", (convolutions.Layer(6, 8, 8, 3),))
-    convolutions.run(setting)
-    checks = [finding for finding in found(setting) if finding.ok is not None]
-    assert [finding.ok for finding in checks] == [True] * 2
-    assert all("by cuDNN" in finding.text for finding in found(setting) if finding.value)
-
-    monkeypatch.setattr(standin_convolution, "convolve", lambda convolution, *arrays: None)
-    monkeypatch.setattr(convolutions, "_KINDS", ("the result",))
-    convolutions.run(setting)
-    assert [finding.ok for finding in found(setting) if finding.ok is not None][2:] == [False]
-
-
-def test_without_a_library_there_is_nothing_to_compare(setting, monkeypatch, one_driver):
-    monkeypatch.setattr(Setting, "small", False)
-    monkeypatch.setattr(Setting, "driver", lambda setting: nullcontext(one_driver))
-    monkeypatch.setattr(convolutions.cudnn, "lacking", lambda: "nothing is there")
-    convolutions.run(setting)
-    assert [finding.text for finding in found(setting)] == ["by our own kernels: nothing is there"]
-
-
 def test_the_cost_of_runs_is_measured(setting):
     overhead.run(setting)
     names = [finding.name for finding in found(setting)]
@@ -265,29 +266,28 @@ def test_the_cost_of_runs_is_measured(setting):
     assert all(finding.value > 0 for finding in found(setting))
 
 
-def test_ceilings_and_times_are_positive(one_driver):
-    assert min(card.ceilings(one_driver, 1 << 12)) > 0
+def test_ceilings_are_those_of_the_best_way(one_driver):
+    copied, read = ceilings(one_driver, 1 << 12)
+    assert "cudaMemcpyAsync" in copied.rates and len(copied.rates) == len(read.rates) + 1 == 5
+    for ceiling in (copied, read):
+        assert min(ceiling.rates.values()) > 0
+        best = next(name for name, rate in ceiling.rates.items() if rate == ceiling.best)
+        assert ceiling.text.startswith(f"by {best} ")
 
 
-def test_peers_are_compared_with_ours(setting, monkeypatch):
-    rows = (
-        peers.Row(peers.OURS, "numpy"),
-        peers.Row("torch in a CUDA graph", "numpy"),
-        peers.Row("x", "no_such"),
-    )
-    monkeypatch.setattr(peers, "ROWS", rows)
-    monkeypatch.setattr(peers, "STEPS", {"small_mlp": STEPS["small_mlp"]})
-    answers = {peers.OURS: (50e-6, [1.0, 2.0]), "torch in a CUDA graph": (40e-6, [1.0, 2.1])}
-    monkeypatch.setattr(peers, "_timed", lambda setting, row, step: answers[row.name])
-    peers.run(setting)
-    _, mine, theirs, losses = found(setting)
-    assert (mine.value, theirs.value, theirs.target) == pytest.approx((50, 40, 50)) and missed(theirs)
-    assert losses.ok is False
-
-
-def test_our_own_row_runs_in_a_process(setting):
-    seconds, losses = peers._timed(setting, peers.ROWS[0], "small_mlp")
-    assert seconds > 0 and len(losses) == 4
+@pytest.mark.parametrize("form", sorted({*COPIES, *READS}, key=str), ids=lambda form: form.text)
+def test_what_measures_a_ceiling_moves_all_of_it(one_driver, form):
+    count = 4 * 3001
+    copy, read = one_driver.load([make(one_driver, form, count) for make in (copying, reading)])
+    x, y = (one_driver.allocate(4 * count) for _ in range(2))
+    sent = np.arange(count, dtype=np.float32)
+    one_driver.copy(x, sent.ctypes.data, sent.nbytes, Direction.TO_DEVICE)
+    copy((x, y))
+    back = np.empty_like(sent)
+    one_driver.copy(back.ctypes.data, y, back.nbytes, Direction.FROM_DEVICE)
+    assert np.array_equal(back, sent)
+    read((x, y))
+    one_driver.synchronize()
 
 
 def test_parts_of_the_probe_are_all_tried(setting, monkeypatch):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import staticgraph as sg
-from gpu_stages import card
+from gpu_stages.ceilings import ceilings
 from gpu_stages.setting import Setting, seconds_per_call
 
 # Shares of the ceiling.
@@ -31,11 +31,11 @@ def run(setting: Setting) -> None:
     """The stage."""
     elements = setting.sized(FULL_ELEMENTS, SMALL_ELEMENTS)
     with setting.driver() as driver:
-        copied, read = card.ceilings(driver, 4 * elements)
-    setting.findings.measured("ceiling of copies", copied / 1e9, "GB/s")
-    setting.findings.measured("ceiling of reads", read / 1e9, "GB/s")
+        copied, read = ceilings(driver, 4 * elements)
+    setting.findings.measured("ceiling of copies", copied.best / 1e9, "GB/s", text=copied.text)
+    setting.findings.measured("ceiling of reads", read.best / 1e9, "GB/s", text=read.text)
     for case in CASES:
-        ceiling = read if case.name in READS else copied
+        ceiling = (read if case.name in READS else copied).best
         for columns in case.columns:
             width = min(columns, setting.sized(columns, 64))
             name = f"{case.name}, {elements // width} x {width}"

@@ -1,6 +1,9 @@
 """One peer at one step, in this process: prints the time of a step and the first losses, as JSON.
 
 python -m gpu_stages.peer ROW STEP DEVICE
+
+With `turns` as a fourth argument it prints the losses when it is prepared, then takes times whenever a line
+that says "time" comes in, and ends with its input.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from typing import Any
 
 from gpu_stages.sizes import STEPS
 
-LOSSES, ROUNDS, SECONDS = 4, 7, 0.4
+LOSSES, ROUNDS, WARM_UP, SECONDS = 4, 7, 0.1, 0.05  # before the rounds, and for each
+TURNS, TIME = "turns", "time"
 
 
 def made(row: str, name: str, device: str) -> Any:
@@ -35,20 +39,20 @@ def made(row: str, name: str, device: str) -> Any:
     return ours(step, step.data(), device)
 
 
-def timed(step: Any) -> float:
-    """Seconds per step: the median of rounds, after a warm-up."""
-    end, count = time.perf_counter() + SECONDS, 0
-    while time.perf_counter() < end:
+def rounds(step: Any) -> list[float]:
+    """Seconds per step, in each of some rounds after a warm-up."""
+    start, count = time.perf_counter(), 0
+    while count < 3 or time.perf_counter() - start < WARM_UP:
         step()
         count += 1
-    repeats = max(3, count // 2)
-    rounds = []
+    repeats = max(1, round(SECONDS * count / (time.perf_counter() - start)))
+    taken = []
     for _ in range(ROUNDS):
         start = time.perf_counter()
         for _ in range(repeats):
             step()
-        rounds.append((time.perf_counter() - start) / repeats)
-    return statistics.median(rounds)
+        taken.append((time.perf_counter() - start) / repeats)
+    return taken
 
 
 def main() -> None:
@@ -56,8 +60,18 @@ def main() -> None:
     row, name, device = sys.argv[1:4]
     step = made(row, name, device)
     losses = [float(step()) for _ in range(LOSSES)]
-    print(json.dumps({"seconds": timed(step), "losses": losses}), flush=True)
+    if sys.argv[4:] == [TURNS]:
+        _say({"losses": losses})
+        for line in sys.stdin:
+            if line.strip() == TIME:
+                _say({"rounds": rounds(step)})
+    else:
+        _say({"seconds": statistics.median(rounds(step)), "losses": losses})
     os._exit(0)  # how long a library takes to clean up is not of interest
+
+
+def _say(what: dict[str, Any]) -> None:
+    print(json.dumps(what), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,29 @@
 """The same training steps by others: PyTorch in several ways, and JAX, each in a process of its own.
 
 All compute in float32 as it is meant, without TF32; batches come from the host in every step, and the loss
-goes back to it.
+goes back to it. What takes long is to start and to compile, so that the processes do it side by side. Then
+they take times one by one, in turns with ours.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import json
-import subprocess
+import os
+import statistics
 import sys
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_stages.runner import TOOLS
+from gpu_stages.peer import TURNS
+from gpu_stages.peer_process import PeerProcess
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
 
-PATIENCE = 45.0  # seconds for one peer at one step
+PATIENCE = 50.0  # seconds for peers to prepare themselves side by side
+TIMES = 2  # how often each takes times, in turns with ours
+TURN = 0.6  # seconds that a turn takes, about
+LEAST = 12.0  # seconds in which it makes sense to prepare something
 TOLERANCE = 1e-3  # of losses
 OURS = "staticgraph"
 
@@ -46,50 +53,130 @@ SMALL = "small_mlp"
 FASTER = {"torch.compile, reduce-overhead": 4.0}  # how many times, at the small net
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A peer that is prepared for a step."""
+
+    row: str
+    process: PeerProcess
+    losses: list[float]
+
+
 def run(setting: Setting) -> None:
     """The stage. What matters most comes first: the time may not be enough for all."""
     rows = [row for row in ROWS if importlib.util.find_spec(row.package)]
     setting.findings.note("peers", ", ".join(row.name for row in rows if row.name != OURS) or "none is here")
-    for name, step in STEPS.items():
-        if step.speed:
-            ours: tuple[float, list[float]] | None = None
-            for row in rows:
-                if row.small and name != SMALL:
-                    continue
-                what = f"{step.title}: {row.name}"
-                if setting.within(what, 8):
-                    with setting.findings.trying(what):
-                        found = _timed(setting, row, name)
-                        ours = ours or found
-                        _tell(setting, name, row, what, found, ours)
+    work = {
+        name: [row.name for row in rows if name == SMALL or not row.small]
+        for name, step in STEPS.items()
+        if step.speed
+    }
+    while work:
+        names = together(work, os.cpu_count() or 1, setting.left)
+        _several(setting, {name: work.pop(name) for name in names})
 
 
-def _timed(setting: Setting, row: Row, step: str) -> tuple[float, list[float]]:
-    """Seconds per step, and the first losses."""
-    command = [sys.executable, "-m", "gpu_stages.peer", row.name, step, setting.device]
-    patience = min(PATIENCE, setting.left)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=patience, cwd=TOOLS, check=False)
-    if done.returncode:
-        raise RuntimeError(" / ".join(done.stderr.splitlines()[-3:]))
-    answer = json.loads(done.stdout.splitlines()[-1])
-    return answer["seconds"], answer["losses"]
+def together(work: dict[str, list[str]], cores: int, left: float) -> list[str]:
+    """The first steps, whose peers prepare themselves at the same time: no more peers than there are
+    cores, or than the time is enough for, but the first one is always among them.
+    """
+    names: list[str] = []
+    count = 0
+    for name, rows in work.items():
+        count += len(rows)
+        if names and (count > cores or left - _turns(count) < PATIENCE):
+            break
+        names.append(name)
+    return names
 
 
-def _tell(
-    setting: Setting,
-    step: str,
-    row: Row,
-    what: str,
-    found: tuple[float, list[float]],
-    ours: tuple[float, list[float]],
-) -> None:
+def _turns(peers: int) -> float:
+    """Seconds until so many have taken their times."""
+    return 2 * TIMES * TURN * peers
+
+
+def _several(setting: Setting, work: dict[str, list[str]]) -> None:
+    """Prepare all peers of some steps, then have them take times."""
+    count = sum(map(len, work.values()))
+    patience = min(PATIENCE, setting.left - _turns(count))
+    if patience < LEAST:
+        for name in work:
+            setting.findings.note(STEPS[name].title, f"left out: {setting.left:.0f} s are left")
+        return
+    began = time.monotonic()
+    started = {
+        (name, row): PeerProcess(row, command(row, name, setting.device), _environment(count))
+        for name, rows in work.items()
+        for row in rows
+    }
+    try:
+        ready: dict[str, list[Ready]] = {name: [] for name in work}
+        for (name, row), process in started.items():
+            what = f"{STEPS[name].title}: {row}"
+            with setting.findings.trying(what):
+                ready[name].append(Ready(row, process, process.losses(began + patience)))
+                print(f"{what}: ready after {time.monotonic() - began:.1f} s at most", flush=True)
+        for name, row in started:
+            if row not in [each.row for each in ready[name]]:
+                started[name, row].end()  # it would disturb the others
+        for name, peers in ready.items():
+            _in_turns(setting, name, peers)
+    finally:
+        for process in started.values():
+            process.end()
+
+
+def command(row: str, step: str, device: str) -> list[str]:
+    """What runs a peer."""
+    return [sys.executable, "-m", "gpu_stages.peer", row, step, device, TURNS]
+
+
+def _environment(peers: int) -> dict[str, str]:
+    """Each has its share of the cores to compile with."""
+    return {"TORCHINDUCTOR_COMPILE_THREADS": str(max(1, 2 * (os.cpu_count() or 1) // peers))}
+
+
+def _in_turns(setting: Setting, step: str, peers: Sequence[Ready]) -> None:
+    """Times of all peers at a step, each in turns with ours; those of ours from all turns come last."""
+    title, mine = STEPS[step].title, list[float]()
+    ours = next((each for each in peers if each.row == OURS), None)
+    others = [each for each in peers if each is not ours]
+    for each in others:
+        what = f"{title}: {each.row}"
+        if setting.within(what, _turns(1)):
+            with setting.findings.trying(what):
+                taken, ours_taken = list[float](), list[float]()
+                for _ in range(TIMES):
+                    if ours is not None:
+                        ours_taken += ours.process.rounds()
+                    taken += each.process.rounds()
+                mine += ours_taken
+                _tell(setting, step, what, each, taken, ours_taken)
+                if ours is not None:
+                    _compare_losses(setting, what, each.losses, ours.losses)
+        each.process.end()
+        if ours is not None and ours.process.failed:
+            ours = None
+    if ours is not None:
+        what = f"{title}: {OURS}"
+        with setting.findings.trying(what):
+            mine = mine or ours.process.rounds()
+            setting.findings.measured(what, 1e6 * statistics.median(mine), "us")
+        ours.process.end()
+
+
+def _tell(setting: Setting, step: str, what: str, peer: Ready, taken: list[float], ours: list[float]) -> None:
     """A peer's time, which should be no less than ours, and for which ours is the target."""
-    seconds, losses = found
-    if row.name == OURS:
+    seconds = statistics.median(taken)
+    if not ours:
         setting.findings.measured(what, 1e6 * seconds, "us")
         return
-    times = FASTER.get(row.name, 1.0) if step == SMALL else 1.0
-    text = f"{seconds / ours[0]:.2f} times as long as ours"
-    setting.findings.measured(what, 1e6 * seconds, "us", 1e6 * times * ours[0], text=text)
-    off = max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(losses, ours[1], strict=True))
+    mine = statistics.median(ours)
+    times = FASTER.get(peer.row, 1.0) if step == SMALL else 1.0
+    text = f"{seconds / mine:.2f} times as long as ours, {1e6 * mine:.4g} us"
+    setting.findings.measured(what, 1e6 * seconds, "us", 1e6 * times * mine, text=text)
+
+
+def _compare_losses(setting: Setting, what: str, theirs: list[float], ours: list[float]) -> None:
+    off = max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(theirs, ours, strict=True))
     setting.findings.check(f"{what} has our losses", off < TOLERANCE, f"off by {off:.1e}")

@@ -28,7 +28,7 @@ def write(outcomes: Sequence[Outcome], device: str, folder: Path) -> None:
 
 def line(outcome: Outcome) -> str:
     """A stage in one line."""
-    return f"{outcome.stage:10} {outcome.how:9} {outcome.seconds:6.1f} s  {_counts(outcome)}"
+    return f"{outcome.stage:12} {outcome.how:9} {outcome.seconds:6.1f} s  {_counts(outcome)}"
 
 
 def markdown(outcomes: Sequence[Outcome], device: str) -> str:

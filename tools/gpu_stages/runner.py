@@ -1,4 +1,7 @@
-"""Runs stages one after the other, each in a process of its own that is ended when its time is over."""
+"""Runs stages, each in a process of its own that is ended when its time is over.
+
+Those that take times are alone on the machine. The others share it where it has cores enough.
+"""
 
 from __future__ import annotations
 
@@ -14,31 +17,37 @@ from pathlib import Path
 from gpu_stages.findings import Finding, read
 
 TOOLS = Path(__file__).resolve().parents[1]
+ENOUGH = 8  # cores, for stages side by side
 _GRACE = 3.0  # seconds from the request to end until the end
+_LOOK = 0.02  # seconds between two looks at those that run
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What is tried, in at most so many seconds; `card`: not without one."""
+    """What is tried, in at most so many seconds; `card`: not without one. `alone`: nothing else may run
+    meanwhile, since it takes times. `after`: the stage whose findings it goes by.
+    """
 
     name: str
     seconds: float
     title: str
     card: bool = False
+    alone: bool = True
+    after: str = ""
 
 
 STAGES = (
     Stage("probe", 20, "versions, copies, ceilings of the card, products, what a capture allows"),
     Stage("build", 50, "kernels of whole steps: how long they take to compile, and to load when they are"),
-    Stage("kernels", 90, "every op against its meaning in NumPy"),
-    Stage("models", 80, "training steps, captured and replayed, against the processor"),
-    Stage("suspects", 20, "which kernel is at fault where such a step differs"),
-    Stage("convolutions", 25, "layers of usual nets by cuDNN, against our own kernels"),
+    Stage("kernels", 85, "every op against its meaning in NumPy", alone=False),
+    Stage("models", 80, "training steps, captured and replayed, against the processor", alone=False),
+    Stage("suspects", 20, "which kernel is at fault where such a step differs", alone=False, after="models"),
+    Stage("convolutions", 30, "layers of usual nets by cuDNN, against our own kernels"),
     Stage("bandwidth", 60, "templates of kernels, against the ceilings of the card"),
     Stage("overhead", 30, "what a run costs the host, and a replay by the number of its nodes"),
     Stage("peers", 105, "the same steps by PyTorch and JAX", card=True),
-    Stage("memory", 50, "kernels under compute-sanitizer", card=True),
-    Stage("harvest", 10, "facts about the card, and the graph of a step", card=True),
+    Stage("memory", 50, "kernels under compute-sanitizer", card=True, alone=False),
+    Stage("harvest", 10, "facts about the card, and the graph of a step", card=True, alone=False),
 )
 
 
@@ -53,68 +62,132 @@ class Outcome:
     said: str = ""  # the last lines that it printed, where it did not end well
 
 
+Chain = list[Stage]  # stages of which each waits for the one before
+
+
 def run_stages(
     stages: Sequence[Stage],
     device: str,
     budget: float,
     folder: Path,
-    tell: Callable[[list[Outcome]], None],
+    tell: Callable[[list[Outcome], Outcome], None],
     command: Sequence[str] = (sys.executable, "-m", "gpu_stages.worker"),
+    cores: int | None = None,
 ) -> list[Outcome]:
     """The outcome of each stage, in at most `budget` seconds together: where that is more than they need,
-    each has more. `tell` is told after each of them.
+    each has more. `tell` is told each of them when it is there, with all so far in the order of the stages.
     """
-    outcomes: list[Outcome] = []
+    done: dict[str, Outcome] = {}
     end = time.monotonic() + budget
-    share = max(1.0, budget / sum(stage.seconds for stage in stages))
+    order = turns(stages, os.cpu_count() or 1 if cores is None else cores)
+    needed = sum(max(_seconds(chain) for chain in turn) for turn in order)
+    share = max(1.0, budget / max(needed, 1.0))
+
+    def told(outcome: Outcome) -> None:
+        done[outcome.stage] = outcome
+        tell(_sorted(stages, done), outcome)
+
+    for turn in order:
+        _side_by_side(turn, device, share, end, folder, command, told)
+    return _sorted(stages, done)
+
+
+def turns(stages: Sequence[Stage], cores: int) -> list[list[Chain]]:
+    """What runs one after the other, and in each of these what runs side by side: with few cores nothing,
+    else all stages that need not be alone, when the first one that must is done.
+    """
+    if cores < ENOUGH:
+        return [[[stage]] for stage in stages]
+    chains: dict[str, Chain] = {}
     for stage in stages:
-        left = end - time.monotonic() - _GRACE
-        if left < 2:
-            outcomes.append(Outcome(stage.name, "left out", 0, said="no time was left"))
-        else:
-            outcomes.append(_run(stage, device, min(stage.seconds * share, left), folder, command))
-        tell(outcomes)
-    return outcomes
+        if not stage.alone:
+            chains.setdefault(stage.after or stage.name, []).append(stage)
+    alone: list[list[Chain]] = [[[stage]] for stage in stages if stage.alone]
+    return [turn for turn in (*alone[:1], [*chains.values()], *alone[1:]) if turn]
 
 
-def _run(stage: Stage, device: str, seconds: float, folder: Path, command: Sequence[str]) -> Outcome:
-    found, log = folder / f"{stage.name}.jsonl", folder / f"{stage.name}.log"
-    found.unlink(missing_ok=True)
-    start = time.monotonic()
-    # A stage stops by itself a little earlier, with all that it has found.
-    arguments = [*command, stage.name, device, f"{seconds - min(2.0, seconds / 10):.1f}", str(folder)]
-    environment = {**os.environ, "PYTHONPATH": _path(), "PYTHONUNBUFFERED": "1"}
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            arguments, stdout=output, stderr=subprocess.STDOUT, env=environment, start_new_session=True
-        )
-        try:
-            code = process.wait(seconds)
-            how = "done" if code == 0 else "failed"
-        except subprocess.TimeoutExpired:
-            how = "stopped"
-        finally:
-            _end(process)
-    findings = tuple(read(found))
-    if how == "done" and any(finding.ok is False for finding in findings):
-        how = "failed"
-    lines = log.read_text(errors="replace").splitlines()
-    said = "" if how == "done" else "\n".join(lines[-12:])
-    return Outcome(stage.name, how, time.monotonic() - start, findings, said)
+def _seconds(chain: Chain) -> float:
+    return sum(stage.seconds for stage in chain)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a stage and all that it started."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            break
-        try:
-            process.wait(_GRACE)
-        except subprocess.TimeoutExpired:
-            continue
-    process.wait()
+def _sorted(stages: Sequence[Stage], done: dict[str, Outcome]) -> list[Outcome]:
+    return [done[stage.name] for stage in stages if stage.name in done]
+
+
+def _side_by_side(
+    turn: list[Chain],
+    device: str,
+    share: float,
+    end: float,
+    folder: Path,
+    command: Sequence[str],
+    tell: Callable[[Outcome], None],
+) -> None:
+    """Run chains of stages, all of which have until the same end."""
+    waiting, running = [list(chain) for chain in turn], dict[int, _Running]()
+    try:
+        while running or any(waiting):
+            for place, chain in enumerate(waiting):
+                if place not in running and chain:
+                    stage, left = chain.pop(0), end - time.monotonic() - _GRACE
+                    if left < 2:
+                        tell(Outcome(stage.name, "left out", 0, said="no time was left"))
+                    else:
+                        seconds = min(stage.seconds * share, left)
+                        running[place] = _Running(stage, device, seconds, folder, command)
+                elif place in running and (outcome := running[place].outcome()) is not None:
+                    del running[place]
+                    tell(outcome)
+            time.sleep(_LOOK)
+    finally:
+        for each in running.values():
+            each.end()
+
+
+class _Running:
+    """The process of a stage."""
+
+    def __init__(
+        self, stage: Stage, device: str, seconds: float, folder: Path, command: Sequence[str]
+    ) -> None:
+        self._stage, self._seconds = stage.name, seconds
+        self._found, self._log = folder / f"{stage.name}.jsonl", folder / f"{stage.name}.log"
+        self._found.unlink(missing_ok=True)
+        self._start = time.monotonic()
+        # A stage stops by itself a little earlier, with all that it has found.
+        arguments = [*command, stage.name, device, f"{seconds - min(2.0, seconds / 10):.1f}", str(folder)]
+        environment = {**os.environ, "PYTHONPATH": _path(), "PYTHONUNBUFFERED": "1"}
+        with self._log.open("w") as output:
+            self._process = subprocess.Popen(
+                arguments, stdout=output, stderr=subprocess.STDOUT, env=environment, start_new_session=True
+            )
+
+    def outcome(self) -> Outcome | None:
+        """How it went; None as long as it runs and has time."""
+        code = self._process.poll()
+        took = time.monotonic() - self._start
+        if code is None and took < self._seconds:
+            return None
+        how = "stopped" if code is None else "failed" if code else "done"
+        self.end()
+        findings = tuple(read(self._found))
+        if how == "done" and any(finding.ok is False for finding in findings):
+            how = "failed"
+        lines = self._log.read_text(errors="replace").splitlines()
+        return Outcome(self._stage, how, took, findings, "" if how == "done" else "\n".join(lines[-12:]))
+
+    def end(self) -> None:
+        """End the stage and all that it started."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self._process.pid, number)
+            except ProcessLookupError:
+                break
+            try:
+                self._process.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                continue
+        self._process.wait()
 
 
 def _path() -> str:
