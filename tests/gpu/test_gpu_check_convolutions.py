@@ -1,6 +1,7 @@
 """Convolutions by cuDNN and by our own kernels are compared with float64, and what is wrong is named."""
 
 import time
+from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from gpu_stages.findings import Finding, Findings, read
 from gpu_stages.layers import BY_FILTER, BY_IMAGE, KINDS, LAYERS, RESULT, Case, Layer, cases, compile_ahead
 from gpu_stages.sampled import sampled
 from gpu_stages.setting import Setting
+from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.runtime.gpu import nvrtc
 from staticgraph.runtime.gpu.standin import convolution as standin_convolution
 from staticgraph.runtime.memory import from_storage
 
-LITTLE = "staticgraph.compiler.codegen.cuda.products.convolved._LEAST"
+CONVOLVED = "staticgraph.compiler.codegen.cuda.products.convolved"
 
 
 @pytest.fixture
@@ -29,11 +31,9 @@ def found(setting: Setting) -> list[Finding]:
     return read(setting.folder / "test.jsonl")
 
 
-def test_there_are_fewer_cases_of_16_bits():
-    counts: dict[str, int] = {}
-    for case in cases(small=False):
-        counts[case.type] = counts.get(case.type, 0) + 1
-    assert counts == {"float32": 18, "float16": 9, "bfloat16": 9}
+def test_there_are_fewer_cases_for_tensor_cores():
+    counts = Counter(case.numbers_text for case in cases(small=False))
+    assert counts == {"float32": 18, "float32 by tf32": 9, "float16": 9, "bfloat16": 9}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -58,7 +58,9 @@ def test_places_of_a_convolution_are_right(layer, kind):
 
 def small(monkeypatch: pytest.MonkeyPatch, *kinds: str) -> None:
     """One small layer, which cuDNN does all the same."""
-    monkeypatch.setattr(LITTLE, 1)
+    monkeypatch.setattr(f"{CONVOLVED}._LEAST", 1)
+    monkeypatch.setattr(f"{CONVOLVED}._TENSOR_CORES_ALONE", False)
+    monkeypatch.setattr(layers, "SMALL_TYPES", (("float32", Precision.FLOAT32),))
     monkeypatch.setattr(layers, "KINDS", kinds)
     monkeypatch.setattr(layers, "SMALL", (Layer(6, 8, 8, 3),))
 
@@ -73,6 +75,15 @@ def test_layers_are_compared(setting, monkeypatch):
         for who in ("ours", "cuDNN's")
     }
     assert all("by cuDNN" in finding.text for finding in found(setting) if finding.value)
+
+
+def test_what_cudnn_is_not_asked_for_is_measured_alone(setting, monkeypatch):
+    small(monkeypatch, RESULT)
+    monkeypatch.setattr(f"{CONVOLVED}._TENSOR_CORES_ALONE", True)
+    convolutions.run(setting)
+    check, number = found(setting)
+    assert check.name.endswith("the result: ours") and check.ok
+    assert number.unit == "TFLOP/s" and number.text.endswith("by our own kernels")
 
 
 def test_the_one_that_is_wrong_is_named(setting, monkeypatch):

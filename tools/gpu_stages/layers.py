@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
+from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.graph.shapes import TensorType
@@ -51,8 +52,13 @@ LAYERS = (
     Layer(56, 64, 64, 3), Layer(28, 128, 128, 3), Layer(14, 256, 256, 3), Layer(7, 512, 512, 3),
     Layer(56, 128, 128, 3, 2), Layer(56, 256, 512, 1, 2),
 )  # fmt: skip
-FEWER = (Layer(56, 64, 64, 3), Layer(14, 256, 256, 3), Layer(56, 128, 128, 3, 2))  # for types of 16 bits
+FEWER = (Layer(56, 64, 64, 3), Layer(14, 256, 256, 3), Layer(56, 128, 128, 3, 2))  # for tensor cores
+TYPES = (
+    ("float32", Precision.FLOAT32), ("float32", Precision.TF32),
+    ("float16", Precision.FLOAT32), ("bfloat16", Precision.FLOAT32),
+)  # fmt: skip
 SMALL = (Layer(16, 64, 64, 3),)
+SMALL_TYPES = TYPES[1:2]
 BATCH, SMALL_BATCH = 64, 2
 RESULT, BY_IMAGE, BY_FILTER = KINDS = ("the result", "by the image", "by the filter")
 _IMAGE, _FILTER, _GRADIENT = NAMES = ("image", "filter", "gradient")
@@ -66,11 +72,23 @@ class Case:
     batch: int
     kind: str
     type: str
+    precision: Precision = Precision.FLOAT32
 
     @property
     def name(self) -> str:
         """What it is, to be read."""
-        return f"{self.type} {self.layer.text}: {self.kind}"
+        return f"{self.numbers_text} {self.layer.text}: {self.kind}"
+
+    @property
+    def numbers_text(self) -> str:
+        """The type of numbers, and how they are multiplied where that is another one."""
+        return self.type if self.precision is Precision.FLOAT32 else f"{self.type} by {self.precision.value}"
+
+    @property
+    def flops(self) -> int:
+        """Floating operations, those with zeros beyond the edges included."""
+        layer = self.layer
+        return 2 * self.batch * layer.positions**2 * layer.outputs * layer.taps**2 * layer.inputs
 
     @property
     def dtype(self) -> DType:
@@ -105,15 +123,17 @@ class Case:
             fetch = y if self.kind == RESULT else sg.gradients(y, x if self.kind == BY_IMAGE else w, g)[0]
             fed = {t: TensorType(t.dtype, tuple(t.shape.as_list())) for t in (x, w, g)}
             step = specialise(fetch.graph, [fetch], [], fed, {})
-        return compile_gpu(step, refused=refused)
+        return compile_gpu(step, refused=refused, precision=self.precision)
 
 
 def cases(small: bool) -> Iterator[Case]:
     """All that are compared, the kinds of a layer one after the other."""
-    for type in ("float32",) if small else ("float32", "float16", "bfloat16"):
-        for layer in SMALL if small else LAYERS if type == "float32" else FEWER:
+    batch = SMALL_BATCH if small else BATCH
+    for type, precision in SMALL_TYPES if small else TYPES:
+        exact = type == "float32" and precision is Precision.FLOAT32
+        for layer in SMALL if small else LAYERS if exact else FEWER:
             for kind in KINDS:
-                yield Case(layer, SMALL_BATCH if small else BATCH, kind, type)
+                yield Case(layer, batch, kind, type, precision)
 
 
 def compile_ahead(architecture: str, case: Case) -> str:
