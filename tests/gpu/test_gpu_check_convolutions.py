@@ -80,6 +80,7 @@ def test_layers_are_compared(setting, monkeypatch):
 def test_what_cudnn_is_not_asked_for_is_measured_alone(setting, monkeypatch):
     small(monkeypatch, RESULT)
     monkeypatch.setattr(f"{CONVOLVED}._TENSOR_CORES_ALONE", True)
+    monkeypatch.setattr(layers, "SMALL", (Layer(7, 8, 8, 3),))  # what is decided is remembered
     convolutions.run(setting)
     check, number = found(setting)
     assert check.name.endswith("the result: ours") and check.ok
