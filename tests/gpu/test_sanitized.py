@@ -15,6 +15,7 @@ CHECKS = "-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover
 FILES = (
     "test_standin.py", "test_statements.py", "test_scalar_text.py", "test_pointwise.py", "test_rows.py",
     "test_columns.py", "test_scatter.py", "test_choose.py", "test_tile.py", "test_session.py",
+    "test_transposed.py",
 )  # fmt: skip
 pytestmark = pytest.mark.slow
 

@@ -6,21 +6,22 @@ where they are the same, and what neighbours share, such as a block of random bi
 follows from simplifying the positions `vector * 4 + 0`, `vector * 4 + 1` and so on. Large arrays have two
 vectors for each thread, so that enough is on its way from memory.
 
-Nests that leave each other's results alone become one function: each has a range of the blocks.
+Nests that leave each other's results alone become one function: each has a range of the blocks. Those that
+read operands across their order in memory have functions of their own, see `transposed`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 
+from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes, replaced
+from staticgraph.compiler.codegen.cuda.elements.transposed import transposed
 from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
-from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, Parameter, call
-from staticgraph.compiler.codegen.cuda.scalar import loaded, stored
+from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
 from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, substitute, walk
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, walk
 from staticgraph.compiler.kernel.index import Affine, Range, offset, simplify_index
 from staticgraph.compiler.kernel.place import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
@@ -35,16 +36,28 @@ _MOST_BUFFERS = 480  # of one function: a card takes 4 KiB of arguments
 
 def pointwise(nests: Sequence[Nest], buffers: Mapping[str, Buffer]) -> list[Call]:
     """Calls that do the nests, one after the other or several at once. There is no `Reduce` in them."""
-    flat = [part for nest in nests for part in _flattened(nest, buffers)]
-    return [_call(group, buffers) for group in _groups([f for f in flat if f.index.extent], buffers)]
+    calls: list[Call] = []
+    waiting: list[_Flat] = []
+    for part in (part for nest in nests for part in _flattened(nest, buffers) if part.index.extent):
+        if turned := transposed(part.nest, buffers):
+            calls += [*_calls(waiting, buffers), turned]
+            waiting = []
+        else:
+            waiting.append(part)
+    return calls + _calls(waiting, buffers)
+
+
+def _calls(parts: Sequence[_Flat], buffers: Mapping[str, Buffer]) -> list[Call]:
+    return [_call(group, buffers) for group in _groups(parts, buffers)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Flat:
-    """Stores for each value of one index."""
+    """Stores for each value of one index, which stands for all loops of `nest`."""
 
     index: Index
     stores: tuple[Store, ...]
+    nest: Nest
 
     @property
     def writes(self) -> set[str]:
@@ -111,12 +124,7 @@ def _flat(loops: tuple[Index, ...], stores: tuple[Store, ...], buffers: Mapping[
     for index in sorted(loops, key=lambda i: abs(first.terms.get(i, 0))):
         table[index] = simplify_index(whole // stride % index.extent) if index.extent else index
         stride *= max(index.extent, 1)
-    return _Flat(whole, tuple(_replaced(s, table) for s in stores))
-
-
-def _replaced(store: Store, table: dict[Expr, Expr]) -> Store:
-    at = tuple(simplify_index(substitute(a, table)) for a in store.at)
-    return Store(store.buffer, at, simplify_index(substitute(store.value, table)))
+    return _Flat(whole, tuple(replaced(s, table) for s in stores), Nest(loops, stores))
 
 
 def _groups(parts: Sequence[_Flat], buffers: Mapping[str, Buffer]) -> list[list[_Flat]]:
@@ -209,67 +217,12 @@ def _write_elements(
     """What a thread does: the elements `start + vector * lanes` and so on. Nothing is stored before all is
     computed, and nothing computed before all is loaded.
     """
-    mine = [_Vector(writer, part, vector, lanes, start) for vector in vectors]
+    mine: list[Lanes] = []
+    for vector in vectors:
+        places = [simplify_index(vector * lanes + (start + lane)) for lane in range(lanes)]
+        mine.append(Lanes(writer, part.stores, [{part.index: place} for place in places]))
     for each in mine:
         each.load()
     lines = [line for each in mine for line in each.stored()]
     for line in lines:
         writer.line(line)
-
-
-class _Vector:
-    """Elements that lie side by side: `lanes` of them from `start + vector * lanes` on."""
-
-    def __init__(self, writer: Writer, part: _Flat, vector: Index, lanes: int, start: int) -> None:
-        self.writer, self.lanes = writer, lanes
-        places = [simplify_index(vector * lanes + (start + lane)) for lane in range(lanes)]
-        self.stores = [[_replaced(s, {part.index: place}) for place in places] for s in part.stores]
-        originals = [e for e in walk(*(s.value for s in part.stores)) if isinstance(e, Load)]
-        self.loads = [
-            [simplify_index(substitute(load, {part.index: place})) for place in places] for load in originals
-        ]
-
-    def load(self) -> None:
-        """Read what lies side by side in one go."""
-        writer = self.writer
-        for loads in self.loads:
-            found = [e for e in loads if isinstance(e, Load)]
-            if self.lanes == 1 or not self.in_line(found[0].buffer, [e.at for e in found]):
-                continue
-            kind, name = self.kind(found[0].dtype), writer.name(found[0].buffer)
-            place = writer.place(found[0].buffer, found[0].at)
-            writer.line(
-                f"const {kind} {name} = *reinterpret_cast<const {kind}*>({found[0].buffer} + {place});"
-            )
-            for lane, load in enumerate(found):
-                writer.bind(load, loaded(load.dtype, f"{name}.at[{lane}]"))
-
-    def stored(self) -> Iterator[str]:
-        """Compute the values of each store, and its places; what writes them, in one go where they lie side
-        by side.
-        """
-        writer = self.writer
-        for stores in self.stores:
-            buffer, dtype = stores[0].buffer, stores[0].value.dtype
-            elements = [stored(dtype, writer.wide(s.value)) for s in stores]
-            places = [writer.place(buffer, s.at) for s in stores]
-            if self.lanes > 1 and self.in_line(buffer, [s.at for s in stores]):
-                kind = self.kind(dtype)
-                together = f"{kind}{{{{{', '.join(elements)}}}}}"
-                yield f"*reinterpret_cast<{kind}*>({buffer} + {places[0]}) = {together};"
-            else:
-                for place, element in zip(places, elements, strict=True):
-                    yield f"{buffer}[{place}] = {element};"
-
-    def kind(self, dtype: DType) -> str:
-        return f"Vector<{C_TYPES[dtype.name]}, {self.lanes}>"
-
-    def in_line(self, buffer: str, places: list[tuple[Expr, ...]]) -> bool:
-        """Whether elements are a vector of memory: side by side, from a place that a vector may begin at."""
-        forms = [offset(self.writer.buffers[buffer], at) for at in places]
-        first = forms[0]
-        together = all(
-            form.terms == first.terms and form.constant == first.constant + lane
-            for lane, form in enumerate(forms)
-        )
-        return together and all(f % self.lanes == 0 for f in (*first.terms.values(), first.constant))

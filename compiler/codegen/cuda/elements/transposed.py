@@ -1,0 +1,209 @@
+"""Stores that read operands across their order in memory, as transposes do: tiles turn in shared memory.
+
+A block does a tile of y[i, j] = x[j, i] * z[i, j]. Its threads read squares of x, each line of a square as
+one vector along i; they keep them in shared memory as vectors along j, and read these back in the order of y,
+which they write as they read z, along j. So all that comes from memory and goes there is whole lines, and a
+thread asks for all of its elements before it waits for one.
+
+    x in memory     what a thread reads     in shared memory     y in memory
+    a b c d ..      a b                     a e  ..              a e i m ..
+    e f g h ..      e f                     b f  ..              b f j n ..
+    i j k l ..                              :                    :
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+
+from staticgraph.compiler.codegen.cuda.card import THREADS
+from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes, Table
+from staticgraph.compiler.codegen.cuda.elements.turned import Plan, plan
+from staticgraph.compiler.codegen.cuda.expr import Writer
+from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, Parameter, call
+from staticgraph.compiler.codegen.cuda.strides import accessed
+from staticgraph.compiler.kernel.expr import Index, Load, substitute
+from staticgraph.compiler.kernel.index import offset
+from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.stmt import Buffer
+
+_EARLY = 128  # bytes of other operands that a thread reads before the barrier
+_BLOCKS = 4  # that fit a multiprocessor: with several tiles, NVIDIA's compiler spills to have more of them
+
+
+def transposed(nest: Nest, buffers: Mapping[str, Buffer]) -> Call | None:
+    """A call that does a nest without reductions; None if no operand of it is worth a tile."""
+    found = plan(nest, buffers)
+    return _Function(found, buffers).call() if found else None
+
+
+class _Function:
+    """Writes the function that does a plan."""
+
+    def __init__(self, plan: Plan, buffers: Mapping[str, Buffer]) -> None:
+        self.plan, self.buffers = plan, buffers
+        self.writer = writer = Writer(buffers)
+        self.read = {x: writer.name(x.buffer) for x in plan.turned}  # the squares of a thread, in registers
+        self.kept = {x: writer.name("tile") for x in plan.turned}
+        self.pack = Index("pack", plan.along.extent // plan.width)
+        tables: list[Table] = [{plan.along: self.pack * plan.width + lane} for lane in range(plan.width)]
+        self.lanes = Lanes(writer, plan.stores, tables)
+
+    def call(self) -> Call:
+        """The call of it."""
+        self.find_tile()
+        self.read_squares()
+        early = self.read_early()
+        self.keep_squares()
+        self.writer.line("__syncthreads();")
+        self.store(early)
+        plan = self.plan
+        written = {s.buffer for s in plan.stores}
+        used = {a.buffer for a in accessed(plan.stores)}
+        parameters = [Parameter(n, b.dtype, n in written) for n, b in self.buffers.items() if n in used]
+        grid, block = (plan.blocks, 1, 1), (THREADS, 1, 1)
+        fewest = _BLOCKS if len(plan.turned) > 1 else None
+        return call("transposed", parameters, self.writer.text, grid, block, True, fewest)
+
+    def find_tile(self) -> None:
+        """Which tile of which matrix the block does: strips of tiles, and in a strip those across first."""
+        plan, line = self.plan, self.writer.line
+        strip, count = plan.strip
+        line(f"const int tile = int(blockIdx.x % {plan.of_matrix}u);")
+        line(f"const int high = tile / {strip * plan.tiles[1]} * {strip} + tile % {strip};")
+        line(f"const int wide = tile / {strip} % {plan.tiles[1]};")
+        if strip * count > plan.tiles[0]:
+            line(f"if (high >= {plan.tiles[0]}) return;")
+        for text in plan.batch.split(f"(blockIdx.x / {plan.of_matrix}u)"):
+            line(text)
+        for index, name in plan.batch.values.items():
+            self.writer.bind_index(index, name)
+
+    def read_squares(self) -> None:
+        """Each thread reads its squares of all operands, line by line."""
+        plan, writer = self.plan, self.writer
+        pack = Index("pack", plan.across.extent // plan.width)
+        for load, name in self.read.items():
+            writer.line(f"{self.lanes.kind(load.dtype)} {name}[{self.squares}][{plan.width}] = {{}};")
+        with self.each_square():
+            writer.line(f"const int pack = high * {plan.lines} + line;")
+            writer.line("#pragma unroll")
+            with writer.block(f"for (int k = 0; k < {plan.width}; ++k)"):
+                writer.line(f"const int place = wide * {plan.wide} + column * {plan.width} + k;")
+                with self.inside(("pack", pack.extent, plan.lines), ("place", plan.along.extent, plan.wide)):
+                    writer.bind_index(pack, "pack")
+                    writer.bind_index(plan.along, "place")
+                    for load, name in self.read.items():
+                        at = tuple(substitute(a, {plan.across: pack * plan.width}) for a in load.at)
+                        vector = self.lanes.read(Load(load.buffer, at, load.dtype))
+                        writer.line(f"{name}[turn][k] = {vector};")
+
+    def keep_squares(self) -> None:
+        """Each thread turns its squares, and puts them into shared memory: the lines of all squares that come
+        first in these, then those that come second, and so on.
+        """
+        plan, writer = self.plan, self.writer
+        for load, name in self.kept.items():
+            writer.line(f"SG_SHARED({C_TYPES[load.dtype.name]}, {name}, {plan.high * plan.pitch(load)});")
+        with self.each_square():
+            writer.line("#pragma unroll")
+            with writer.block(f"for (int j = 0; j < {plan.width}; ++j)"):
+                for load, name in self.kept.items():
+                    kind, turned = self.lanes.kind(load.dtype), writer.name("turned")
+                    writer.line(f"{kind} {turned};")
+                    writer.line("#pragma unroll")
+                    each = f"{turned}.at[k] = {self.read[load]}[turn][k].at[j];"
+                    writer.line(f"for (int k = 0; k < {plan.width}; ++k) {each}")
+                    place = f"(j * {plan.lines} + line) * {plan.pitch(load)} + column * {plan.width}"
+                    writer.line(f"*reinterpret_cast<{kind}*>({name} + {place}) = {turned};")
+
+    def read_early(self) -> dict[Load, str]:
+        """Each thread reads its vectors of other operands, as far as there is room for them."""
+        plan, writer, lanes = self.plan, self.writer, self.lanes
+        early: dict[Load, str] = {}
+        left = _EARLY
+        for load, found in lanes.loads.items():
+            bytes_ = self.vectors * plan.width * load.dtype.size
+            if load not in self.read and bytes_ <= left and self.moves_along(found):
+                early[load], left = writer.name(load.buffer), left - bytes_
+        for load, name in early.items():
+            writer.line(f"{lanes.kind(load.dtype)} {name}[{self.vectors}];")
+        if early:
+            with self.each_vector():
+                for load, name in early.items():
+                    writer.line(f"{name}[turn] = {lanes.read(lanes.loads[load][0])};")
+        return early
+
+    def store(self, early: Mapping[Load, str]) -> None:
+        """Each thread computes its vectors of results."""
+        plan, writer, lanes = self.plan, self.writer, self.lanes
+        with self.each_vector():
+            for load, tile in self.kept.items():
+                kind, name = f"const {lanes.kind(load.dtype)}", writer.name(load.buffer)
+                line = f"line % {plan.width} * {plan.lines} + line / {plan.width}"
+                place = f"({line}) * {plan.pitch(load)} + column * {plan.width}"
+                writer.line(f"{kind} {name} = *reinterpret_cast<{kind}*>({tile} + {place});")
+                lanes.bind(lanes.loads[load], name)
+            for load, name in early.items():
+                lanes.bind(lanes.loads[load], f"{name}[turn]")
+            lanes.load(besides={*self.read, *early})
+            for line in list(lanes.stored()):
+                writer.line(line)
+
+    def moves_along(self, found: Sequence[Load]) -> bool:
+        """Whether these are a vector, and another one where the results are others."""
+        form = offset(self.buffers[found[0].buffer], found[0].at)
+        moves = self.pack in form.terms and all(isinstance(term, Index) for term in form.terms)
+        return moves and self.lanes.in_line(found[0].buffer, [e.at for e in found])
+
+    @property
+    def squares(self) -> int:
+        """How many a thread has at most."""
+        return -(-self.plan.lines * self.plan.columns // THREADS)
+
+    @property
+    def vectors(self) -> int:
+        """How many of each result a thread has at most."""
+        return -(-self.plan.high * self.plan.columns // THREADS)
+
+    @contextmanager
+    def each_square(self) -> Iterator[None]:
+        """For each square of a thread, number `turn`: it is in the tile the square of this `line`, which
+        counts squares across, and this `column`.
+        """
+        with self.each(self.squares, ("line", self.plan.lines), ("column", self.plan.columns)):
+            yield
+
+    @contextmanager
+    def each_vector(self) -> Iterator[None]:
+        """For each vector of a thread, number `turn`, that has a place in the results: it is in the tile the
+        vector of this `line`, which counts elements across, and this `column`.
+        """
+        plan, writer = self.plan, self.writer
+        with self.each(self.vectors, ("column", plan.columns), ("line", plan.high)):
+            writer.line(f"const int row = high * {plan.high} + line;")
+            writer.line(f"const int pack = wide * {plan.columns} + column;")
+            edges = ("row", plan.across.extent, plan.high), ("pack", self.pack.extent, plan.columns)
+            with self.inside(*edges):
+                writer.bind_index(plan.across, "row")
+                writer.bind_index(self.pack, "pack")
+                yield
+
+    @contextmanager
+    def each(self, turns: int, fast: tuple[str, int], slow: tuple[str, int]) -> Iterator[None]:
+        """What threads do beside each other, along the first count, and in turns."""
+        (name, count), (other, end), writer = fast, slow, self.writer
+        writer.line("#pragma unroll")
+        with writer.block(f"for (int turn = 0; turn < {turns}; ++turn)"):
+            writer.line(f"const int {name} = int(threadIdx.x % {count}u);")
+            writer.line(f"const int {other} = int(threadIdx.x / {count}u) + turn * {THREADS // count};")
+            ends = end % (THREADS // count) != 0
+            with writer.block(f"if ({other} < {end})") if ends else nullcontext():
+                yield
+
+    @contextmanager
+    def inside(self, *edges: tuple[str, int, int]) -> Iterator[None]:
+        """Where each of these is below its end, which they may pass if it is no multiple of the third."""
+        tests = [f"{name} < {end}" for name, end, step in edges if end % step]
+        with self.writer.block(f"if ({' && '.join(tests)})") if tests else nullcontext():
+            yield
