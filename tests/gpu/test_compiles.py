@@ -57,6 +57,23 @@ def layer_norm() -> Graph:
     return fetches, feeds
 
 
+def wide() -> Graph:
+    """Rows that need many registers: losses, norms and sums beside them, as in large models."""
+    fetches, feeds = [], {}
+    for rows, width in ((8192, 1024), (8192, 1000), (300, 4096), (300, 16384)):
+        x, feeds_x = placeholder(rows, width)
+        y, feeds_y = placeholder(rows, width)
+        labels, feeds_labels = placeholder(rows, dtype=sg.int32)
+        feeds |= {x: feeds_x, y: feeds_y, labels: feeds_labels}
+        losses = sg.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x)
+        fetches += [losses, sg.gradients(losses, x)[0], *sg.gradients(sg.reduce_mean(losses), x)]
+        fetches += [sg.nn.softmax(x), normalized(x), *sg.gradients(sg.nn.softmax(x), x, y)]
+        fetches += sg.gradients(normalized(x), x, y)
+        total = x + y + sg.Variable(sg.zeros([width]))
+        fetches += [total, normalized(total)]
+    return fetches, feeds
+
+
 def convolutions() -> Graph:
     x, images = placeholder(16, 12, 12, 3)
     labels, y = placeholder(16, dtype=sg.int32)
@@ -157,8 +174,8 @@ def scalars() -> Graph:
 GRAPHS: dict[str, Callable[[], Graph]] = {
     build.__name__: build
     for build in (
-        softmax, layer_norm, convolutions, adam, recurrent, transformer, attention, reductions, movements,
-        orders, scalars,
+        softmax, layer_norm, wide, convolutions, adam, recurrent, transformer, attention, reductions,
+        movements, orders, scalars,
     )
 }  # fmt: skip
 

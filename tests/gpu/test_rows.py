@@ -70,6 +70,16 @@ def cross_entropy(x: sg.Tensor, labels: sg.Tensor) -> Sequence[sg.Tensor]:
     return [loss, *sg.gradients(loss, [x])]
 
 
+def losses(x: sg.Tensor, labels: sg.Tensor) -> Sequence[sg.Tensor]:
+    each = sg.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x)
+    return [each, *sg.gradients(each, [x])]
+
+
+def residual(x: sg.Tensor, y: sg.Tensor, scale: sg.Tensor, offset: sg.Tensor) -> Sequence[sg.Tensor]:
+    total = x + y
+    return [total, _normalized(total, scale, offset)]
+
+
 def of_rows(n: int, columns: int) -> list[Loops]:
     """The kernels of what rows are mostly used for."""
     x, v = (n, columns), (columns,)
@@ -79,6 +89,8 @@ def of_rows(n: int, columns: int) -> list[Loops]:
         *loops(layer_norm, *floats(x, v, v)),
         *loops(layer_norm_gradient, *floats(x, v, v, x)),
         *loops(cross_entropy, (float32, x), (int32, (n,))),
+        *loops(losses, (float32, x), (int32, (n,))),
+        *loops(residual, *floats(x, x, v, v)),
         *loops(lambda x: [sg.argmax(x, 1), sg.reduce_logsumexp(x, 1)], *floats(x)),
     ]
 
@@ -153,6 +165,60 @@ def test_gradients_of_a_layer_norm_read_once():
     for name in ("b0", "b1"):
         assert function.function.text.count(f"Vector<float, 4>*>({name} +") == 1
     assert [name for name, _ in work.scratch[:2]] == ["total0", "total1"]
+
+
+def test_losses_and_their_gradients_are_made_of_one_exponential():
+    for columns in (1024, 4096, 16384):
+        (kernel,) = loops(losses, (float32, (512, columns)), (int32, (512,)))
+        work = emitted(kernel)
+        assert kinds(work) == ["rows"]
+        assert text(work).count("expf(") == 1
+        assert text(work).count("reinterpret_cast<const Vector<float, 4>*>(b0") == 1
+        assert text(work).index("b1[row]") < text(work).index("maximum(")  # labels come with the logits
+
+
+def test_what_a_row_stores_and_needs_again_is_in_registers():
+    """A sum and the norm of it: what was stored is not loaded."""
+    (kernel,) = loops(residual, *floats((512, 1024), (512, 1024), (1024,), (1024,)))
+    work = emitted(kernel)
+    (call,) = work.calls
+    assert isinstance(call, Call) and call.function.kind == "rows"
+    written = [name for name, out in zip(call.arguments, call.written, strict=True) if out]
+    assert len(written) == 2
+    assert not any(f"const Vector<float, 4>*>({name} " in text(work) for name in written)
+
+
+def test_what_several_sweeps_need_is_loaded_first():
+    (kernel,) = loops(softmax_gradient, *floats((512, 4096), (512, 4096)))
+    body = text(emitted(kernel))
+    assert body.rindex("const Vector<float, 4>*>") < body.index("__syncthreads")
+
+
+@pytest.mark.parametrize(("columns", "bounds"), [(1024, "256, 4"), (4096, "256, 4"), (16384, "512, 2")])
+def test_blocks_that_share_a_multiprocessor(columns: int, bounds: str):
+    """Some compute and store while others load: there are 1024 threads, with 64 registers each."""
+    rows = (float32, (4096, columns))
+    for (kernel,) in (loops(softmax, rows), loops(losses, rows, (int32, (4096,)))):
+        assert f"__launch_bounds__({bounds})" in text(emitted(kernel))
+
+
+def test_one_barrier_for_all_that_is_reduced_together():
+    (kernel,) = loops(losses, (float32, (512, 4096)), (int32, (512,)))
+    assert text(emitted(kernel)).count("__syncthreads()") == 2
+
+
+def test_blocks_that_do_several_rows():
+    """Shared memory that is written for a row is still read for the one before, if there is one barrier."""
+
+    def scaled(x: sg.Tensor) -> Sequence[sg.Tensor]:
+        y = x * sg.reduce_max(x, 1, keepdims=True)
+        return [y, sg.reduce_sum(y, 0)]
+
+    (kernel,) = loops(scaled, *floats((1100, 1030)))
+    assert kinds(emitted(kernel))[0] == "rows"
+    first = emitted(kernel).calls[0]
+    assert isinstance(first, Call) and first.function.text.count("__syncthreads()") == 2
+    check([kernel, *loops(cross_entropy, (float32, (1100, 1030)), (int32, (1100,)))])
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,13 @@ template <class T> SG_INLINE T wrap_mul(T a, T b) {
   typedef typename Wrapping<T>::type U;
   return T(U(a) * U(b));
 }
+/* A number that the compiler does not know to be `x`: what was made of `x` is not kept for it. */
+SG_INLINE int anew(int x) {
+#ifndef SG_HOST
+  asm volatile("" : "+r"(x));
+#endif
+  return x;
+}
 SG_INLINE uint64_t wide_mul(uint32_t a, uint32_t b) { return uint64_t(__umulhi(a, b)) << 32 | a * b; }
 template <class T> SG_INLINE T wrap_neg(T a) { return wrap_sub(T(0), a); }
 template <class T> SG_INLINE T wrap_abs(T a) { return a < T(0) ? wrap_neg(a) : a; }
@@ -159,6 +166,18 @@ template <class T> SG_INLINE T shift_right(T a, T b) { return T(a >> shift_by(b)
 /* NaN if either is. */
 template <class T> SG_INLINE T minimum(T a, T b) { return a < b || a != a ? a : b; }
 template <class T> SG_INLINE T maximum(T a, T b) { return a > b || a != a ? a : b; }
+#if !defined(SG_HOST) && __CUDA_ARCH__ >= 800
+SG_INLINE float minimum(float a, float b) {
+  float least;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+  return least;
+}
+SG_INLINE float maximum(float a, float b) {
+  float most;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+  return most;
+}
+#endif
 
 SG_INLINE float floor_mod(float a, float b) {
   const float rest = fmodf(a, b);
@@ -242,19 +261,31 @@ template <class Combiner, int lanes> SG_INLINE typename Combiner::R stride_reduc
   for (int distance = lanes; distance < 32; distance *= 2) x = Combiner::of(x, shuffle_xor(x, distance));
   return x;
 }
+/* The two halves of `block_reduce`, with a barrier between them. */
+template <class Combiner> SG_INLINE void warp_part(typename Combiner::R x, typename Combiner::R* partial) {
+  x = warp_reduce<Combiner>(x);
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = x;
+}
+template <class Combiner, int threads>
+SG_INLINE typename Combiner::R of_warps(const typename Combiner::R* partial) {
+  constexpr int warps = threads / 32;
+  if (warps > 4 && (warps & (warps - 1)) == 0) {
+    return warp_reduce<Combiner, (warps & (warps - 1)) == 0 ? warps : 1>(partial[threadIdx.x % warps]);
+  }
+  typename Combiner::R x = partial[0];
+#pragma unroll
+  for (int warp = 1; warp < warps; warp++) x = Combiner::of(x, partial[warp]);
+  return x;
+}
 /* The numbers of all `threads` of a block, which are a multiple of 32 at most 1024 and numbered along x;
    `partial` is shared memory for one number per warp. Each has the result. All threads must call it. */
 template <class Combiner, int threads>
 SG_INLINE typename Combiner::R block_reduce(typename Combiner::R x, typename Combiner::R* partial) {
-  x = warp_reduce<Combiner>(x);
-  if (threads == 32) return x;
+  if (threads == 32) return warp_reduce<Combiner>(x);
   __syncthreads();  // those before may still read `partial`
-  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = x;
+  warp_part<Combiner>(x, partial);
   __syncthreads();
-  x = partial[0];
-#pragma unroll
-  for (int warp = 1; warp < threads / 32; warp++) x = Combiner::of(x, partial[warp]);
-  return x;
+  return of_warps<Combiner, threads>(partial);
 }
 """
 TENSOR = r"""

@@ -13,7 +13,7 @@ What does not lie in memory like that is loaded and stored element by element.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from types import MappingProxyType
 
@@ -37,14 +37,15 @@ def write_columns(
     known: Set[Expr] = frozenset(),
     registers: Mapping[str, str] = NOWHERE,
     condition: str = "",
+    early: Sequence[Expr] = (),
 ) -> None:
     """Write `body` for all values of `lane`.
 
     `first` is called before it, where `lane` has a value, to make more known, such as all of `known`.
     `registers` are local buffers by name: where the element of this column is. Results are stored only under
-    the `condition`, an `if` if there is one.
+    the `condition`, an `if` if there is one. `early` is loaded as well, for later.
     """
-    missing = [e for e in reached(body, known) if e not in known]
+    missing = [e for e in (*reached(body, known), *early) if e not in known]
     loads = [e for e in missing if isinstance(e, Load) and e.buffer not in registers and aligned(e, lane)]
     stores = [s for s in body if isinstance(s, Store) and s.buffer not in registers and aligned(s, lane)]
     operands = {load: _operand(writer, load, lane) for load in loads}

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.codegen.cuda.card import CORES
 from staticgraph.compiler.codegen.cuda.function import Work
-from staticgraph.compiler.codegen.cuda.rows.group import sharing
+from staticgraph.compiler.codegen.cuda.rows.group import Sharing, sharing
 from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, row_program
+from staticgraph.compiler.codegen.cuda.rows.remembered import remembered
 from staticgraph.compiler.codegen.cuda.rows.rows import row_call
 from staticgraph.compiler.codegen.cuda.rows.totals import RowSums
 from staticgraph.compiler.codegen.cuda.strides import neighbours
@@ -42,12 +43,21 @@ def by_row(
     if program is None:
         return None
     across = _across(program)
-    shared = sharing(program, bool(sums), across) if _worth(program, across) else None
+    if not _worth(program, across):
+        return None
+    program, shared = _shared(program, bool(sums), across)
     if shared is None:
         return None
     ends, totals = taken.ends(shared)
     scratch = tuple((name, b.size * b.dtype.size) for name, b in totals.items())
     return Work((row_call(program, shared, taken.parts),), scratch), ends, {**buffers, **totals}
+
+
+def _shared(program: RowProgram, sums: bool, across: bool) -> tuple[RowProgram, Sharing | None]:
+    """How to share a program, with rows that it stores in registers as well if they fit."""
+    more = remembered(program)
+    shared = sharing(more, sums, across) if more is not program else None
+    return (program, sharing(program, sums, across)) if shared is None else (more, shared)
 
 
 def _across(program: RowProgram) -> bool:

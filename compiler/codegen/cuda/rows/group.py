@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.card import CORES, THREADS, WARP
 from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, Sweep
 from staticgraph.compiler.codegen.cuda.strides import accessed
 from staticgraph.compiler.codegen.cuda.vectors import reached
 from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.dtypes import DType, float64, int64
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Scalar, free_indices, walk
 from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, statements
@@ -21,10 +22,17 @@ _SHORT = 1024  # columns that one warp does
 # Threads that do a row, columns that each may have at most, registers for all it keeps and for local buffers.
 _ROOM = (
     (64, 16, 32, 32), (128, 16, 32, 32), (256, 16, 32, 32), (512, 16, 24, 16), (1024, 16, 12, 8),
-    (512, 16, 64, 32), (512, 32, 64, 32),
+    (512, 16, 64, 32), (512, 32, 64, 24),
 )  # fmt: skip
 _ROOM_OF_WARP = 64
+_ALL_REGISTERS, _MOST_BLOCKS = 65536, 16  # of a multiprocessor
+# What a thread needs at most, as `Sharing` counts it, and the registers it gets. Where these are fewer, more
+# blocks share a multiprocessor, so that some load while others compute.
+_REGISTERS = ((40, 64), (math.inf, 128))
+_OF_STREAM, _OF_TAIL, _OF_SUMS, _OF_DOUBLES = 8, 8, 24, 48  # for operands that are not kept, and so on
+_ROOM_OF_DOUBLES = (48, 24)  # registers for all that a block keeps of a row, and with sums over rows
 _STREAMING = 512  # threads for a row, of which nothing is kept
+_EARLY = 64  # threads that meet at barriers, which keep the compiler from loading earlier by itself
 _WORTH_KEEPING = 4.0  # the cost of an expression that is not computed again
 
 
@@ -33,7 +41,8 @@ class Sharing:
     """`lanes` threads do a row, `groups` of as many are a block. Each group does rows in turn.
 
     `kept` are values of columns that threads keep in registers from one sweep to the next; `registers` is how
-    many these take, and local buffers.
+    many these take, local buffers, and what is needed beside them. `early`: what is kept of memory is loaded
+    in the first sweep, which takes no more of them.
     """
 
     lanes: int
@@ -41,6 +50,7 @@ class Sharing:
     blocks: int
     kept: tuple[Expr, ...]
     registers: int
+    early: bool = False
 
     @property
     def threads(self) -> int:
@@ -48,9 +58,12 @@ class Sharing:
         return self.lanes * self.groups
 
     @property
-    def blocks_per_core(self) -> int | None:
-        """How many large blocks a multiprocessor should have room for; the compiler must be told."""
-        return None if self.threads < 512 else 2 if self.threads == 512 and self.registers < 24 else 1
+    def blocks_per_core(self) -> int:
+        """How many blocks a multiprocessor should have room for. The compiler must be told: otherwise it may
+        choose a number for which it has too few registers.
+        """
+        room = next(room for most, room in _REGISTERS if self.registers <= most)
+        return min(max(1, _ALL_REGISTERS // (room * self.threads)), _MOST_BLOCKS)
 
     @property
     def warps(self) -> int:
@@ -73,11 +86,14 @@ def sharing(program: RowProgram, sums: bool, across: bool) -> Sharing | None:
         return None
     fixed = sum(_words(program.buffers[name].dtype) for name in local)
     longest = max(program.sweeps, key=lambda s: s.vectors.extent)
-    for kept, words in _choices(program):
-        lanes = _lanes(longest, fixed + words, fixed, across)
+    most = _ROOM_OF_DOUBLES[sums] if _has_doubles(program) else _ROOM_OF_WARP
+    for kept, words, early in _choices(program):
+        lanes = _lanes(longest, fixed + words, fixed if sums else 0, across, most)
         if lanes is not None:
             each = -(-longest.vectors.extent // lanes) * longest.width
-            return _spread(lanes, program.row.extent, sums, kept, (fixed + words) * each)
+            registers = (fixed + words) * each + _beside(program, kept, lanes, sums)
+            shared = _spread(lanes, program.row.extent, sums, kept, registers)
+            return replace(shared, early=early and lanes >= _EARLY)
     return None
 
 
@@ -89,10 +105,32 @@ def of_tile(program: RowProgram, warps: int) -> Sharing | None:
         return None
     longest = max(program.sweeps, key=lambda s: s.vectors.extent)
     each = -(-longest.vectors.extent // WARP) * longest.width
-    for kept, words in _choices(program):
+    for kept, words, _ in _choices(program):
         if words * each <= _ROOM_OF_WARP:
             return Sharing(WARP, warps, 1, kept, words * each)
     return None
+
+
+def _beside(program: RowProgram, kept: tuple[Expr, ...], lanes: int, sums: bool) -> int:
+    """About how many registers a thread needs beside what it keeps, more than a softmax does."""
+    passing = {
+        e: _words(e.dtype)
+        for sweep in program.sweeps
+        for e in reached(sweep.body, set(kept))
+        if isinstance(e, Load) and e not in kept and _moves(e, sweep) and not program.buffers[e.buffer].local
+    }
+    uneven = any(sweep.vectors.extent % lanes for sweep in program.sweeps)
+    doubles = _OF_DOUBLES * _has_doubles(program)
+    return _OF_STREAM * sum(passing.values()) + _OF_TAIL * uneven + _OF_SUMS * sums + doubles
+
+
+def _has_doubles(program: RowProgram) -> bool:
+    return any(b.dtype is float64 for b in program.buffers.values())
+
+
+def _moves(expr: Expr, sweep: Sweep) -> bool:
+    """Whether an expression depends on the column."""
+    return not free_indices(expr).isdisjoint({sweep.vectors, sweep.lane})
 
 
 def _spread(lanes: int, rows: int, sums: bool, kept: tuple[Expr, ...], registers: int) -> Sharing:
@@ -104,9 +142,9 @@ def _spread(lanes: int, rows: int, sums: bool, kept: tuple[Expr, ...], registers
     return Sharing(lanes, groups, min(-(-rows // groups), most), kept, registers)
 
 
-def _lanes(sweep: Sweep, words: int, fixed: int, across: bool) -> int | None:
+def _lanes(sweep: Sweep, words: int, fixed: int, across: bool, most: int) -> int | None:
     """How many threads do a row of which they keep `words` registers for each column, `fixed` of them for
-    good; None if that is too much.
+    good; None if that is too much, or more than `most` where a block does a row.
     """
 
     def each(lanes: int) -> int:
@@ -118,7 +156,7 @@ def _lanes(sweep: Sweep, words: int, fixed: int, across: bool) -> int | None:
             return lanes if words * each(lanes) <= _ROOM_OF_WARP else None
     for lanes, columns, room, room_for_good in _ROOM if words else _ROOM[:3]:
         n = each(lanes)
-        if n <= columns and n * words <= room and n * fixed <= room_for_good:
+        if n <= columns and n * words <= min(room, most) and n * fixed <= room_for_good:
             return lanes
     return None if words else _STREAMING
 
@@ -160,15 +198,23 @@ def stmts_of(item: Stmt | Sweep) -> tuple[Stmt, ...]:
     return item.body if isinstance(item, Sweep) else (item,)
 
 
-def _choices(program: RowProgram) -> Iterable[tuple[tuple[Expr, ...], int]]:
-    """What to keep, the most first, and how many registers that takes for each column."""
+def _choices(program: RowProgram) -> Iterable[tuple[tuple[Expr, ...], int, bool]]:
+    """What to keep, the most first, how many registers that takes for each column, and whether it takes no
+    more of them to load all that is kept of memory in the first sweep.
+    """
     kept = _worth_keeping(program)
     for chosen in (kept, [e for e in kept if isinstance(e, Scalar)], []):
         users = _users(program, chosen)
-        spans = [(at[0], at[-1], _words(e.dtype)) for e, at in users.items() if len(at) > 1]
-        ends = {first for first, _, _ in spans}
-        words = max((sum(w for a, b, w in spans if a <= end < b) for end in ends), default=0)
-        yield tuple(e for e, at in users.items() if len(at) > 1), words
+        spans = {e: (at[0], at[-1]) for e, at in users.items() if len(at) > 1}
+        soon = {e: (-1 if isinstance(e, Load) else a, b) for e, (a, b) in spans.items()}
+        words, words_soon = _most(spans), _most(soon)
+        yield tuple(spans), words, words_soon == words
+
+
+def _most(spans: Mapping[Expr, tuple[int, int]]) -> int:
+    """How many registers are needed at once for what is kept from one item to another."""
+    held = [(a, b, _words(e.dtype)) for e, (a, b) in spans.items()]
+    return max((sum(w for a, b, w in held if a <= end < b) for end, _, _ in held), default=0)
 
 
 def _worth_keeping(program: RowProgram) -> list[Expr]:
@@ -220,10 +266,9 @@ def _is_value(expr: Expr, sweep: Sweep) -> bool:
         return False
     inside = {s.local for s in statements(sweep.body) if isinstance(s, Let)} | {s.local for s in sweep.steps}
     loops = {s.index for s in statements(sweep.body) if isinstance(s, Loop)}
-    moves = free_indices(expr)
     return (
-        not moves.isdisjoint({sweep.vectors, sweep.lane})
-        and moves.isdisjoint(loops)
+        _moves(expr, sweep)
+        and free_indices(expr).isdisjoint(loops)
         and inside.isdisjoint(e for e in walk(expr) if isinstance(e, Local))
     )
 

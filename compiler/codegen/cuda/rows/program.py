@@ -204,7 +204,27 @@ class _Chain:
         """The same over vectors of so many columns."""
         q, v = Index("q", self.count // wide), Index("v", wide)
         indices = [loop.index for loop in self.loops]
-        return Sweep(q, v, rewrite(self.loops[-1].body, lambda e: _at(e, indices, q * wide + v)))
+        return Sweep(q, v, rewrite(_formulas(self.loops[-1].body), lambda e: _at(e, indices, q * wide + v)))
+
+
+def _formulas(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """`body` with formulas instead of names for them: then what two sweeps compute looks the same in both."""
+    if any(isinstance(s, Loop) for s in body):
+        return body
+    changed: set[Expr] = {s.local for s in body if isinstance(s, Update)}
+    stored = {s.buffer for s in body if isinstance(s, Store)}
+    table: dict[Expr, Expr] = {}
+    out: list[Stmt] = []
+    for stmt in body:
+        (stmt,) = rewrite((stmt,), lambda e: substitute(e, table))
+        if isinstance(stmt, Let) and stmt.local not in changed:
+            parts = walk(stmt.value)
+            reads = {e.buffer for e in parts if isinstance(e, Load)}
+            if changed.isdisjoint(parts) and stored.isdisjoint(reads):
+                table[stmt.local] = stmt.value
+                continue
+        out.append(stmt)
+    return tuple(out)
 
 
 def _rounds(body: tuple[Stmt, ...]) -> int:

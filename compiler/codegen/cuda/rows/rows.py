@@ -10,7 +10,8 @@ added up by other functions, always in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from staticgraph.compiler.codegen.cuda.card import WARP
@@ -24,9 +25,10 @@ from staticgraph.compiler.codegen.cuda.scalar import constant, stored
 from staticgraph.compiler.codegen.cuda.strides import counter
 from staticgraph.compiler.codegen.cuda.vectors import parameters, reached, write_columns
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.expr import Const, Expr, Load, identity
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, free_indices, identity, walk
 from staticgraph.compiler.kernel.stmt import Let, Stmt, Store, Update, statements
 
+_OF_ROW = 4  # numbers of a row that are loaded first
 _AHEAD = 8  # vectors that a thread loads before it needs them, of a row that it does not keep
 
 
@@ -41,10 +43,12 @@ class RowWriter:
     def __init__(self, program: RowProgram, sharing: Sharing, parts: list[Part]) -> None:
         self.program, self.sharing, self.parts = program, sharing, parts
         self.uneven = sharing.lanes < WARP and program.row.extent % (WARP // sharing.lanes) != 0
+        self.once = program.row.extent <= sharing.blocks * sharing.groups
         self.condition = "if (live) " if self.uneven else ""
         self.arrays: dict[str, str] = {}  # registers with the columns of local buffers
         self.slots: dict[Expr, str] = {}  # and with those of what is kept
         self.filled: set[Expr] = set()
+        self.lane = "lane"  # what the number of the thread in its group is called
         self.here = ""  # the place of the present column in them
         self.writer = Writer(program.buffers, self.element)
 
@@ -75,11 +79,23 @@ class RowWriter:
         """All rows of a thread."""
         self.declare()
         with self.row():
+            for load in self.of_row():
+                self.writer.value(load)
             for item in self.program.items:
                 if isinstance(item, Sweep):
                     self.sweep(item)
                 else:
                     self.statement(item)
+
+    def of_row(self) -> Iterator[Load]:
+        """Numbers that all columns share, such as labels: they are loaded while those of columns are."""
+        stmts = [s for item in self.program.items for s in stmts_of(item)]
+        stored = {s.buffer for s in statements(tuple(stmts)) if isinstance(s, Store)}
+        found = (e for e in reached(tuple(stmts)) if isinstance(e, Load) and e.buffer not in stored)
+        alone = (
+            e for e in found if not self.program.buffers[e.buffer].local and _of_row(e, self.program.row)
+        )
+        return itertools.islice(alone, _OF_ROW)
 
     def places(self, sweep: Sweep) -> dict[str, str]:
         """The buffers that lie elsewhere than in memory, by name: where the present column of a sweep is."""
@@ -114,13 +130,17 @@ class RowWriter:
         writer, sharing, row = self.writer, self.sharing, self.program.row
         lanes, step = sharing.lanes, sharing.blocks * sharing.groups
         kind = counter(row.extent + step)
+        name = "row" if lanes >= WARP else "first"
         if lanes >= WARP:
             first = f"{kind}(blockIdx.x)"
             first += f" * {sharing.groups} + threadIdx.x / {WARP}" if sharing.groups > 1 else ""
-            head = f"for ({kind} row = {first}; row < {row.extent}; row += {step})"
         else:
             first = f"({kind}(blockIdx.x) * {sharing.warps} + threadIdx.x / {WARP}) * {WARP // lanes}"
-            head = f"for ({kind} first = {first}; first < {row.extent}; first += {step})"
+        if self.once:  # no loop that the compiler could load scales for before it, which takes registers
+            writer.line(f"const {kind} {name} = {first};")
+            head = f"if ({name} < {row.extent})" if row.extent % step else ""
+        else:
+            head = f"for ({kind} {name} = {first}; {name} < {row.extent}; {name} += {step})"
         with writer.block(head):
             if lanes < WARP:
                 mine = f"first + int(threadIdx.x % {WARP} / {lanes})"
@@ -129,7 +149,14 @@ class RowWriter:
                     mine = f"live ? {mine} : {row.extent - 1}"
                 writer.line(f"const {kind} row = {mine};")
             writer.bind_index(row, "row")
+            if not self.once:
+                self.lane_anew()
             yield
+
+    def lane_anew(self) -> None:
+        """From here on, what is computed from columns is not what was computed before."""
+        self.lane = self.writer.name("lane")
+        self.writer.line(f"const int {self.lane} = anew(lane);")
 
     def statement(self, stmt: Stmt) -> None:
         """What is done once in a row: by all threads, but for stores."""
@@ -152,6 +179,8 @@ class RowWriter:
         parts = set(reached(sweep.body, self.filled))
         known = self.filled & parts
         new = [e for e in self.sharing.kept if e in parts - known]
+        early = [e for e in self.early(sweep) if e not in new]
+        new += early
         with self.vectors(sweep, bool(known or new or self.arrays)) as k:
             writer.bind_index(sweep.vectors, "q")
             self.here = f"{k} * {sweep.width} + v" if sweep.width > 1 else k
@@ -163,11 +192,18 @@ class RowWriter:
                     writer.line(f"{self.slots[expr]}[{self.here}] = {writer.wide(expr)};")
 
             places = self.places(sweep)
-            write_columns(writer, sweep.body, sweep.lane, inside, known, places, self.condition)
+            write_columns(writer, sweep.body, sweep.lane, inside, known, places, self.condition, early)
         self.filled |= set(new)
         writer.forget({step.local for step in sweep.steps})
-        for step in sweep.steps:
-            self.combine(step)
+        self.combine(sweep.steps)
+
+    def early(self, sweep: Sweep) -> list[Expr]:
+        """What is loaded in the first sweep over these columns, though another one needs it."""
+        alike = [s for s in self.program.sweeps if s.columns == sweep.columns]
+        if sweep is not alike[0] or not self.sharing.early:
+            return []
+        there = {e for other in alike for e in reached(other.body)}
+        return [e for e in self.sharing.kept if isinstance(e, Load) and e in there - self.filled]
 
     @contextmanager
     def vectors(self, sweep: Sweep, registers: bool) -> Iterator[str]:
@@ -182,24 +218,52 @@ class RowWriter:
                 blocks.enter_context(writer.block(f"for (int q = lane; q < {extent}; q += {lanes})"))
                 yield "0"
                 return
+            if self.filled and _uses_column(sweep):
+                self.lane_anew()
             if rounds > 1:
                 writer.line("#pragma unroll")
             blocks.enter_context(writer.block(f"for (int k = 0; k < {rounds}; ++k)" if rounds > 1 else ""))
-            writer.line(f"const int q = {f'k * {lanes} + ' if rounds > 1 else ''}lane;")
+            writer.line(f"const int q = {f'k * {lanes} + ' if rounds > 1 else ''}{self.lane};")
             if extent % lanes:
                 whole = f"k < {extent // lanes} || " if rounds > 1 else ""
                 blocks.enter_context(writer.block(f"if ({whole}q < {extent})"))
             yield "k" if rounds > 1 else "0"
 
-    def combine(self, step: Update) -> None:
-        """Every thread of the group gets the result of a reduction."""
-        assert step.combine is not None
-        writer, local, lanes = self.writer, step.local, self.sharing.lanes
-        name, how = writer.value(local), combiner(step.combine, local.dtype)
+    def combine(self, steps: Sequence[Update]) -> None:
+        """Every thread of the group gets the results of reductions."""
+        writer, lanes = self.writer, self.sharing.lanes
+        names = [writer.value(step.local) for step in steps]
+        kinds = [combiner(step.combine or "", step.local.dtype) for step in steps]
         if 1 < lanes <= WARP:
-            writer.line(f"{name} = warp_reduce<{how}, {lanes}>({name});")
-        elif lanes > WARP:
-            pool = writer.name("warps")
-            writer.line(f"SG_SHARED({register_type(local.dtype)}, {pool}, {lanes // WARP});")
-            writer.line(f"{name} = block_reduce<{how}, {lanes}>({name}, {pool});")
-        writer.forget((local,))
+            for name, how in zip(names, kinds, strict=True):
+                writer.line(f"{name} = warp_reduce<{how}, {lanes}>({name});")
+        elif lanes > WARP and steps:
+            pools = [writer.name("warps") for _ in steps]
+            for step, pool in zip(steps, pools, strict=True):
+                writer.line(f"SG_SHARED({register_type(step.local.dtype)}, {pool}, {lanes // WARP});")
+            if not self.once and sum(bool(sweep.steps) for sweep in self.program.sweeps) == 1:
+                writer.line("__syncthreads();")  # those before may still read the pools
+            for name, how, pool in zip(names, kinds, pools, strict=True):
+                writer.line(f"warp_part<{how}>({name}, {pool});")
+            writer.line("__syncthreads();")
+            for name, how, pool in zip(names, kinds, pools, strict=True):
+                writer.line(f"{name} = of_warps<{how}, {lanes}>({pool});")
+        writer.forget(step.local for step in steps)
+
+
+def _uses_column(sweep: Sweep) -> bool:
+    """Whether something is computed from the number of the column, other than places in memory."""
+    stack = [s.value for s in statements(sweep.body) if isinstance(s, Let | Update | Store)]
+    found: set[Expr] = set()
+    while stack:
+        node = stack.pop()
+        if node not in found and not isinstance(node, Load):
+            found.add(node)
+            stack += node.children
+    return not found.isdisjoint({sweep.vectors, sweep.lane})
+
+
+def _of_row(load: Load, row: Index) -> bool:
+    """Whether the place of a load is known from the number of the row alone."""
+    parts = walk(*load.at)
+    return free_indices(load) <= {row} and not any(isinstance(e, Load | Local) for e in parts)
