@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 from staticgraph.compiler.codegen.cuda.attention.form import Form
 from staticgraph.compiler.codegen.cuda.card import CORES
+from staticgraph.compiler.codegen.cuda.products import block
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
 from staticgraph.compiler.dataclass import dataclass
@@ -77,9 +78,7 @@ class Tile:
 
 def operands(form: Form, product: Contraction, shape: Shape) -> tuple[Operand, Operand]:
     """Those of a product. That of the second one's left operand is of no use: the weights are there."""
-    along = form.along(product)
-    left = Operand(product, shape, "left", product.a, along.rows, along.sum, shape.rows)
-    return left, Operand(product, shape, "right", product.b, along.columns, along.sum, shape.columns)
+    return block.operands(product, form.along(product), shape)
 
 
 def whole_rows(form: Form, tensor: bool) -> Tile | None:
@@ -131,10 +130,10 @@ def _part(form: Form, shapes: list[Shape]) -> Tile | None:
 def _tile(form: Form, first: Shape, second: Shape | None, keys: int) -> Tile:
     """The tile with the scores of so many keys."""
     left, right = operands(form, form.first, first)
-    pool = 2 * (left.half + right.half)
+    pool = 2 * (left.elements + right.elements)
     if second is not None and form.second is not None:
         _, value = operands(form, form.second, second)
-        pool, keys = max(pool, 2 * value.half), -(-keys // second.depth) * second.depth
+        pool, keys = max(pool, 2 * value.elements), -(-keys // second.depth) * second.depth
     return Tile(first, second, -(-keys // _GAP) * _GAP + _GAP, pool)
 
 

@@ -16,7 +16,7 @@ _LINE = 8  # rows or columns that a warp's lanes have at once, and products of t
 class Inner:
     """Statements of a thread: which results it has, and a step of their sums; and where these are.
 
-    A step reads the `half` of shared memory that is filled.
+    A step reads the `stage` of shared memory that is filled.
     """
 
     before: list[str]
@@ -72,13 +72,18 @@ def inner(along: Axes, left: Side, right: Side) -> Inner:
 
 
 def by_threads(along: Axes, left: Side, right: Side) -> Inner:
-    """Each thread by itself: groups of `high` rows and `wide` columns, at equal distances."""
+    """Each thread by itself: groups of `high` rows and `wide` columns, at equal distances.
+
+    A warp is 4 threads high and 8 wide, and neighbours have the same columns: shared memory then gives four
+    numbers to each in half as many turns as it has halves of warps.
+    """
     shape, most = left.shape, 16 // left.size
     high, wide = min(shape.high, most), min(shape.wide, most)
     across, rows, columns = shape.columns // shape.wide, shape.high // high, shape.wide // wide
     before = [
-        f"const int32_t row = int32_t(threadIdx.x) / {across} * {high};",
-        f"const int32_t column = int32_t(threadIdx.x) % {across} * {wide};",
+        "const int32_t warp = int32_t(threadIdx.x) / 32, lane = int32_t(threadIdx.x) % 32;",
+        f"const int32_t row = (warp / {across // 8} * 4 + lane / 16 * 2 + lane % 2) * {high};",
+        f"const int32_t column = (warp % {across // 8} * 8 + lane / 2 % 8) * {wide};",
         f"{left.kind} sums[{shape.high}][{shape.wide}] = {{}};",
     ]
     of_row = f"row + i / {high} * {shape.rows // rows} + i % {high}"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from staticgraph.compiler.codegen.cuda.card import CORES
 from staticgraph.compiler.dataclass import dataclass
 
+STAGES = 4
 _LANES, _TENSOR = 128, 1024  # products per cycle of a multiprocessor, and of its tensor cores
 _WARPS = 8  # that keep it busy
 _THREADS, _SHARED = 2048, 160 * 1024  # that it has room for; bytes of shared memory
@@ -49,10 +50,21 @@ class Shape:
         return self.high * self.wide // (32 if self.tensor else 1)
 
     def shared(self, size: int) -> int:
-        """Bytes of shared memory at most, for elements of so many bytes: two steps of both operands."""
+        """Bytes of shared memory at most, for elements of so many bytes: all stages of both operands."""
+        return self.stages(size) * self._of_step(size)
+
+    def stages(self, size: int) -> int:
+        """Steps of the sum that shared memory has room for: those that threads multiply, and those that are
+        on their way.
+        """
         if self.tensor:
-            return 2 * (self.rows + self.columns) * (self.depth + 4) * size
-        return 2 * self.depth * (self.rows + self.columns + 2 * (16 // size)) * size
+            return 2
+        return max(2, min(STAGES, _MOST_SHARED // self._of_step(size)))
+
+    def _of_step(self, size: int) -> int:
+        if self.tensor:
+            return (self.rows + self.columns) * (self.depth + 4) * size
+        return self.depth * (self.rows + self.columns + 2 * (16 // size)) * size
 
     def suits(self, size: int) -> bool:
         """Whether elements of so many bytes fit shared memory and registers."""
