@@ -327,6 +327,14 @@ template <class T> SG_INLINE const T* settled(const T* place) {
 #endif
   return place;
 }
+/* What has been read is read here, not where it is used: a compiler would put that off. */
+template <class T> SG_INLINE void read_now(T& x) {
+#ifndef SG_HOST
+  if constexpr (sizeof(T) == 8) asm volatile("" : "+d"(x));
+  else if constexpr (sizeof(T) == 4) asm volatile("" : "+f"(x));
+  else asm volatile("" : "+h"(x.bits));
+#endif
+}
 SG_INLINE void close_copies() {
 #ifdef SG_HOST
   __pipeline_commit();

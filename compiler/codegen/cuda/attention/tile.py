@@ -139,4 +139,12 @@ def _tile(form: Form, first: Shape, second: Shape | None, keys: int) -> Tile:
 
 def _least_waste(shapes: list[Shape], columns: int) -> Shape:
     """The shape whose threads multiply the fastest for so many columns."""
-    return max(shapes, key=lambda s: s.speed * columns / (-(-columns // s.columns) * s.columns))
+    return max(shapes, key=lambda s: _speed(s) * columns / (-(-columns // s.columns) * s.columns))
+
+
+def _speed(shape: Shape) -> float:
+    """Products per turn of the threads of a shape, as these also read shared memory."""
+    multiply, read = shape.high * shape.wide, shape.high + shape.wide
+    if shape.tensor:
+        multiply, read = shape.high // 16 * (shape.wide // 8), shape.high // 4 + shape.wide // 4
+    return multiply / (multiply + read)

@@ -19,8 +19,6 @@ from staticgraph.compiler.codegen.cuda.products.staged import Staged
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 
-_REGISTERS = 128  # of a thread with many results, so that there are two blocks side by side
-
 
 def operands(c: Contraction, along: Axes, shape: Shape) -> tuple[Operand, Operand]:
     """Those of a product, as threads bring them to shared memory."""
@@ -65,11 +63,9 @@ def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) ->
         *steps([left, right], work, shape.depth, first, last, stages),
         *work.after(c, along, shape, values),
     ]
-    # The compiler would save registers to have more blocks side by side; what it has left hides more.
-    room = 1 if shape.results < 64 else 65536 // (_REGISTERS * shape.threads)
     return call(
         "tiles", parameters(c, c.a, c.b), "\n".join(lines), (blocks.extent, 1, 1), (shape.threads, 1, 1),
-        meets=True, blocks_per_core=room,
+        meets=True, blocks_per_core=shape.room,
     )  # fmt: skip
 
 
@@ -106,18 +102,19 @@ def steps(
         *indented(fetch),
         "};",
         *(["auto keep = [&](int32_t stage) {", *indented(keep), "};"] if keep else []),
-        f"int32_t ahead = {first}, stage = 0;",
         "#pragma unroll 1",
-        f"for (int32_t next = 0; next < {stages - 1}; next++, ahead += {depth}) {{",
+        f"for (int32_t next = 0; next < {stages - 1}; next++) {{",
+        f"  const int32_t ahead = {first} + next * {depth};",
         f"  const bool more = ahead < {last};",
         "  if (more) fetch(ahead, next);",
         *indented(kept + close),
         "}",
         "#pragma unroll 1",
-        f"for (int32_t from = {first}; from < {last}; from += {depth}, ahead += {depth}) {{",
+        f"for (int32_t from = {first}, stage = 0; from < {last}; from += {depth}) {{",
         *indented(arrived),
         "  __syncthreads();",
         f"  const int32_t next = stage > 0 ? stage - 1 : {stages - 1};",
+        f"  const int32_t ahead = from + {(stages - 1) * depth};",
         f"  const bool more = ahead < {last};",
         "  if (more) fetch(ahead, next);",
         *indented(close),

@@ -1,8 +1,8 @@
 """Operands that the card itself copies to shared memory, while threads multiply what came before.
 
 It copies 16 bytes at once where elements lie side by side along rows or columns. Along the sum, they come one
-by one, so that they lie in shared memory as all others do: 8 neighbours of 4 rows by a warp at once, which
-are in different banks there, and in whole sectors of memory.
+by one, so that they lie in shared memory as all others do: by a warp at once 8 neighbours of 4 rows, which are
+in different banks there, and in whole sectors of memory.
 
 A step of the sum has the same value of all indices but the last where that has a whole number of steps, as
 a convolution has the same tap where there are many channels. Then a block counts these together, and a thread
@@ -11,14 +11,17 @@ looks at edges once for many steps.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from staticgraph.compiler.codegen.cuda.function import C_TYPES
 from staticgraph.compiler.codegen.cuda.products.axes import Axis, Values, integer, is_line, place
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.kernel.contraction import Limit
+from staticgraph.compiler.kernel.expr import Index
 
-_TOGETHER = 8  # neighbours along the sum
+NEIGHBOURS = 8  # along the sum, which threads next to each other copy
+EACH = 1  # of them a thread
 _INT16 = 2**15
 
 
@@ -26,8 +29,8 @@ _INT16 = 2**15
 class Copied(Operand):
     """An operand whose elements are in shared memory as they are in memory.
 
-    A thread copies `lines` packs for each of `parts` of a step: from other rows or columns, and from further
-    on in the sum.
+    A thread copies packs of some `lines`, which are rows or columns, for some `parts` of a step, which are
+    further on in the sum.
     """
 
     @property
@@ -45,7 +48,7 @@ class Copied(Operand):
         name, lines = self.name, []
         if not self._is_line:
             lines.append(f"{name}_turn = {place(self.access, self.outer.values, self._wide, '0')};")
-        if tests := [self._inside(n, x, self.sum.values[x.k]) for n, x in self._limits if x.k is not self.sum.last]:
+        if tests := self._tests(self.sum.indices[:-1]):
             lines += [
                 f"{name}_in = 0;",
                 "#pragma unroll",
@@ -59,17 +62,16 @@ class Copied(Operand):
         starts = {"across": f"thread % {self._before} * {self._of_pack}", "along": f"thread / {self._before}"}
         if self._along_sum:
             starts["across"] = f"thread / {self._lanes} % {self.extent}"
-            starts["along"] = f"thread % {self._lanes} + thread / {self._before} * {self._lanes}"
+            starts["along"] = f"(thread % {self._lanes} + thread / {self._before} * {self._lanes}) * {EACH}"
         at = place(x, self.axis.values, wide, f"{name}_start")
         if self._is_even or self._is_line:
-            along = place(x, {k: f"{name}_along" for k in self.sum.indices[-1:]}, wide, "0")
+            along = place(x, dict.fromkeys(self.sum.indices[-1:], f"{name}_along"), wide, "0")
             at += f" + {along}" if along != "0" else ""
-        body, inside = [f"const int32_t across = {first} + {name}_across + line * {self._line_step};"], "across"
-        if self._is_whole:
-            pass
-        elif self._line_place:
+        inside = "across"
+        body = [f"const int32_t across = {first} + {name}_across + line * {self._line_step};"]
+        if self._line_place and not self._is_whole:
             body.append(f"{name}_in |= uint32_t(across < {self.axis.extent}) << line;")
-        else:
+        elif not self._is_whole:
             body.append(f"const int32_t inside = across < {self.axis.extent} ? across : 0;")
             inside = "inside"
         body += self.axis.split(inside)
@@ -96,46 +98,43 @@ class Copied(Operand):
         ]
 
     def fetch(self, last: str) -> list[str]:
-        x, name, k = self.access, self.name, self.sum.last
-        step = x.step(k)
-        here, at, tests, body = x.buffer, f"{name}_at[line]", [], []
+        name, step, inner = self.name, self.access.step(self.sum.last), self.sum.indices[-1:]
+        number = integer(self._wide)
+        here, at = self.access.buffer, f"{name}_at[line]"
         if self._line_place:
             at = f"{name}_at[0] + line * {self._line_place}"
-        if self.sum.extent % self.shape.depth:
-            tests.append(f"from + along < {last}")
         if self._is_line:
-            here += f" + from * {integer(self._wide)}({step})"
+            here += f" + from * {number}({step})"
         elif self._is_even:
-            here += f" + ({name}_turn + inner * {integer(self._wide)}({step}))"
+            here += f" + ({name}_turn + inner * {number}({step}))"
         if self._is_line or self._is_even:
-            at += f" + part * {self._part_step * step}"
+            at += f" + further * {step}"
         else:
-            at = place(x, self.sum.values, self._wide, at)
-        if self._line_place and not self._is_whole:
-            tests.append(f"({name}_in >> line & 1)")
+            at = place(self.access, self.sum.values, self._wide, at)
+        tests = [f"from + along < {last}"] if self.sum.extent % self.shape.depth else []
         if self._is_even:
-            if any(limit.k is not k for _, limit in self._limits):
-                tests.append(f"({name}_in >> line & 1)")
-            tests += [self._inside(n, limit, "(inner + along)") for n, limit in self._limits if limit.k is k]
+            among = bool(self._tests(self.outer.indices))
+            tests += self._tests(inner, dict.fromkeys(inner, "(inner + along)"))
         else:
-            tests += [self._inside(n, limit, self.sum.values[limit.k]) for n, limit in self._limits]
-            if not self._is_line or self._limits:
-                body = self.sum.split("from + along")
+            among = False
+            tests += self._tests(self.sum.indices)
+        if among or (self._line_place and not self._is_whole):
+            tests.append(f"({name}_in >> line & 1)")
+        splits = not self._is_even and (not self._is_line or self.limits)
         to = self.kept(f"{name}_across + line * {self._line_step}", "along")
-        kind = C_TYPES[x.dtype.name]
-        if self._of_pack > 1:
-            kind = f"Vector<{kind}, {self._of_pack}>"
-        there = f", {' && '.join(tests)}" if tests else ""
+        kind = C_TYPES[self.access.dtype.name]
+        pack = kind if self._of_pack == 1 else f"Vector<{kind}, {self._of_pack}>"
+        places = f"reinterpret_cast<{pack}*>({to}), reinterpret_cast<const {pack}*>({name}_here + ({at}))"
         lines = [
-            f"const {C_TYPES[x.dtype.name]}* const {name}_here = settled({here});",
+            f"const {kind}* const {name}_here = settled({here});",
             "#pragma unroll",
-            f"for (int part = 0; part < {self._parts}; part++) {{",
-            f"  const int32_t along = {name}_along + part * {self._part_step};",
-            *indented(body),
+            f"for (int part = 0; part < {self._parts * self._each}; part++) {{",
+            f"  const int32_t further = part / {self._each} * {self._part_step} + part % {self._each};",
+            f"  const int32_t along = {name}_along + further;",
+            *(indented(self.sum.split("from + along")) if splits else []),
             "  #pragma unroll",
             f"  for (int line = 0; line < {self._lines}; line++)",
-            f"    copy_later(reinterpret_cast<{kind}*>({to}), "
-            f"reinterpret_cast<const {kind}*>({name}_here + ({at})){there});",
+            f"    copy_later({', '.join([places, *([' && '.join(tests)] if tests else [])])});",
             "}",
         ]
         if self._packs < self.shape.threads:
@@ -145,13 +144,17 @@ class Copied(Operand):
     def keep(self) -> list[str]:
         return []
 
-    def _inside(self, number: int, limit: Limit, k: str) -> str:
-        """The text of whether an index of the sum with this value is between the edges."""
-        edge = f"{self.name}_edge{number}[line]"
-        if self._are_pairs:
-            pair = f"{self.name}_edge0[line]"
-            edge = f"({pair} >> 16)" if number else f"int16_t({pair})"
-        return f"uint32_t({edge} + {k} * {limit.step}) < {limit.extent}u"
+    def _tests(self, indices: Sequence[Index], values: Values | None = None) -> list[str]:
+        """The texts of whether these indices of the sum are between the edges."""
+        values = values or self.sum.values
+        found = []
+        for number, limit in enumerate(self.limits):
+            if limit.k in indices:
+                edge = f"{self.name}_edge{number}[line]"
+                if self._are_pairs:
+                    edge = [f"int16_t({self.name}_edge0[line])", f"({self.name}_edge0[line] >> 16)"][number]
+                found.append(f"uint32_t({edge} + {values[limit.k]} * {limit.step}) < {limit.extent}u")
+        return found
 
     @property
     def _is_whole(self) -> bool:
@@ -174,10 +177,6 @@ class Copied(Operand):
         return self._line_step * self.access.step(self.axis.last)
 
     @property
-    def _limits(self) -> list[tuple[int, Limit]]:
-        return list(enumerate(self.limits))
-
-    @property
     def _is_line(self) -> bool:
         """Whether elements along all of the sum are at equal distances."""
         return is_line(self.access, self.sum)
@@ -195,17 +194,22 @@ class Copied(Operand):
 
     @property
     def _packs(self) -> int:
-        """Packs of a tile."""
-        return self.extent * self.shape.depth // self._of_pack
+        """Of a tile: packs, or neighbours that one thread copies."""
+        return self.extent * self.shape.depth // (self._of_pack * self._each)
+
+    @property
+    def _each(self) -> int:
+        """Neighbours along the sum that a thread copies one by one."""
+        return EACH if self._along_sum else 1
 
     @property
     def _lanes(self) -> int:
-        """Neighbours along the sum that neighbouring threads copy."""
-        return min(_TOGETHER, self.shape.depth)
+        """Threads next to each other that copy neighbours along the sum."""
+        return min(NEIGHBOURS, self.shape.depth) // EACH
 
     @property
     def _before(self) -> int:
-        """Packs before the sum goes on."""
+        """Threads before the sum goes on."""
         return self.extent * self._lanes if self._along_sum else self.extent // self._of_pack
 
     @property
@@ -223,4 +227,4 @@ class Copied(Operand):
     @property
     def _part_step(self) -> int:
         further = max(1, self.shape.threads // self._before)
-        return further * self._lanes if self._along_sum else further
+        return further * self._lanes * self._each if self._along_sum else further

@@ -2,8 +2,8 @@
 type, or to what tensor cores take.
 
 Threads read packs of 16 bytes where elements lie side by side, along the sum or along rows or columns. They
-first read the packs of a step, and keep them in shared memory later, when they have multiplied those of a step
-before.
+first read the packs of a step, and keep them in shared memory later, when they have multiplied those of the
+step before.
 """
 
 from __future__ import annotations
@@ -100,12 +100,10 @@ class Staged(Operand):
         memory = C_TYPES[x.dtype.name]
         pack = f"Vector<{memory}, {n}>"
         rounds = self.shape.tensor and x.dtype is float32
-        if n == 1:
-            return self._fill(_rounded(f"to_register({x.buffer}[at])", rounds))
-        if memory == self.kind and not rounds:
-            return [f"{self.name}_next[turn] = *reinterpret_cast<const {pack}*>({x.buffer} + at);"]
         return [
-            f"const {pack} raw = *reinterpret_cast<const {pack}*>({x.buffer} + at);",
+            f"{pack} raw = *reinterpret_cast<const {pack}*>({x.buffer} + at);",
+            "#pragma unroll",
+            f"for (int j = 0; j < {n}; j++) read_now(raw.at[j]);",
             *self._fill(_rounded("to_register(raw.at[j])", rounds)),
         ]
 
