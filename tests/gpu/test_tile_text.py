@@ -52,7 +52,8 @@ def functions() -> dict[str, Function]:
     """The functions, by what they are for."""
     found = {}
     for number, (name, c) in enumerate(PRODUCTS.items()):
-        for shape in (SHAPES[0], SHAPES[3], *SHAPES[number % 4 :: 4]):
+        large = [shape for shape in SHAPES if shape.results == 64]
+        for shape in (*large, SHAPES[3], *SHAPES[number % 4 :: 4]):
             if shape.suits(c.dtype.size):
                 (call,) = by_tiles(c, axes(c), outputs_of(c), Cut(shape, 1, c.depth)).calls
                 assert isinstance(call, Call)

@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from staticgraph.compiler.codegen.cuda.function import Call, call
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis
 from staticgraph.compiler.codegen.cuda.products.copied import Copied
-from staticgraph.compiler.codegen.cuda.products.epilogue import indented, parameters
+from staticgraph.compiler.codegen.cuda.products.epilogue import indented, operations, parameters
 from staticgraph.compiler.codegen.cuda.products.inner import Inner, inner
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Cut, Shape
 from staticgraph.compiler.codegen.cuda.products.staged import Staged
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
+
+_HEAVY = 16  # operations of an epilogue that has its own need of registers
+COPIES = True  # whether the card copies operands, where it can
 
 
 def operands(c: Contraction, along: Axes, shape: Shape) -> tuple[Operand, Operand]:
@@ -29,7 +32,7 @@ def operands(c: Contraction, along: Axes, shape: Shape) -> tuple[Operand, Operan
 
 def _kind(c: Contraction, x: Access, shape: Shape) -> type[Operand]:
     """Elements that change on the way go through registers."""
-    return Copied if x.dtype is c.dtype and not shape.tensor else Staged
+    return Copied if COPIES and x.dtype is c.dtype and not shape.tensor else Staged
 
 
 def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) -> Call:
@@ -63,9 +66,10 @@ def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) ->
         *steps([left, right], work, shape.depth, first, last, stages),
         *work.after(c, along, shape, values),
     ]
+    room = shape.room if operations(c) < _HEAVY else 1
     return call(
         "tiles", parameters(c, c.a, c.b), "\n".join(lines), (blocks.extent, 1, 1), (shape.threads, 1, 1),
-        meets=True, blocks_per_core=shape.room,
+        meets=True, blocks_per_core=room,
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Operands that the card itself copies to shared memory, while threads multiply what came before.
 
-It copies 16 bytes at once where elements lie side by side along rows or columns. Along the sum, they come one
-by one, so that they lie in shared memory as all others do: by a warp at once 8 neighbours of 4 rows, which are
-in different banks there, and in whole sectors of memory.
+It copies 16 bytes at once where elements lie side by side along rows or columns. Along the sum, they come
+one by one, so that they lie in shared memory as all others do: by a warp at once 8 neighbours of 4 rows,
+which are in different banks there, and in whole sectors of memory.
 
 A step of the sum has the same value of all indices but the last where that has a whole number of steps, as
 a convolution has the same tap where there are many channels. Then a block counts these together, and a thread

@@ -95,29 +95,31 @@ class Shape:
         return min(REGISTERS, 56 + self.results * 3 // 2)
 
     @property
-    def room(self) -> int:
+    def room(self) -> int | None:
         """How many blocks a multiprocessor should have room for at least: more leave fewer registers to each.
-        A thread with few results has what it wants.
+        A thread with few results has what it wants; how many that are is up to the compiler for tensor cores.
         """
-        return 1 if self.results < _MANY else 65536 // (REGISTERS * self.threads)
+        if self.results < _MANY:
+            return 1
+        return None if self.tensor else 65536 // (REGISTERS * self.threads)
 
     def cycles(self, size: int) -> float:
         """Of a multiprocessor, for one step of a block, if that has enough warps."""
-        results = self.rows * self.columns * self.depth
         if self.tensor:
             multiply, read = self.high // 16 * (self.wide // 8), self.high // 4 + self.wide // 4
-            return results * (multiply + read) / (multiply * _TENSOR) * (size / 4)
+            products = self.rows * self.columns * self.depth
+            return products * (multiply + read) / (multiply * _TENSOR) * (size / 4)
         packs = -(-self.high * size // 16) + -(-self.wide * size // 16)
         copies = (self.rows + self.columns) * self.depth / (2 * self.threads)
-        multiply = self.high * self.wide * (2 if size == 8 else 1)
-        issued = self.depth // self.parts * (multiply + packs) + _STEP + _COPY * copies
-        read = self.depth // self.parts * sum(max(1.0, n * size / 8) for n in (self.high, self.wide))
-        return self.threads / 32 * max(issued / _ISSUED, read)
+        products = self.high * self.wide * (2 if size == 8 else 1)
+        issued = self.depth // self.parts * (products + packs) + _STEP + _COPY * copies
+        turns = sum(max(1.0, n * size / 8) for n in (self.high, self.wide))  # of shared memory
+        return self.threads / 32 * max(issued / _ISSUED, self.depth // self.parts * turns)
 
 
 SHAPES = (
     Shape(128, 128, 8, 8, 8), Shape(128, 64, 16, 8, 4), Shape(64, 128, 16, 4, 8), Shape(64, 64, 16, 4, 4),
-    Shape(128, 64, 8, 8, 8), Shape(64, 128, 8, 8, 8), Shape(256, 64, 8, 8, 8), Shape(64, 64, 16, 8, 4),
+    Shape(128, 64, 8, 8, 8), Shape(64, 128, 8, 8, 8), Shape(64, 64, 16, 8, 4),
     Shape(128, 32, 16, 4, 4), Shape(32, 128, 16, 4, 4), Shape(64, 32, 16, 4, 2), Shape(32, 64, 16, 2, 4),
     Shape(32, 32, 16, 2, 2), Shape(128, 16, 16, 4, 2), Shape(16, 128, 16, 2, 4), Shape(16, 16, 32, 1, 2),
     Shape(128, 8, 16, 4, 1), Shape(8, 128, 16, 1, 4),
