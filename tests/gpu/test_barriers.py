@@ -25,7 +25,7 @@ from tests.codegen.native import stored
 from tests.gpu.running import SCHEDULES, compiled, run
 from tests.passes.steps import step_of
 
-_BARRIER = re.compile(r"__sync(threads|warp)\(\);")
+_BARRIER = re.compile(r"__sync(threads|warp)\(\);|await_copies<\d+>\(\);")
 
 
 def graph() -> tuple[list, dict]:

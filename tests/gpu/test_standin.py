@@ -78,6 +78,22 @@ __syncthreads();
 part[t] = 1.0f;
 other[t % 3] = 5;
 """, (3, 1, 1), (64, 1, 1)),
+    "copies": numbers("copies", """
+SG_SHARED(int, part, 96);
+for (int group = 0; group < 3; group++) {
+  copy_later(&part[group * 32 + t], &y[32 + t], group != 1);
+  close_copies();
+}
+await_copies<1>();
+y[at] = part[t] * 100 + part[32 + t] * 10 + (part[64 + t] == -1);
+await_copies<0>();
+"""),
+    "shifted": numbers("shifted", """
+SG_SHARED(int, part, 96);
+typedef Vector<int, 2> Pair;
+copy_later(reinterpret_cast<Pair*>(part + 2 * t), reinterpret_cast<Pair*>(y + 2 * t + 1), true);
+await_copies<0>();
+"""),
     "order": numbers("order", "y[at] = atomicAdd(&y[blockDim.x], 1); __syncthreads();", block=(128, 1, 1)),
     "turns": numbers("turns", """
 y[at] = atomicAdd(&y[blockDim.x], 1);
@@ -144,6 +160,19 @@ def test_parts_of_a_warp_meet_without_the_others(run: Run):
 
 def test_shared_memory_holds_nothing_at_the_start_of_a_block(run: Run):
     assert run("shared_at_first").all()
+
+
+def test_copies_arrive_when_they_are_awaited_or_at_once(unit: Unit):
+    for schedule in EVERY_SCHEDULE:
+        y = np.repeat(np.array([0, 7], np.int32), 32)
+        unit.run(FUNCTIONS["copies"].name, [y.ctypes.data], schedule)
+        assert (y[:32] == 700 + (schedule % 2 == 0)).all()
+
+
+def test_copies_begin_at_multiples_of_their_size(unit: Unit):
+    y = np.zeros(96, np.int32)
+    with pytest.raises(RuntimeError, match="a copy of 8 bytes that does not begin at a multiple"):
+        unit.run(FUNCTIONS["shifted"].name, [y.ctypes.data])
 
 
 def test_a_sum_over_a_tree(run: Run):

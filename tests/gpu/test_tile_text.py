@@ -52,7 +52,8 @@ def functions() -> dict[str, Function]:
     """The functions, by what they are for."""
     found = {}
     for number, (name, c) in enumerate(PRODUCTS.items()):
-        for shape in (SHAPES[0], SHAPES[3], *SHAPES[number % 4 :: 4]):
+        large = [shape for shape in SHAPES if shape.results == 64]
+        for shape in (*large, SHAPES[3], *SHAPES[number % 4 :: 4]):
             if shape.suits(c.dtype.size):
                 (call,) = by_tiles(c, axes(c), outputs_of(c), Cut(shape, 1, c.depth)).calls
                 assert isinstance(call, Call)
@@ -82,24 +83,26 @@ def test_registers_are_enough(architecture):
 
 @needs_nvrtc
 @pytest.mark.parametrize(
-    ("name", "loads", "stores"),
+    ("name", "copies", "loads", "stores"),
     [
-        ("plain 128x128", "v4.f32", "v4.f32"),
-        ("turned 64x64", "v4.f32", "v4.f32"),
-        ("bias 64x64", "v4.f32", "v4.f32"),
-        ("convolution 128x128", "v4.f32", "v4.f32"),
-        ("weights 64x64", "v4.f32", "v4.f32"),
-        ("images 64x64", "v4.f32", "v4.f32"),
-        ("double 64x64", "v2.f64", "v2.f64"),
-        ("odd 128x128", "f32", "f32"),
-        ("depthwise 0", "v4.f32", "v4.f32"),
-        ("rows 0", "v4.f32", "f32"),
+        ("plain 128x128", "4 16", "", "v4.f32"),
+        ("turned 64x64", "4 16", "", "v4.f32"),
+        ("bias 64x64", "4 16", "v4.f32", "v4.f32"),
+        ("convolution 128x128", "4 16", "v4.f32", "v4.f32"),
+        ("weights 64x64", "16", "", "v4.f32"),
+        ("images 64x64", "4", "", "v4.f32"),
+        ("double 64x64", "8 16", "", "v2.f64"),
+        ("odd 128x128", "4", "", "f32"),
+        ("tensor 128x128", "", "v4.f32", "v2.f32"),
+        ("depthwise 0", "", "v4.f32", "v4.f32"),
+        ("rows 0", "", "v4.f32", "f32"),
     ],
 )
-def test_memory_is_read_and_written_in_packs(name, loads, stores):
+def test_memory_is_read_and_written_in_packs(name, copies, loads, stores):
     ptx = nvrtc.inspect([functions()[name]], "sm_80").ptx
-    assert set(re.findall(r"ld\.global\.nc\.(\w+(?:\.\w+)?)", ptx)) == {loads}
-    assert set(re.findall(r"st\.global\.(\w+(?:\.\w+)?)", ptx)) == {stores}
+    assert set(re.findall(r"cp\.async\.ca\.\S+ \[[^]]*\], *\[[^]]*\], (\d+)", ptx)) == set(copies.split())
+    assert set(re.findall(r"ld\.global\.nc\.(\w+(?:\.\w+)?)", ptx)) == set(loads.split())
+    assert set(re.findall(r"st\.global\.(\w+(?:\.\w+)?)", ptx)) == set(stores.split())
 
 
 @needs_nvrtc

@@ -324,7 +324,64 @@ SG_INLINE void multiply_in_warp(float (&sums)[4], const float (&left)[4], const 
 #endif
 }
 """
-PRELUDE = TYPES + HALVES + ARITHMETIC + REDUCTIONS + TENSOR
+COPIES = r"""
+/* Copies to shared memory, which are there when the thread has awaited them, and for others after a barrier.
+   What is not `there` is zero, and is not read. Copies belong together up to where they are closed; all but
+   the last so many of such groups can be awaited. */
+template <class T> SG_INLINE void copy_later(T* to, const T* from, bool there) {
+#ifdef SG_HOST
+  __pipeline_memcpy_async(to, from, sizeof(T), there ? 0 : sizeof(T));
+#elif __CUDA_ARCH__ >= 800
+  const uint32_t at = uint32_t(__cvta_generic_to_shared(to));
+  const uint32_t bytes = there ? sizeof(T) : 0;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+               :: "r"(at), "l"(from), "n"(sizeof(T)), "r"(bytes) : "memory");
+#else
+  if (there) *to = *from;
+  else *to = T();
+#endif
+}
+template <class T> SG_INLINE void copy_later(T* to, const T* from) {
+#ifdef SG_HOST
+  __pipeline_memcpy_async(to, from, sizeof(T), 0);
+#elif __CUDA_ARCH__ >= 800
+  const uint32_t at = uint32_t(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(at), "l"(from), "n"(sizeof(T)) : "memory");
+#else
+  *to = *from;
+#endif
+}
+/* The same place, computed once: what is added to it later stays an addition to it. */
+template <class T> SG_INLINE const T* settled(const T* place) {
+#ifndef SG_HOST
+  asm("" : "+l"(place));
+#endif
+  return place;
+}
+/* What has been read is read here, not where it is used: a compiler would put that off. */
+template <class T> SG_INLINE void read_now(T& x) {
+#ifndef SG_HOST
+  if constexpr (sizeof(T) == 8) asm volatile("" : "+d"(x));
+  else if constexpr (sizeof(T) == 4) asm volatile("" : "+f"(x));
+  else asm volatile("" : "+h"(x.bits));
+#endif
+}
+SG_INLINE void close_copies() {
+#ifdef SG_HOST
+  __pipeline_commit();
+#elif __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int n> SG_INLINE void await_copies() {
+#ifdef SG_HOST
+  __pipeline_wait_prior(n);
+#elif __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory");
+#endif
+}
+"""
+PRELUDE = TYPES + HALVES + ARITHMETIC + REDUCTIONS + TENSOR + COPIES
 
 _COMBINERS = {
     "add": "Add", "mul": "Mul", "minimum": "Minimum", "maximum": "Maximum", "and": "And", "or": "Or",

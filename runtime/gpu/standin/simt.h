@@ -33,10 +33,12 @@ struct dim3 { unsigned x, y, z; };
 namespace simt {
 
 constexpr unsigned WARP = 32, MOST_THREADS = 1024;
-constexpr size_t STACK = 64 << 10, SHARED = 48 << 10, GUARD = 64, MESSAGE = 512;
+constexpr size_t STACK = 64 << 10, SHARED = 48 << 10, GUARD = 64, MESSAGE = 512, MOST_COPIES = 256;
 constexpr unsigned char UNSET = 0xFF;  // a byte of NaN
 
 enum State : unsigned char { RUNS, AT_BARRIER, IN_WARP, DONE };
+
+struct Copy { void* to; const void* from; unsigned size, zeros; };
 
 struct Thread {
   uint3 index;              // threadIdx
@@ -49,6 +51,9 @@ struct Thread {
   const char* site = "";    // where it waits
   void* stack = nullptr;    // its stack pointer, while others run
   alignas(16) unsigned char brought[16], received[16];
+  unsigned copies = 0, groups = 0;         // that it has asked for and not awaited
+  unsigned ends[MOST_COPIES];              // the copies before the end of each group
+  Copy copy[MOST_COPIES];
 };
 
 struct SharedSite { unsigned launch = 0; unsigned char* start = nullptr; };
@@ -280,7 +285,10 @@ static void report_deadlock() {
 
 static void run_block() {
   unsigned warps = (count + WARP - 1) / WARP, order[MOST_THREADS / WARP];
-  for (unsigned i = 0; i < count; i++) threads[i].state = RUNS;
+  for (unsigned i = 0; i < count; i++) {
+    threads[i].state = RUNS;
+    threads[i].copies = threads[i].groups = 0;
+  }
   for (unsigned w = 0; w < warps; w++) order[w] = schedule & 1 && schedule < 4 ? warps - 1 - w : w;
   backward = schedule & 1;
   for (;;) {
@@ -424,8 +432,45 @@ static inline T shuffle_up(unsigned mask, T v, unsigned by, unsigned width, cons
   return exchange(mask, v, thread->lane >= start + by ? thread->lane - by : thread->lane, site);
 }
 
+// Copies to shared memory that a thread asks for: done when it awaits them, or at once in odd schedules.
+static void do_copy(const Copy& c) {
+  memcpy(c.to, c.from, c.size - c.zeros);
+  memset(static_cast<char*>(c.to) + c.size - c.zeros, 0, c.zeros);
+}
+
+static inline void copy_later(void* to, const void* from, unsigned size, unsigned zeros) {
+  Thread& t = *thread;
+  if (size != 4 && size != 8 && size != 16) return fail("a copy of %u bytes: there are those of 4, 8 and 16", size);
+  if (uintptr_t(to) % size || (zeros < size && uintptr_t(from) % size))
+    return fail("a copy of %u bytes that does not begin at a multiple of them", size);
+  const Copy c{to, from, size, zeros};
+  if (schedule & 1) return do_copy(c);
+  if (t.copies == MOST_COPIES) return fail("a thread has more than %zu copies on their way", MOST_COPIES);
+  t.copy[t.copies++] = c;
+}
+
+static inline void close_copies() {
+  Thread& t = *thread;
+  if (t.groups == MOST_COPIES) return fail("a thread has more than %zu groups of copies on their way", MOST_COPIES);
+  t.ends[t.groups++] = t.copies;
+}
+
+static inline void await_copies(unsigned but) {
+  Thread& t = *thread;
+  if (t.groups <= but) return;
+  const unsigned groups = t.groups - but, done = t.ends[groups - 1];
+  for (unsigned i = 0; i < done; i++) do_copy(t.copy[i]);
+  memmove(t.copy, t.copy + done, (t.copies - done) * sizeof(Copy));
+  for (unsigned i = 0; i < but; i++) t.ends[i] = t.ends[groups + i] - done;
+  t.copies -= done;
+  t.groups = but;
+}
+
 }  // namespace simt
 
+#define __pipeline_memcpy_async(to, from, size, zeros) simt::copy_later((to), (from), (size), (zeros))
+#define __pipeline_commit() simt::close_copies()
+#define __pipeline_wait_prior(n) simt::await_copies(n)
 #define threadIdx (simt::thread->index)
 #define blockIdx (simt::block_index)
 #define blockDim (simt::block_extents)

@@ -40,6 +40,7 @@ def online(form: Form, softmax: Softmax, tile: Tile) -> Call:
         *each_pack(work, ["#pragma unroll", f"{scaled} *= scale[{packs.row}];"]),
         *right.start("first_column", values),
         *steps([right], work, shape.depth, "first_key", "last_key"),
+        "__syncthreads();",
     ]
     lines = [
         *(f"SG_SHARED(float, {name}, {queries});" for name in ("greatest", "total", "scale")),

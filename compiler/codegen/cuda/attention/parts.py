@@ -114,11 +114,12 @@ class Blocks:
             put = [f"if (at_column < {keys}) {{", *indented(put), "}"]
         return [
             "float* left_kept = pool;",
-            f"float* right_kept = pool + {2 * left.half};",
+            f"float* right_kept = pool + {2 * left.elements};",
             *left.start("first_row", values),
             *right.start("first_column", values),
             *work.before,
             *steps([left, right], work, shape.depth, "0", str(form.first.depth)),
+            "__syncthreads();",
             *each_pack(work, [f"const int32_t at_column = first_column + {packs.column};", *put]),
         ]
 

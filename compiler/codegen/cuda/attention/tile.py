@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from staticgraph.compiler.codegen.cuda.attention.form import Form
+from staticgraph.compiler.codegen.cuda.products import block
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
 from staticgraph.compiler.dataclass import dataclass
@@ -74,9 +75,7 @@ class Tile:
 
 def operands(form: Form, product: Contraction, shape: Shape) -> tuple[Operand, Operand]:
     """Those of a product. That of the second one's left operand is of no use: the weights are there."""
-    along = form.along(product)
-    left = Operand(product, shape, "left", product.a, along.rows, along.sum, shape.rows)
-    return left, Operand(product, shape, "right", product.b, along.columns, along.sum, shape.columns)
+    return block.operands(product, form.along(product), shape)
 
 
 def whole_rows(form: Form, tensor: bool) -> Tile | None:
@@ -125,13 +124,21 @@ def _part(form: Form, shapes: list[Shape]) -> Tile | None:
 def _tile(form: Form, first: Shape, second: Shape | None, keys: int) -> Tile:
     """The tile with the scores of so many keys."""
     left, right = operands(form, form.first, first)
-    pool = 2 * (left.half + right.half)
+    pool = 2 * (left.elements + right.elements)
     if second is not None and form.second is not None:
         _, value = operands(form, form.second, second)
-        pool, keys = max(pool, 2 * value.half), -(-keys // second.depth) * second.depth
+        pool, keys = max(pool, 2 * value.elements), -(-keys // second.depth) * second.depth
     return Tile(first, second, -(-keys // _GAP) * _GAP + _GAP, pool)
 
 
 def _least_waste(shapes: list[Shape], columns: int) -> Shape:
     """The shape whose threads multiply the fastest for so many columns."""
-    return max(shapes, key=lambda s: s.speed * columns / (-(-columns // s.columns) * s.columns))
+    return max(shapes, key=lambda s: _speed(s) * columns / (-(-columns // s.columns) * s.columns))
+
+
+def _speed(shape: Shape) -> float:
+    """Products per turn of the threads of a shape, as these also read shared memory."""
+    multiply, read = shape.high * shape.wide, shape.high + shape.wide
+    if shape.tensor:
+        multiply, read = shape.high // 16 * (shape.wide // 8), shape.high // 4 + shape.wide // 4
+    return multiply / (multiply + read)

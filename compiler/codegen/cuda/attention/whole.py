@@ -58,6 +58,7 @@ def _results(blocks: Blocks) -> list[str]:
         *right.start("first_column", values),
         *work.before,
         *steps([right], work, shape.depth, "0", str(product.depth)),
+        "__syncthreads();",
         *work.after(product, blocks.form.along(product), shape, values),
     ]
     return for_columns(product.lanes.extent, shape.columns, body)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
@@ -107,3 +108,8 @@ def in_packs(access: Access, fastest: Index | None, width: int, limits: Iterable
         return False
     others = [step for index, step in access.steps.items() if index is not fastest]
     return all(n % width == 0 for n in (access.offset, *others))
+
+
+def is_line(access: Access, axis: Axis) -> bool:
+    """Whether elements along all of an axis are at equal distances."""
+    return all(access.step(i) == access.step(j) * j.extent for i, j in pairwise(axis.indices))

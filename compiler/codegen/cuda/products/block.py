@@ -1,7 +1,7 @@
 """A product by tiles: each block of threads makes one tile of the results, each thread a part of it.
 
-The operands of a step of the sum wait in shared memory; those of the next step are on their way meanwhile,
-first to registers, then to the other half of shared memory.
+Operands of some steps of the sum wait in shared memory, or are on their way there: while the threads multiply
+those of a step, those of the next ones arrive.
 """
 
 from __future__ import annotations
@@ -10,19 +10,36 @@ from collections.abc import Sequence
 
 from staticgraph.compiler.codegen.cuda.function import Call, call
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis
-from staticgraph.compiler.codegen.cuda.products.epilogue import indented, parameters
+from staticgraph.compiler.codegen.cuda.products.copied import Copied
+from staticgraph.compiler.codegen.cuda.products.epilogue import indented, operations, parameters
 from staticgraph.compiler.codegen.cuda.products.inner import Inner, inner
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
-from staticgraph.compiler.codegen.cuda.products.shape import Cut
-from staticgraph.compiler.kernel.contraction import Contraction
+from staticgraph.compiler.codegen.cuda.products.shape import Cut, Shape
+from staticgraph.compiler.codegen.cuda.products.staged import Staged
+from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
+
+_HEAVY = 16  # operations of an epilogue that has its own need of registers
+COPIES = True  # whether the card copies operands, where it can
+
+
+def operands(c: Contraction, along: Axes, shape: Shape) -> tuple[Operand, Operand]:
+    """Those of a product, as threads bring them to shared memory."""
+    left = _kind(c, c.a, shape)(c, shape, "left", c.a, along.rows, along.sum, shape.rows, c.limits)
+    right = _kind(c, c.b, shape)(c, shape, "right", c.b, along.columns, along.sum, shape.columns)
+    return left, right
+
+
+def _kind(c: Contraction, x: Access, shape: Shape) -> type[Operand]:
+    """Elements that change on the way go through registers."""
+    return Copied if COPIES and x.dtype is c.dtype and not shape.tensor else Staged
 
 
 def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) -> Call:
     """The call. With `slices`, each block has a slice of the sum, and the result an index for them."""
     shape = cut.shape
-    left = Operand(c, shape, "left", c.a, along.rows, along.sum, shape.rows, c.limits)
-    right = Operand(c, shape, "right", c.b, along.columns, along.sum, shape.columns)
+    left, right = operands(c, along, shape)
+    stages = shape.stages(c.dtype.size) if isinstance(left, Copied) and isinstance(right, Copied) else 2
     rows, columns = (
         Index(f"tiles of {side.axis.name}", -(-side.axis.extent // side.extent)) for side in (left, right)
     )
@@ -37,8 +54,8 @@ def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) ->
         ]
     work = inner(along, left, right)
     lines = [
-        f"SG_SHARED({left.kind}, left_kept, {2 * left.half});",
-        f"SG_SHARED({right.kind}, right_kept, {2 * right.half});",
+        f"SG_SHARED({left.kind}, left_kept, {stages * left.elements});",
+        f"SG_SHARED({right.kind}, right_kept, {stages * right.elements});",
         *blocks.split("blockIdx.x"),
         f"const int32_t first_row = {values[rows]} * {shape.rows};",
         f"const int32_t first_column = {values[columns]} * {shape.columns};",
@@ -46,36 +63,67 @@ def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) ->
         *left.start("first_row", values),
         *right.start("first_column", values),
         *work.before,
-        *steps([left, right], work, shape.depth, first, last),
+        *steps([left, right], work, shape.depth, first, last, stages),
         *work.after(c, along, shape, values),
     ]
-    # The compiler would save registers to have more blocks side by side; what it has left hides more.
-    room = 1 if shape.results < 64 else None
+    room = shape.room if operations(c) < _HEAVY else 1
     return call(
         "tiles", parameters(c, c.a, c.b), "\n".join(lines), (blocks.extent, 1, 1), (shape.threads, 1, 1),
         meets=True, blocks_per_core=room,
     )  # fmt: skip
 
 
-def steps(operands: Sequence[Operand], work: Inner, depth: int, first: str, last: str) -> list[str]:
+def steps(
+    operands: Sequence[Operand], work: Inner, depth: int, first: str, last: str, stages: int = 2
+) -> list[str]:
     """The sums, from the `first` product to before the `last` one, in steps of `depth` of them. `operands`
-    are brought to shared memory; when all is done, nobody reads there.
+    are brought to shared memory, which has room for so many `stages`; some may still read there at the end.
+
+    One barrier a step is enough: before it, threads have multiplied what was there a step ago, and what is
+    asked for after it takes that place.
     """
+    copied = [operand for operand in operands if isinstance(operand, Copied)]
+    keep = [line for operand in operands for line in operand.keep()]
+    turns = [line for operand in copied for line in operand.turns]
+    fetch = [line for operand in operands for line in operand.fetch(last)]
+    before = []
+    if any("inner" in line for line in fetch):
+        outer, extent = copied[0].outer, copied[0].sum.indices[-1].extent
+        before = [f"int32_t inner = {first} % {extent}, outer = {first} / {extent};"]
+        turn = [f"if (inner == {extent}) inner = 0, outer++;"]
+        if turns:
+            turn += [
+                f"if (inner == 0 || from == {first}) {{",
+                *indented([*outer.split("outer"), *turns]),
+                "}",
+            ]
+        fetch = [*turn, *fetch, f"inner += {depth};"]
+    close, arrived = (["close_copies();"], [f"await_copies<{stages - 2}>();"]) if copied else ([], [])
+    kept = ["if (more) keep(next);"] if keep else []
     return [
-        "auto fetch = [&](int32_t from) {",
-        *indented(line for operand in operands for line in operand.fetch(last)),
+        *before,
+        "auto fetch = [&](int32_t from, int32_t stage) {",
+        *indented(fetch),
         "};",
-        "auto keep = [&](int32_t half) {",
-        *indented(line for operand in operands for line in operand.keep()),
-        "};",
-        f"fetch({first});",
-        "keep(0);",
-        "__syncthreads();",
-        f"for (int32_t from = {first}, half = 0; from < {last}; from += {depth}, half ^= 1) {{",
-        f"  const bool more = from + {depth} < {last};",
-        f"  if (more) fetch(from + {depth});",
-        *indented(work.step),
-        "  if (more) keep(half ^ 1);",
+        *(["auto keep = [&](int32_t stage) {", *indented(keep), "};"] if keep else []),
+        "#pragma unroll 1",
+        f"for (int32_t next = 0; next < {stages - 1}; next++) {{",
+        f"  const int32_t ahead = {first} + next * {depth};",
+        f"  const bool more = ahead < {last};",
+        "  if (more) fetch(ahead, next);",
+        *indented(kept + close),
+        "}",
+        "#pragma unroll 1",
+        f"for (int32_t from = {first}, stage = 0; from < {last}; from += {depth}) {{",
+        *indented(arrived),
         "  __syncthreads();",
+        f"  const int32_t next = stage > 0 ? stage - 1 : {stages - 1};",
+        f"  const int32_t ahead = from + {(stages - 1) * depth};",
+        f"  const bool more = ahead < {last};",
+        "  if (more) fetch(ahead, next);",
+        *indented(close),
+        *indented(work.step),
+        *indented(kept),
+        f"  stage = stage < {stages - 1} ? stage + 1 : 0;",
         "}",
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Values
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, pack_width
 from staticgraph.compiler.codegen.cuda.products.operand import Side
@@ -16,12 +18,13 @@ _LINE = 8  # rows or columns that a warp's lanes have at once, and products of t
 class Inner:
     """Statements of a thread: which results it has, and a step of their sums; and where these are.
 
-    A step reads the `half` of shared memory that is filled.
+    A step reads the `stage` of shared memory that is filled.
     """
 
     before: list[str]
     step: list[str]
     packs: Packs
+    gather: Sequence[str] = ()  # what makes whole sums of those of a thread
 
     def after(self, c: Contraction, along: Axes, shape: Shape, values: Values) -> list[str]:
         """The epilogue of all results of a thread."""
@@ -44,6 +47,7 @@ class Inner:
         if along.rows.extent % shape.rows:
             row = [f"if (at_row < {along.rows.extent}) {{", *indented(row), "}"]
         return [
+            *self.gather,
             "#pragma unroll",
             f"for (int i = 0; i < {packs.rows}; i++) {{",
             f"  const int32_t at_row = first_row + {packs.row};",
@@ -72,22 +76,29 @@ def inner(along: Axes, left: Side, right: Side) -> Inner:
 
 
 def by_threads(along: Axes, left: Side, right: Side) -> Inner:
-    """Each thread by itself: groups of `high` rows and `wide` columns, at equal distances."""
+    """Each thread by itself: groups of `high` rows and `wide` columns, at equal distances.
+
+    A warp is 4 threads high and 8 wide, and neighbours have the same columns: shared memory then gives four
+    numbers to each in half as many turns as it has halves of warps.
+    """
     shape, most = left.shape, 16 // left.size
     high, wide = min(shape.high, most), min(shape.wide, most)
     across, rows, columns = shape.columns // shape.wide, shape.high // high, shape.wide // wide
     before = [
-        f"const int32_t row = int32_t(threadIdx.x) / {across} * {high};",
-        f"const int32_t column = int32_t(threadIdx.x) % {across} * {wide};",
+        f"const int32_t warp = int32_t(threadIdx.x) % {shape.of_part} / 32;",
+        "const int32_t lane = int32_t(threadIdx.x) % 32;",
+        f"const int32_t row = (warp / {across // 8} * 4 + lane / 16 * 2 + lane % 2) * {high};",
+        f"const int32_t column = (warp % {across // 8} * 8 + lane / 2 % 8) * {wide};",
         f"{left.kind} sums[{shape.high}][{shape.wide}] = {{}};",
     ]
+    part, depth = f"int32_t(threadIdx.x) / {shape.of_part}", shape.depth // shape.parts
     of_row = f"row + i / {high} * {shape.rows // rows} + i % {high}"
     lines, read = [], []
     for side, groups, width, at in ((left, rows, high, "row"), (right, columns, wide, "column")):
         if side.is_turned:
             continue
         group = f"Vector<{side.kind}, {width}>"
-        element = side.kept(f"{at} + g * {side.extent // groups}", "k")
+        element = side.kept(f"{at} + g * {side.extent // groups}", "first_k + k" if shape.parts > 1 else "k")
         read += [
             f"{group} {side.name}[{groups}];",
             "#pragma unroll",
@@ -107,8 +118,9 @@ def by_threads(along: Axes, left: Side, right: Side) -> Inner:
     factors = f"{factor} * right[j / {wide}].at[j % {wide}]"
     step = [
         *([f"{group} lines[{shape.high}];"] if left.is_turned else []),
+        *([f"const int32_t first_k = {part} * {depth};"] if shape.parts > 1 else []),
         "#pragma unroll",
-        f"for (int k = 0; k < {shape.depth}; k++) {{",
+        f"for (int k = 0; k < {depth}; k++) {{",
         *indented(lines + read),
         "  #pragma unroll",
         f"  for (int i = 0; i < {shape.high}; i++)",
@@ -119,7 +131,37 @@ def by_threads(along: Axes, left: Side, right: Side) -> Inner:
     width = pack_width(along.columns.last, wide)
     at_column = f"column + g * {width} / {wide} * {shape.columns // columns} + g * {width} % {wide}"
     packs = Packs(width, shape.high, shape.wide // width, of_row, at_column, f"sums[i][g * {width} + j]")
-    return Inner(before, step, packs)
+    return Inner(before, step, packs, _added(left) if shape.parts > 1 else [])
+
+
+def _added(left: Side) -> list[str]:
+    """Statements that add the sums of all parts of a block, in their order, for the threads of the first one;
+    the others are done.
+    """
+    shape = left.shape
+    place = f"of_parts[((part - 1) * {shape.results} + i * {shape.wide} + j) * {shape.of_part} + thread]"
+
+    def each(statement: str) -> list[str]:
+        return [
+            "#pragma unroll",
+            f"for (int i = 0; i < {shape.high}; i++)",
+            "  #pragma unroll",
+            f"  for (int j = 0; j < {shape.wide}; j++) {statement};",
+        ]
+
+    return [
+        f"SG_SHARED({left.kind}, of_parts, {shape.partial});",
+        f"const int32_t thread = int32_t(threadIdx.x) % {shape.of_part};",
+        f"if (const int32_t part = int32_t(threadIdx.x) / {shape.of_part}) {{",
+        *indented(each(f"{place} = sums[i][j]")),
+        "}",
+        "__syncthreads();",
+        f"if (threadIdx.x >= {shape.of_part}) return;",
+        "#pragma unroll",
+        f"for (int part = 1; part < {shape.parts}; part++) {{",
+        *indented(each(f"sums[i][j] += {place}")),
+        "}",
+    ]
 
 
 def by_warps(along: Axes, left: Side, right: Side) -> Inner:

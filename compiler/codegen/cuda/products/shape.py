@@ -1,24 +1,30 @@
 """Which tiles a product is cut into, and into how many slices its sum: what takes the least time by estimate.
 
-The estimate counts clock cycles of a multiprocessor. It multiplies and adds as fast as its threads are fed
-from shared memory, and no step of a tile is shorter than the wait for the operands of the next one.
+The estimate counts clock cycles of a multiprocessor. It gives an instruction to each of four warps in every
+cycle if it has enough of them, and some numbers from shared memory; and no step of a tile is shorter than the
+wait for operands, shared by the steps that are on their way at once.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from staticgraph.compiler.codegen.cuda.card import CORES
 from staticgraph.compiler.dataclass import dataclass
 
-_LANES, _TENSOR = 128, 1024  # products per cycle of a multiprocessor, and of its tensor cores
-_WARPS = 8  # that keep it busy
-_THREADS, _SHARED = 2048, 160 * 1024  # that it has room for; bytes of shared memory
+STAGES = 4  # steps of the sum in shared memory at most
+REGISTERS = 128  # of a thread with many results, so that there are two blocks side by side
+_MANY = 64  # results
+_ISSUED, _TENSOR = 4, 1024  # instructions per cycle of a multiprocessor, and products of its tensor cores
+_IDLE = 2.0  # warps, as many more as would be needed to hide all waiting
+_THREADS, _SHARED = 2048, 200 * 1024  # that it has room for; bytes of shared memory
 _MOST_SHARED, _MOST_SUMS = 48 * 1024, 256  # bytes that a block and the sums of a thread may have
 _WAIT = 700.0  # cycles until an operand arrives from memory
-_LAUNCH = 2500.0  # cycles that one more function takes
-_BYTES = 2500.0  # per cycle, of memory
+_STEP, _COPY = 45, 2  # instructions of a step besides its products, and of each copy to shared memory
+_ENDS = 1500.0  # cycles from the start of a block to its first step, and from the last one to the end
+_LAUNCH = 6000.0  # cycles that one more function takes
+_BYTES = 2000.0  # per cycle, of memory
+_BYTES_OF_CORE = 150.0  # per cycle, that a multiprocessor gets, while it does other things
 _SLICES = (1, *sorted(n * 2**e for n in (2, 3) for e in range(9)))  # numbers of them to choose from
 _MOST_SCRATCH = 64 * 2**20  # bytes for their sums
 _SHALLOW = 64  # products: shorter slices cost more to add than they gain
@@ -28,7 +34,8 @@ _WRITTEN_OUT = 2048  # instructions of the epilogue of a thread
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A tile of `rows` x `columns` results, in steps of `depth` products. Each thread has `high` x `wide` of
-    them, or each warp, where `tensor` cores multiply.
+    them, or each warp, where `tensor` cores multiply. In small tiles several `parts` of the threads share the
+    products of a step, and add their sums in the end.
     """
 
     rows: int
@@ -37,11 +44,17 @@ class Shape:
     high: int
     wide: int
     tensor: bool = False
+    parts: int = 1
 
     @property
     def threads(self) -> int:
         """Of a block."""
-        return self.rows // self.high * (self.columns // self.wide) * (32 if self.tensor else 1)
+        return self.of_part * self.parts * (32 if self.tensor else 1)
+
+    @property
+    def of_part(self) -> int:
+        """Threads, or warps, that have all results of the tile."""
+        return self.rows // self.high * (self.columns // self.wide)
 
     @property
     def results(self) -> int:
@@ -49,30 +62,68 @@ class Shape:
         return self.high * self.wide // (32 if self.tensor else 1)
 
     def shared(self, size: int) -> int:
-        """Bytes of shared memory at most, for elements of so many bytes: two steps of both operands."""
+        """Bytes of shared memory at most, for elements of so many bytes: all stages of both operands, and the
+        sums of parts.
+        """
+        return self.stages(size) * self._of_step(size) + self.partial * size
+
+    def stages(self, size: int) -> int:
+        """Steps of the sum that shared memory has room for: those that threads multiply, and those that are
+        on their way.
+        """
         if self.tensor:
-            return 2 * (self.rows + self.columns) * (self.depth + 4) * size
-        return 2 * self.depth * (self.rows + self.columns + 2 * (16 // size)) * size
+            return 2
+        return max(2, min(STAGES, (_MOST_SHARED - self.partial * size) // self._of_step(size)))
+
+    @property
+    def partial(self) -> int:
+        """Sums that all parts but the first one have."""
+        return (self.parts - 1) * self.rows * self.columns
+
+    def _of_step(self, size: int) -> int:
+        if self.tensor:
+            return (self.rows + self.columns) * (self.depth + 4) * size
+        return self.depth * (self.rows + self.columns + 2 * (16 // size)) * size
 
     def suits(self, size: int) -> bool:
         """Whether elements of so many bytes fit shared memory and registers."""
         return self.shared(size) <= _MOST_SHARED and self.results * size <= _MOST_SUMS
 
     @property
-    def speed(self) -> float:
-        """Products per cycle of a multiprocessor that has enough warps, as these also read shared memory."""
+    def registers(self) -> int:
+        """Of a thread, about."""
+        return min(REGISTERS, 56 + self.results * 3 // 2)
+
+    @property
+    def room(self) -> int | None:
+        """How many blocks a multiprocessor should have room for at least: more leave fewer registers to each.
+        A thread with few results has what it wants; how many that are is up to the compiler for tensor cores.
+        """
+        if self.results < _MANY:
+            return 1
+        return None if self.tensor else 65536 // (REGISTERS * self.threads)
+
+    def cycles(self, size: int) -> float:
+        """Of a multiprocessor, for one step of a block, if that has enough warps."""
         if self.tensor:
             multiply, read = self.high // 16 * (self.wide // 8), self.high // 4 + self.wide // 4
-            return _TENSOR * multiply / (multiply + read)
-        multiply, read = self.high * self.wide, self.high + self.wide
-        return _LANES * multiply / (multiply + read)
+            products = self.rows * self.columns * self.depth
+            return products * (multiply + read) / (multiply * _TENSOR) * (size / 4)
+        packs = -(-self.high * size // 16) + -(-self.wide * size // 16)
+        copies = (self.rows + self.columns) * self.depth / (2 * self.threads)
+        products = self.high * self.wide * (2 if size == 8 else 1)
+        issued = self.depth // self.parts * (products + packs) + _STEP + _COPY * copies
+        turns = sum(max(1.0, n * size / 8) for n in (self.high, self.wide))  # of shared memory
+        return self.threads / 32 * max(issued / _ISSUED, self.depth // self.parts * turns)
 
 
 SHAPES = (
     Shape(128, 128, 8, 8, 8), Shape(128, 64, 16, 8, 4), Shape(64, 128, 16, 4, 8), Shape(64, 64, 16, 4, 4),
+    Shape(128, 64, 8, 8, 8), Shape(64, 128, 8, 8, 8), Shape(64, 64, 16, 8, 4),
     Shape(128, 32, 16, 4, 4), Shape(32, 128, 16, 4, 4), Shape(64, 32, 16, 4, 2), Shape(32, 64, 16, 2, 4),
     Shape(32, 32, 16, 2, 2), Shape(128, 16, 16, 4, 2), Shape(16, 128, 16, 2, 4), Shape(16, 16, 32, 1, 2),
     Shape(128, 8, 16, 4, 1), Shape(8, 128, 16, 1, 4),
+    Shape(32, 32, 32, 4, 4, parts=4), Shape(16, 16, 64, 2, 2, parts=4),
 )  # fmt: skip
 TENSOR_SHAPES = (
     Shape(128, 128, 16, 64, 32, True), Shape(128, 64, 16, 32, 32, True), Shape(64, 128, 16, 32, 32, True),
@@ -117,15 +168,19 @@ def _cycles(cut: Cut, rows: int, columns: int, depth: int, times: int, size: int
     """The estimated time."""
     shape = cut.shape
     blocks = times * cut.slices * -(-rows // shape.rows) * -(-columns // shape.columns)
-    registers = 65536 // (shape.threads * 128)
+    registers = 65536 // (shape.threads * shape.registers)
     room = max(1, min(_THREADS // shape.threads, _SHARED // shape.shared(size), registers))
-    resident = min(room, -(-blocks // CORES))
-    warps = resident * shape.threads / 32
-    speed = shape.speed * min(1.0, warps / _WARPS) * (4 / size)
-    step = max(_WAIT, resident * shape.rows * shape.columns * shape.depth / speed)
-    rounds = max(1.0, blocks / (CORES * resident))
-    whole = math.ceil(rounds) if rounds < 4 else rounds
-    time = whole * (step * -(-cut.products // shape.depth) + 2 * _WAIT)
+    step = shape.cycles(size) + (shape.rows + shape.columns) * shape.depth * size / _BYTES_OF_CORE
+    wait = _WAIT / (shape.stages(size) - 1)
+    steps = -(-cut.products // shape.depth)
+
+    def together(resident: int) -> float:
+        """The time of so many blocks side by side."""
+        warps = resident * shape.threads / 32
+        return steps * max(wait, resident * step * (warps + _IDLE) / warps) + _ENDS
+
+    rounds, rest = divmod(blocks, CORES * room)
+    time = rounds * together(room) + (together(-(-rest // CORES)) if rest else 0.0)
     if cut.slices > 1:
-        time += _LAUNCH + (2 * cut.slices) * rows * columns * times * size / _BYTES
+        time += _LAUNCH + (2 * cut.slices + 1) * rows * columns * times * size / _BYTES
     return time
