@@ -28,8 +28,10 @@ from staticgraph.compiler.kernel.expr import Index, Load, Reduce
 from staticgraph.compiler.kernel.place import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.lower.program import Loops
+from staticgraph.runtime.gpu.standin.driver import StandIn
 from tests.gpu.loops import check, emitted, floats, kinds, loops, text
-from tests.gpu.running import compiled, run, unset
+from tests.gpu.running import SCHEDULES, compiled, run, unset
+from tests.gpu.sessions import on
 
 COLUMNS = (1, 2, 31, 32, 33, 100, 1000, 1024, 1025, 5000, 20000)
 ROWS = (1, 3, 257)
@@ -281,3 +283,13 @@ def test_rows_across_memory():
     work = emit([nest], buffers, (), ())
     assert kinds(work) == ["rows"] and "const int lane = threadIdx.x % 1;" in text(work)
     check([Loops((nest,), tuple(buffers.items()))])
+
+
+def test_threads_do_not_keep_what_others_have_of_other_columns(host):
+    """Both elements of a short row are one thread's, and the four columns of the next sweep are two threads'."""
+    numbers, matrix = np.array([1.7, 0.6], np.float32), np.arange(1, 5, dtype=np.float32).reshape(2, 2)
+    with sg.Graph().as_default(), on(StandIn(SCHEDULES[1])), sg.Session() as session:
+        x, y = sg.placeholder(sg.float32, [2]), sg.placeholder(sg.float32, [2, 2])
+        large = x > 0.1 * sg.reduce_max(x, -1, keepdims=True)
+        scaled = y * sg.where(large, 1.0 / x, sg.zeros_like(x))
+        np.testing.assert_allclose(session.run(scaled, {x: numbers, y: matrix}), matrix / numbers, rtol=1e-6)

@@ -163,6 +163,7 @@ FORCED: dict[str, Build] = {
     "bias": dense(20, 36, 24, lambda y, bias, _: sg.nn.relu(y + bias)),
     "same": convolution((1, 6, 7, 4), (3, 3, 4, 8), 1, "SAME"),
     "double": product(30, 36, 18, dtype=sg.float64),
+    "whole tiles": convolution((1, 16, 16, 16), (3, 3, 16, 32), 1, "SAME"),
 }
 TENSOR: dict[str, Build] = {
     "packs": product(132, 136, 40, dtype=sg.bfloat16),
@@ -202,13 +203,16 @@ def works() -> dict[tuple[str, int], Work]:
 
 @cache
 def forced() -> dict[Shape, list[tuple[Case, Work]]]:
-    """For each shape, half of the contractions cut by it, into one, two or three slices."""
+    """For each shape, half of the contractions cut by it, into one, two or three slices. All have whole tiles
+    of rows: there, a thread copies lines at equal distances.
+    """
     made: dict[Shape, list[tuple[Case, Work]]] = {}
     for number, shape in enumerate((*SHAPES, *TENSOR_SHAPES)):
         names = TENSOR if shape.tensor else FORCED
         cases = [case for name in names for case in forced_graph(name, shape.tensor)]
         cases = [case for case in cases if has_tiles(case.product, axes(case.product))]
-        pairs = [(case, cut_by(case.product, shape, 1 + number % 3)) for case in cases[number % 2 :: 2]]
+        some = [case for n, case in enumerate(cases) if n % 2 == number % 2 or case.product.limits]
+        pairs = [(case, cut_by(case.product, shape, 1 + number % 3)) for case in some]
         made[shape] = [(case, work) for case, work in pairs if work is not None]
     return made
 

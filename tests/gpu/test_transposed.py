@@ -82,6 +82,15 @@ def test_batches(name: str):
     check(found)
 
 
+@small
+@pytest.mark.parametrize(("shape", "axes"), [((2, 3, 40, 41), (0, 2, 3, 1)), ((2, 40, 41, 3), (0, 3, 1, 2))])
+def test_colors(shape: tuple[int, ...], axes: tuple[int, ...]):
+    """Tiles are as wide as there are threads for it where they are only three high."""
+    found = loops(transpose(*axes), *floats(shape))
+    assert [kinds(emitted(kernel)) for kernel in found] == [["transposed"]]
+    check(found)
+
+
 FUSED = {
     "plus": (lambda x, y: [x + sg.transpose(y)], floats((130, 70), (70, 130))),
     "in vectors": (lambda x, y: [x - sg.transpose(y) * 2.0], floats((136, 72), (72, 136))),
@@ -193,11 +202,3 @@ def test_operands_that_do_not_fit_shared_memory():
 def test_positions_beyond_int32():
     found = loops(transpose(), (uint8, (1 << 16, 1 << 16)))
     assert "int64_t(" in text(emitted(found[0])) and kinds(emitted(found[0])) == ["transposed"]
-
-
-def test_strips_of_tiles_are_read_side_by_side():
-    """17 tiles are two strips, the second one a tile narrower."""
-    (kernel,) = loops(transpose(), *floats((128, 17 * 64)))
-    (call,) = emitted(kernel).calls
-    assert call.function.grid == (18 * 2, 1, 1) and "if (high >= 17) return;" in call.function.text
-    check([kernel])

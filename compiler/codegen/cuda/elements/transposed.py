@@ -66,14 +66,10 @@ class _Function:
         return call("transposed", parameters, self.writer.text, grid, block, True, fewest)
 
     def find_tile(self) -> None:
-        """Which tile of which matrix the block does: strips of tiles, and in a strip those across first."""
+        """Which tile of which matrix the block does: blocks next to each other write along."""
         plan, line = self.plan, self.writer.line
-        strip, count = plan.strip
         line(f"const int tile = int(blockIdx.x % {plan.of_matrix}u);")
-        line(f"const int high = tile / {strip * plan.tiles[1]} * {strip} + tile % {strip};")
-        line(f"const int wide = tile / {strip} % {plan.tiles[1]};")
-        if strip * count > plan.tiles[0]:
-            line(f"if (high >= {plan.tiles[0]}) return;")
+        line(f"const int high = tile / {plan.tiles[1]}, wide = tile % {plan.tiles[1]};")
         for text in plan.batch.split(f"(blockIdx.x / {plan.of_matrix}u)"):
             line(text)
         for index, name in plan.batch.values.items():

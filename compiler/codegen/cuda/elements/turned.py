@@ -1,8 +1,8 @@
 """Which operands of a nest lie across its results, and the tiles that they are turned in.
 
 In y[i, j] = x[j, i] * z[i, j], results lie side by side *along* j, and elements of x *across*, along i. A
-tile is worth its barrier where neighbours of the result lie at least 16 elements apart in an operand, and
-both loops have as many iterations. Many small matrices need none: a block of `pointwise` does whole ones, so
+tile is worth its barrier where neighbours of the result lie at least 3 elements apart in an operand, as the
+colors of images may, and both loops have as many iterations. Many small matrices need none: a block of `pointwise` does whole ones, so
 that its threads read whole lines together. Nor do small arrays, whose time is that of a launch, which they
 may share with other nests there.
 """
@@ -24,10 +24,9 @@ from staticgraph.compiler.kernel.stmt import Buffer, Store
 
 EDGE = {1: 128, 2: 64, 4: 64, 8: 32}  # elements on both sides of a tile, by the bytes of the widest
 WIDTH = {1: 8, 2: 4, 4: 4, 8: 2}  # of a vector at most
-FEWEST = 16  # elements from neighbour to neighbour, and of both loops
+FEWEST = 3  # elements from neighbour to neighbour, and of both loops
 MATRIX = 4096  # elements that are worth tiles: about as many as a block of `pointwise` does
 LEAST = 1 << 17  # elements of an array that is worth a function of its own
-STRIP = 16  # tiles that are read side by side: what blocks read and write at a time is about a square
 _READS = 16  # vectors of an operand that a thread reads at most
 _SHARED = 48 << 10  # bytes that a block has without being asked
 _BANKS = 128  # bytes that shared memory reads or writes at a time
@@ -84,15 +83,9 @@ class Plan:
         return -(-self.across.extent // self.high), -(-self.along.extent // self.wide)
 
     @property
-    def strip(self) -> tuple[int, int]:
-        """How many tiles are a strip, across; how many strips there are. The last may be narrower."""
-        count = -(-self.tiles[0] // STRIP)
-        return -(-self.tiles[0] // count), count
-
-    @property
     def of_matrix(self) -> int:
         """Blocks for each point of the batch."""
-        return math.prod(self.strip) * self.tiles[1]
+        return math.prod(self.tiles)
 
     @property
     def blocks(self) -> int:

@@ -90,7 +90,7 @@ class Copied(Operand):
             ),
             f"{integer(wide)} {name}_at[{lines}], {name}_turn = 0;",
             f"uint32_t {name}_in = 0;",
-            *(f"int32_t {name}_edge{n}[{lines}];" for n in range(len(edges))),
+            *(f"int32_t {name}_edge{n}[{self._lines}];" for n in range(len(edges))),
             "#pragma unroll",
             f"for (int line = 0; line < {self._lines}; line++) {{",
             *indented(body),

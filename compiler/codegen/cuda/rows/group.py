@@ -225,7 +225,11 @@ def _worth_keeping(program: RowProgram) -> list[Expr]:
             for e in reached(item.body):
                 if _is_value(e, item):
                     users.setdefault(e, []).append(n)
-    shared = {e: at for e, at in users.items() if len(at) > 1 and _unchanged(program, e, at[-1])}
+    shared = {
+        e: at
+        for e, at in users.items()
+        if len(at) > 1 and _are_alike(program, at) and _unchanged(program, e, at[-1])
+    }
     chosen: list[Expr] = []
     for e in reversed(walk(*shared)):
         whole = [w for w in chosen if e in shared and set(shared[e]) <= set(shared[w]) and e in walk(w)]
@@ -239,6 +243,11 @@ def _worth_keeping(program: RowProgram) -> list[Expr]:
         ):
             kept.append(e)
     return kept
+
+
+def _are_alike(program: RowProgram, items: Iterable[int]) -> bool:
+    """Whether a thread has the same columns in these sweeps, so that it may keep what it computes of them."""
+    return len({_columns(program.items[n]) for n in items}) == 1
 
 
 def _users(program: RowProgram, kept: Sequence[Expr]) -> dict[Expr, list[int]]:
