@@ -286,7 +286,7 @@ def test_rows_across_memory():
 
 
 def test_threads_do_not_keep_what_others_have_of_other_columns(host):
-    """Both elements of a short row are one thread's, and the four columns of the next sweep are two threads'."""
+    """Both elements of a short row are one thread's, the four columns of the next sweep are two threads'."""
     numbers, matrix = np.array([1.7, 0.6], np.float32), np.arange(1, 5, dtype=np.float32).reshape(2, 2)
     with sg.Graph().as_default(), on(StandIn(SCHEDULES[1])), sg.Session() as session:
         x, y = sg.placeholder(sg.float32, [2]), sg.placeholder(sg.float32, [2, 2])

@@ -2,9 +2,9 @@
 
 In y[i, j] = x[j, i] * z[i, j], results lie side by side *along* j, and elements of x *across*, along i. A
 tile is worth its barrier where neighbours of the result lie at least 3 elements apart in an operand, as the
-colors of images may, and both loops have as many iterations. Many small matrices need none: a block of `pointwise` does whole ones, so
-that its threads read whole lines together. Nor do small arrays, whose time is that of a launch, which they
-may share with other nests there.
+colors of images may, and both loops have as many iterations. Many small matrices need none: a block of
+`pointwise` does whole ones, so that its threads read whole lines together. Nor do small arrays, whose time is
+that of a launch, which they may share with other nests there.
 """
 
 from __future__ import annotations

@@ -19,8 +19,7 @@ from staticgraph.compiler.codegen.cuda.products.staged import Staged
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 
-_HEAVY = 16  # operations of an epilogue that has its own need of registers
-COPIES = True  # whether the card copies operands, where it can
+_HEAVY, _MANY = 16, 3  # operations, and arrays, of an epilogue that needs more registers than the sums do
 
 
 def operands(c: Contraction, along: Axes, shape: Shape) -> tuple[Operand, Operand]:
@@ -32,7 +31,7 @@ def operands(c: Contraction, along: Axes, shape: Shape) -> tuple[Operand, Operan
 
 def _kind(c: Contraction, x: Access, shape: Shape) -> type[Operand]:
     """Elements that change on the way go through registers."""
-    return Copied if COPIES and x.dtype is c.dtype and not shape.tensor else Staged
+    return Copied if x.dtype is c.dtype and not shape.tensor else Staged
 
 
 def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) -> Call:
@@ -66,11 +65,19 @@ def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) ->
         *steps([left, right], work, shape.depth, first, last, stages),
         *work.after(c, along, shape, values),
     ]
-    room = shape.room if operations(c) < _HEAVY else 1
     return call(
         "tiles", parameters(c, c.a, c.b), "\n".join(lines), (blocks.extent, 1, 1), (shape.threads, 1, 1),
-        meets=True, blocks_per_core=room,
+        meets=True, blocks_per_core=_room(c, shape),
     )  # fmt: skip
+
+
+def _room(c: Contraction, shape: Shape) -> int | None:
+    """How many blocks a multiprocessor should have room for."""
+    if operations(c) >= _HEAVY:
+        return 1
+    if shape.room is None or len(c.loads) + len(c.targets) < _MANY:
+        return shape.room
+    return -(-shape.room * 3 // 4)
 
 
 def steps(

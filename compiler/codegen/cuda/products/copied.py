@@ -21,7 +21,6 @@ from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.expr import Index
 
 NEIGHBOURS = 8  # along the sum, which threads next to each other copy
-EACH = 1  # of them a thread
 _INT16 = 2**15
 
 
@@ -62,7 +61,7 @@ class Copied(Operand):
         starts = {"across": f"thread % {self._before} * {self._of_pack}", "along": f"thread / {self._before}"}
         if self._along_sum:
             starts["across"] = f"thread / {self._lanes} % {self.extent}"
-            starts["along"] = f"(thread % {self._lanes} + thread / {self._before} * {self._lanes}) * {EACH}"
+            starts["along"] = f"thread % {self._lanes} + thread / {self._before} * {self._lanes}"
         at = place(x, self.axis.values, wide, f"{name}_start")
         if self._is_even or self._is_line:
             along = place(x, dict.fromkeys(self.sum.indices[-1:], f"{name}_along"), wide, "0")
@@ -128,8 +127,8 @@ class Copied(Operand):
         lines = [
             f"const {kind}* const {name}_here = settled({here});",
             "#pragma unroll",
-            f"for (int part = 0; part < {self._parts * self._each}; part++) {{",
-            f"  const int32_t further = part / {self._each} * {self._part_step} + part % {self._each};",
+            f"for (int part = 0; part < {self._parts}; part++) {{",
+            f"  const int32_t further = part * {self._part_step};",
             f"  const int32_t along = {name}_along + further;",
             *(indented(self.sum.split("from + along")) if splits else []),
             "  #pragma unroll",
@@ -194,18 +193,13 @@ class Copied(Operand):
 
     @property
     def _packs(self) -> int:
-        """Of a tile: packs, or neighbours that one thread copies."""
-        return self.extent * self.shape.depth // (self._of_pack * self._each)
-
-    @property
-    def _each(self) -> int:
-        """Neighbours along the sum that a thread copies one by one."""
-        return EACH if self._along_sum else 1
+        """Of a tile: packs, or elements that are copied alone."""
+        return self.extent * self.shape.depth // self._of_pack
 
     @property
     def _lanes(self) -> int:
         """Threads next to each other that copy neighbours along the sum."""
-        return min(NEIGHBOURS, self.shape.depth) // EACH
+        return min(NEIGHBOURS, self.shape.depth)
 
     @property
     def _before(self) -> int:
@@ -227,4 +221,4 @@ class Copied(Operand):
     @property
     def _part_step(self) -> int:
         further = max(1, self.shape.threads // self._before)
-        return further * self._lanes * self._each if self._along_sum else further
+        return further * self._lanes if self._along_sum else further
