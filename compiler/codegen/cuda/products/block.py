@@ -113,7 +113,7 @@ def steps(
         *indented(fetch),
         "};",
         *(["auto keep = [&](int32_t stage) {", *indented(keep), "};"] if keep else []),
-        "#pragma unroll 1",
+        "#pragma unroll",
         f"for (int32_t next = 0; next < {stages - 1}; next++) {{",
         f"  const int32_t ahead = {first} + next * {depth};",
         f"  const bool more = ahead < {last};",
