@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.lower.memory_use import size_text
 from staticgraph.runtime.gpu import external
-from staticgraph.runtime.gpu.failure import failure
+from staticgraph.runtime.gpu.failure import explained
 
 if TYPE_CHECKING:
     from staticgraph.runtime.gpu.cupy_driver import CupyDriver
@@ -32,7 +32,7 @@ class Arrival:
             driver.runtime.memcpyAsync(target, source, size, _TO_DEVICE, self._stream.ptr)
             self._event.record(self._stream)
         except driver.errors as error:
-            raise failure(error.status, str(error), f"to send {size_text(size)} to the GPU") from None
+            raise explained(error, f"to send {size_text(size)} to the GPU") from None
 
     def awaited(self) -> None:
         """As in the protocol."""
@@ -44,11 +44,11 @@ class Arrival:
             else:
                 driver.stream.wait_event(self._event)
         except driver.errors as error:
-            raise failure(error.status, str(error), _WAITING) from None
+            raise explained(error, _WAITING) from None
 
     def wait(self) -> None:
         """As in the protocol."""
         try:
             self._event.synchronize()
         except self._driver.errors as error:
-            raise failure(error.status, str(error), _WAITING) from None
+            raise explained(error, _WAITING) from None

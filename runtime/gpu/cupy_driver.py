@@ -22,19 +22,18 @@ from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError, UnimplementedError
 from staticgraph.compiler.lower.memory_use import size_text
-from staticgraph.runtime.gpu import cudnn, nvrtc
+from staticgraph.runtime.gpu import cudnn, in_groups, nvrtc
 from staticgraph.runtime.gpu.arrivals import Arrival
 from staticgraph.runtime.gpu.cublas import Cublas, Multiply, library, workspace_size
 from staticgraph.runtime.gpu.cublas_lt import CublasLt
 from staticgraph.runtime.gpu.driver import Card, Direction
 from staticgraph.runtime.gpu.edges import edges
-from staticgraph.runtime.gpu.failure import NO_BINARY, NOT_FOUND, OUT_OF_MEMORY, failure
+from staticgraph.runtime.gpu.failure import NO_BINARY, NOT_FOUND, OUT_OF_MEMORY, explained
+from staticgraph.runtime.gpu.launches import Graph, Kernel
 from staticgraph.runtime.gpu.marks import Mark
 from staticgraph.runtime.gpu.spans import Spans
 
 _KINDS = {Direction.TO_DEVICE: 1, Direction.FROM_DEVICE: 2, Direction.ON_DEVICE: 3}  # of cudaMemcpyKind
-_REGISTERS = 4  # of CUfunction_attribute
-_VERBOSE = 1  # of cudaGraphDebugDotFlags
 _PRODUCTS = 2  # with the largest workspaces, side by side
 _WAITING = "waiting for the GPU"
 
@@ -174,10 +173,13 @@ class CupyDriver:
         for image in images:
             if found := self._loaded(functions, image):
                 return found
-        found = self._loaded(functions, self.image(functions)) if functions else []
-        if found is None:
-            raise OpError(f"kernels that were compiled for {self.card.architecture} do not run on this GPU")
-        return found
+        made: list[Kernel] = []
+        for part, image in in_groups.compiled(functions, self.card.architecture):
+            found = self._loaded(part, image)
+            if found is None:
+                raise OpError(f"kernels compiled for {self.card.architecture} do not run on this GPU")
+            made += found
+        return made
 
     def _loaded(self, functions: Sequence[Function], image: bytes) -> list[Kernel] | None:
         """The functions of an image; None where it is for other cards, or has not all of them."""
@@ -330,60 +332,6 @@ class CupyDriver:
             raise RuntimeError(f"a capture does not allow {what}")
 
 
-class Kernel:
-    """A function that is loaded, with room for its arguments: a launch reads them before it returns."""
-
-    __slots__ = ("_driver", "_name", "_module", "_launch", "_values", "_table")
-
-    def __init__(self, driver: CupyDriver, module: Any, function: Function) -> None:
-        self._driver, self._name = driver, function.name
-        self._module = module  # unloaded with the last kernel of it
-        address = module.get_function(function.name).ptr
-        # A card may load a function when it is first asked about; in a capture, that would be too late.
-        driver.cuda.funcGetAttribute(_REGISTERS, address)
-        self._launch = partial(
-            driver.cuda.launchKernel, address, *function.grid, *function.block, 0, driver.stream.ptr
-        )
-        self._values: Any = ()
-        self._table: Any = ()
-
-    def __call__(self, arguments: Sequence[int]) -> None:
-        """As in the protocol."""
-        if len(arguments) != len(self._values):
-            self._values = (ctypes.c_uint64 * len(arguments))()
-            start, size = ctypes.addressof(self._values), ctypes.sizeof(self._values)
-            self._table = (ctypes.c_void_p * len(arguments))(*range(start, start + size, 8))
-        self._values[:] = arguments
-        try:
-            self._driver.enter()
-            self._launch(ctypes.addressof(self._table), 0)
-        except self._driver.errors as error:
-            raise explained(error, f"to run {self._name}") from None
-
-
-class Graph:
-    """A captured graph, ready to be launched."""
-
-    __slots__ = ("_driver", "_graph", "_launch")
-
-    def __init__(self, driver: CupyDriver, graph: Any) -> None:
-        self._driver = driver
-        self._graph = graph  # destroyed with it
-        self._launch = partial(driver.runtime.graphLaunch, graph.graphExec, driver.stream.ptr)
-
-    def replay(self) -> None:
-        """As in the protocol."""
-        try:
-            self._driver.enter()
-            self._launch()
-        except self._driver.errors as error:
-            raise explained(error, "to run a step") from None
-
-    def text(self) -> str:
-        """What CUDA shows of it, for Graphviz."""
-        return self._graph.debug_dot_str(_VERBOSE)
-
-
 class Event:
     """An event of CUDA's that was recorded."""
 
@@ -401,11 +349,6 @@ class Event:
 
     def __del__(self) -> None:
         self._driver.idle.append(self._event)
-
-
-def explained(error: Any, what: str) -> OpError:
-    """The error of ours for one that CuPy raised."""
-    return failure(error.status, str(error), what)
 
 
 def _unpin(free: Callable[[int], None], pinned: Spans, address: int) -> None:

@@ -6,7 +6,7 @@ The numbers are those of `cudaError_t`; `CUresult` has the same for what is told
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import (
@@ -82,6 +82,11 @@ def failure(status: int, text: str, what: str) -> OpError:
     """
     reason = REASONS.get(status, Reason("CUDA failed", None, OpError))
     return reason.kind(f"{what}: {reason.what} ({text})", hint=reason.hint)
+
+
+def explained(error: Any, what: str) -> OpError:
+    """The error for one that CuPy raised, met at `what`."""
+    return failure(error.status, str(error), what)
 
 
 def with_line(error: OpError) -> OpError:

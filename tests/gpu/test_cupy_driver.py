@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from staticgraph.runtime.gpu import cupy_driver, edges
+from staticgraph.runtime.gpu import cupy_driver, edges, in_groups
 from staticgraph.runtime.gpu.cupy_driver import CupyDriver
 from staticgraph.runtime.gpu.driver import Card, Direction
 from staticgraph.runtime.gpu.overlap import Overlap
@@ -177,6 +177,14 @@ def test_functions_are_compiled_in_one_go_and_loaded(card, cupy):
         ((0x10200, 5, 2, 1, 64, 1, 1), [0x3000, 0x4000]),
         ((0x10200, 3, 2, 1, 64, 1, 1), [0x5000, 2**63]),
     ]
+
+
+def test_long_texts_are_compiled_in_groups_side_by_side(card, cupy, monkeypatch):
+    monkeypatch.setattr(in_groups, "TOGETHER", 1)
+    kernels = card.load([FIRST, SECOND])
+    assert cupy.given("compile") == [("sm_90",)] * 2 and cupy.names.count("module.load") == 2
+    kernels[1]((0x3000, 0x4000))
+    assert cupy.launched == [((0x10200, 5, 2, 1, 64, 1, 1), [0x3000, 0x4000])]
 
 
 def test_no_functions_need_no_compiler(card, cupy):

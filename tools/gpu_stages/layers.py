@@ -15,7 +15,7 @@ from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.passes.specialise import specialise
-from staticgraph.runtime.gpu import nvrtc
+from staticgraph.runtime.gpu import in_groups
 from staticgraph.runtime.memory import to_storage
 
 _DRAWN = 1_000_003  # numbers that are drawn: a prime, so that rows of an array are not alike
@@ -139,6 +139,5 @@ def cases(small: bool) -> Iterator[Case]:
 def compile_ahead(architecture: str, case: Case) -> str:
     """Have our own functions for a case in the cache on disk: with and without cuDNN."""
     for refused in (None, frozenset[Any]()):
-        if functions := case.compiled(refused).functions:
-            nvrtc.compile(functions, architecture)
+        list(in_groups.compiled(case.compiled(refused).functions, architecture))
     return case.name
