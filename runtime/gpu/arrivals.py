@@ -1,54 +1,74 @@
-"""Copies to a card in a stream of their own, which a step waits for where it reads them, and not before."""
+"""Moments that something waits for: one in the stream of a card, and the arrival of what is copied beside it.
+
+That has a stream of its own, and a step waits for it where it reads what arrives, not before.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from staticgraph.compiler.lower.memory_use import size_text
 from staticgraph.runtime.gpu import external
+from staticgraph.runtime.gpu.connection import Connection
 from staticgraph.runtime.gpu.failure import explained
 
-if TYPE_CHECKING:
-    from staticgraph.runtime.gpu.cupy_driver import CupyDriver
-
 _TO_DEVICE = 1  # of cudaMemcpyKind
-_WAITING = "waiting for what is sent to the GPU"
+_WAITING, _SENT = "waiting for the GPU", "waiting for what is sent to the GPU"
 
 
 class Arrival:
     """The copies of one array, and an event after the last of them."""
 
-    __slots__ = ("_driver", "_stream", "_event")
+    __slots__ = ("_connection", "_stream", "_event")
 
-    def __init__(self, driver: CupyDriver, cupy: Any, stream: Any) -> None:
-        self._driver, self._stream = driver, stream
-        self._event = cupy.cuda.Event(disable_timing=True)
+    def __init__(self, connection: Connection, stream: Any) -> None:
+        self._connection, self._stream = connection, stream
+        self._event = connection.cupy.cuda.Event(disable_timing=True)
 
     def send(self, target: int, source: int, size: int) -> None:
         """As in the protocol."""
-        driver = self._driver
+        connection = self._connection
         try:
-            driver.enter()
-            driver.runtime.memcpyAsync(target, source, size, _TO_DEVICE, self._stream.ptr)
+            connection.enter()
+            connection.runtime.memcpyAsync(target, source, size, _TO_DEVICE, self._stream.ptr)
             self._event.record(self._stream)
-        except driver.errors as error:
+        except connection.errors as error:
             raise explained(error, f"to send {size_text(size)} to the GPU") from None
 
     def awaited(self) -> None:
         """As in the protocol."""
-        driver = self._driver
+        connection = self._connection
         try:
-            driver.enter()
-            if driver.capturing:
-                external.wait(self._event.ptr, driver.stream.ptr, _WAITING)
+            connection.enter()
+            if connection.capturing:
+                external.wait(self._event.ptr, connection.stream.ptr, _SENT)
             else:
-                driver.stream.wait_event(self._event)
-        except driver.errors as error:
-            raise explained(error, _WAITING) from None
+                connection.stream.wait_event(self._event)
+        except connection.errors as error:
+            raise explained(error, _SENT) from None
 
     def wait(self) -> None:
         """As in the protocol."""
         try:
             self._event.synchronize()
-        except self._driver.errors as error:
+        except self._connection.errors as error:
+            raise explained(error, _SENT) from None
+
+
+class Event:
+    """An event of CUDA's that was recorded."""
+
+    __slots__ = ("_connection", "_event")
+
+    def __init__(self, connection: Connection, event: Any) -> None:
+        self._connection, self._event = connection, event
+
+    def wait(self) -> None:
+        """As in the protocol."""
+        try:
+            self._event.synchronize()
+        except self._connection.errors as error:
             raise explained(error, _WAITING) from None
+
+    def __del__(self) -> None:
+        self._connection.idle.append(self._event)

@@ -12,7 +12,6 @@ import ctypes
 import gc
 import weakref
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,8 @@ from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError, UnimplementedError
 from staticgraph.compiler.lower.memory_use import size_text
 from staticgraph.runtime.gpu import cudnn, in_groups, nvrtc
-from staticgraph.runtime.gpu.arrivals import Arrival
+from staticgraph.runtime.gpu.arrivals import Arrival, Event
+from staticgraph.runtime.gpu.connection import Connection
 from staticgraph.runtime.gpu.cublas import Cublas, Multiply, library, workspace_size
 from staticgraph.runtime.gpu.cublas_lt import CublasLt
 from staticgraph.runtime.gpu.driver import Card, Direction
@@ -38,34 +38,21 @@ _PRODUCTS = 2  # with the largest workspaces, side by side
 _WAITING = "waiting for the GPU"
 
 
-class CupyDriver:
+class CupyDriver(Connection):
     """A card, which CuPy counts as `index`: see `Driver` for what each method does."""
 
     def __init__(self, index: int = 0) -> None:
-        import cupy  # half a second, and not needed to say that there is no card
-
-        self.runtime, self.cuda = cupy.cuda.runtime, cupy.cuda.driver
-        self.errors = (self.runtime.CUDARuntimeError, self.cuda.CUDADriverError)
-        self._cupy = cupy
-        self._index = index
-        # What a thread does goes to its current card, and the first call of a thread must set it.
-        self.enter: Callable[[], None] = partial(self.runtime.setDevice, index)
+        super().__init__(index)
         self._sizes: dict[int, int] = {}  # of memory on the card, by address
         self._pinned = Spans()  # of memory of the host
         self._side: Any = None  # the stream of copies that are done beside other work
-        self.idle: list[Any] = []  # events that nobody waits for any more
         self._libraries: tuple[CublasLt, Cublas] | None = None
         self._cudnn: cudnn.Cudnn | None = None
+        self._collecting = False
+        self._edges = edges(self.stream.ptr)
+        self.overlaps = self._edges is not None
         self.convolutions = cudnn.lacking() is None
-        self.capturing = self._collecting = False
-        try:
-            self.enter()
-            about = self.runtime.getDeviceProperties(index)
-            self.stream = cupy.cuda.Stream(non_blocking=True)
-            self._edges = edges(self.stream.ptr)
-            self.overlaps = self._edges is not None
-        except self.errors as error:
-            raise explained(error, f"to use GPU {index}") from None
+        about = self.about
         self.card = Card(
             about["name"].decode(errors="replace"),
             f"sm_{about['major']}{about['minor']}",
@@ -87,7 +74,7 @@ class CupyDriver:
         return address
 
     def _allocated(self, size: int) -> int:
-        pool = self._cupy.get_default_memory_pool()
+        pool = self.cupy.get_default_memory_pool()
         try:
             return self.runtime.malloc(size)
         except self.errors as error:
@@ -183,7 +170,7 @@ class CupyDriver:
 
     def _loaded(self, functions: Sequence[Function], image: bytes) -> list[Kernel] | None:
         """The functions of an image; None where it is for other cards, or has not all of them."""
-        module = self._cupy.cuda.Module()
+        module = self.cupy.cuda.Module()
         try:
             module.load(image)
             return [Kernel(self, module, function) for function in functions]
@@ -269,7 +256,7 @@ class CupyDriver:
         """As in `Driver`."""
         try:
             self.enter()
-            event = self.idle.pop() if self.idle else self._cupy.cuda.Event(disable_timing=True)
+            event = self.idle.pop() if self.idle else self.cupy.cuda.Event(disable_timing=True)
             event.record(self.stream)
         except self.errors as error:
             raise explained(error, "to mark a moment") from None
@@ -279,8 +266,8 @@ class CupyDriver:
         """As in `Driver`."""
         try:
             self.enter()
-            self._side = self._side or self._cupy.cuda.Stream(non_blocking=True)
-            return Arrival(self, self._cupy, self._side)
+            self._side = self._side or self.cupy.cuda.Stream(non_blocking=True)
+            return Arrival(self, self._side)
         except self.errors as error:
             raise explained(error, "to have copies done beside other work") from None
 
@@ -288,13 +275,13 @@ class CupyDriver:
         """As in `Driver`."""
         try:
             self.enter()
-            return Mark(self, self._cupy, self.capturing)
+            return Mark(self)
         except self.errors as error:
             raise explained(error, "to take the time") from None
 
     def another(self) -> CupyDriver:
         """As in `Driver`."""
-        return CupyDriver(self._index)
+        return CupyDriver(self.index)
 
     def synchronize(self) -> None:
         """As in `Driver`."""
@@ -330,25 +317,6 @@ class CupyDriver:
     def _refuse(self, what: str) -> None:
         if self.capturing:
             raise RuntimeError(f"a capture does not allow {what}")
-
-
-class Event:
-    """An event of CUDA's that was recorded."""
-
-    __slots__ = ("_driver", "_event")
-
-    def __init__(self, driver: CupyDriver, event: Any) -> None:
-        self._driver, self._event = driver, event
-
-    def wait(self) -> None:
-        """As in the protocol."""
-        try:
-            self._event.synchronize()
-        except self._driver.errors as error:
-            raise explained(error, _WAITING) from None
-
-    def __del__(self) -> None:
-        self._driver.idle.append(self._event)
 
 
 def _unpin(free: Callable[[int], None], pinned: Spans, address: int) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.runtime.gpu.connection import Connection
 from staticgraph.runtime.gpu.failure import explained
-
-if TYPE_CHECKING:
-    from staticgraph.runtime.gpu.cupy_driver import CupyDriver
 
 _REGISTERS = 4  # of CUfunction_attribute
 _VERBOSE = 1  # of cudaGraphDebugDotFlags
@@ -20,16 +18,16 @@ _VERBOSE = 1  # of cudaGraphDebugDotFlags
 class Kernel:
     """A function that is loaded, with room for its arguments: a launch reads them before it returns."""
 
-    __slots__ = ("_driver", "_name", "_module", "_launch", "_values", "_table")
+    __slots__ = ("_connection", "_name", "_module", "_launch", "_values", "_table")
 
-    def __init__(self, driver: CupyDriver, module: Any, function: Function) -> None:
-        self._driver, self._name = driver, function.name
+    def __init__(self, connection: Connection, module: Any, function: Function) -> None:
+        self._connection, self._name = connection, function.name
         self._module = module  # unloaded with the last kernel of it
         address = module.get_function(function.name).ptr
         # A card may load a function when it is first asked about; in a capture, that would be too late.
-        driver.cuda.funcGetAttribute(_REGISTERS, address)
+        connection.cuda.funcGetAttribute(_REGISTERS, address)
         self._launch = partial(
-            driver.cuda.launchKernel, address, *function.grid, *function.block, 0, driver.stream.ptr
+            connection.cuda.launchKernel, address, *function.grid, *function.block, 0, connection.stream.ptr
         )
         self._values: Any = ()
         self._table: Any = ()
@@ -42,28 +40,28 @@ class Kernel:
             self._table = (ctypes.c_void_p * len(arguments))(*range(start, start + size, 8))
         self._values[:] = arguments
         try:
-            self._driver.enter()
+            self._connection.enter()
             self._launch(ctypes.addressof(self._table), 0)
-        except self._driver.errors as error:
+        except self._connection.errors as error:
             raise explained(error, f"to run {self._name}") from None
 
 
 class Graph:
     """A captured graph, ready to be launched."""
 
-    __slots__ = ("_driver", "_graph", "_launch")
+    __slots__ = ("_connection", "_graph", "_launch")
 
-    def __init__(self, driver: CupyDriver, graph: Any) -> None:
-        self._driver = driver
+    def __init__(self, connection: Connection, graph: Any) -> None:
+        self._connection = connection
         self._graph = graph  # destroyed with it
-        self._launch = partial(driver.runtime.graphLaunch, graph.graphExec, driver.stream.ptr)
+        self._launch = partial(connection.runtime.graphLaunch, graph.graphExec, connection.stream.ptr)
 
     def replay(self) -> None:
         """As in the protocol."""
         try:
-            self._driver.enter()
+            self._connection.enter()
             self._launch()
-        except self._driver.errors as error:
+        except self._connection.errors as error:
             raise explained(error, "to run a step") from None
 
     def text(self) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from staticgraph.runtime.gpu import external
-
-if TYPE_CHECKING:
-    from staticgraph.runtime.gpu.cupy_driver import CupyDriver
+from staticgraph.runtime.gpu.connection import Connection
 
 _NANOSECONDS = 1e6  # in the unit of CUDA's times
 
@@ -18,13 +16,13 @@ class Mark:
 
     __slots__ = ("_elapsed", "_event")
 
-    def __init__(self, driver: CupyDriver, cupy: Any, capturing: bool) -> None:
-        self._elapsed: Callable[[Any, Any], float] = cupy.cuda.get_elapsed_time
-        self._event = cupy.cuda.Event()
-        if capturing:
-            external.record(self._event.ptr, driver.stream.ptr, "to take the time in a step")
+    def __init__(self, connection: Connection) -> None:
+        self._elapsed: Callable[[Any, Any], float] = connection.cupy.cuda.get_elapsed_time
+        self._event = connection.cupy.cuda.Event()
+        if connection.capturing:
+            external.record(self._event.ptr, connection.stream.ptr, "to take the time in a step")
         else:
-            self._event.record(driver.stream)
+            self._event.record(connection.stream)
 
     def since(self, earlier: Mark) -> float:
         """As in the protocol."""

@@ -73,3 +73,4 @@ def test_what_cuda_refuses_is_an_error_of_ours(cupy, waits):
     card.begin_capture()
     with pytest.raises(OpError, match="cuStreamWaitEvent: 1"):
         arrival.awaited()
+    card.abandon_capture()

@@ -16,7 +16,7 @@ from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.runtime.gpu.standin import convolution as convolving
 from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.gpu.standin.work import CaptureError, DeviceError
+from staticgraph.runtime.gpu.standin.queue import CaptureError, DeviceError
 from tests.gpu.running import SCHEDULES
 from tests.gpu.sessions import Model, check_alike, draws, on, played
 from tests.gpu.test_bisect import bisected

@@ -7,7 +7,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.gpu.standin.work import DeviceError
+from staticgraph.runtime.gpu.standin.queue import DeviceError
 from tests.gpu.sessions import on
 
 

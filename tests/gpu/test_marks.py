@@ -11,8 +11,6 @@ from staticgraph.runtime.gpu.cupy_driver import CupyDriver
 from staticgraph.runtime.gpu.marks import Mark
 from tests.gpu.fake_cupy import FakeCupy
 
-DRIVER = SimpleNamespace(stream=SimpleNamespace(ptr=0x57))
-
 
 class Event:
     """cupy.cuda.Event, of which each takes its time a millisecond after the one before."""
@@ -32,6 +30,11 @@ class Event:
 CUPY = SimpleNamespace(cuda=SimpleNamespace(Event=Event, get_elapsed_time=lambda a, b: b.time - a.time))
 
 
+def card(capturing):
+    """A connection to one."""
+    return SimpleNamespace(cupy=CUPY, stream=SimpleNamespace(ptr=0x57), capturing=capturing)
+
+
 @pytest.fixture
 def system(monkeypatch):
     """What libcuda is asked for, and what it answers."""
@@ -49,28 +52,28 @@ def system(monkeypatch):
 
 
 def test_a_mark_outside_of_a_capture_is_an_event(system):
-    mark = Mark(DRIVER, CUPY, capturing=False)
+    mark = Mark(card(capturing=False))
     assert mark._event.recorded == [0x57] and system.calls == []
 
 
 def test_a_mark_in_a_capture_is_an_external_event(system):
-    mark = Mark(DRIVER, CUPY, capturing=True)
+    mark = Mark(card(capturing=True))
     assert mark._event.recorded == [] and system.calls == [(mark._event.ptr, 0x57, 1)]
 
 
 def test_times_are_nanoseconds(system):
-    first, second = Mark(DRIVER, CUPY, False), Mark(DRIVER, CUPY, True)
+    first, second = Mark(card(False)), Mark(card(True))
     assert second.since(first) == 1e6
 
 
 def test_what_cuda_refuses_is_an_error_of_ours(system, monkeypatch):
     system.status = 1
     with pytest.raises(OpError, match=r"to take the time in a step: .*cuEventRecordWithFlags: 1"):
-        Mark(DRIVER, CUPY, capturing=True)
+        Mark(card(capturing=True))
     external._function.cache_clear()
     monkeypatch.setattr(external, "libcuda", lambda: None)
     with pytest.raises(FailedPreconditionError, match="no libcuda"):
-        Mark(DRIVER, CUPY, capturing=True)
+        Mark(card(capturing=True))
 
 
 def test_the_driver_knows_whether_it_captures(system, monkeypatch):

@@ -14,7 +14,7 @@ from staticgraph.runtime.gpu.driver import Direction
 from staticgraph.runtime.gpu.order import depth
 from staticgraph.runtime.gpu.overlap import Overlap
 from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.gpu.standin.work import CaptureError, StandInGraph
+from staticgraph.runtime.gpu.standin.queue import CaptureError, StandInGraph
 from tests.gpu.sessions import draws, on, played
 from tests.gpu.test_train_steps import two_layer_net
 

@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32,
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.runtime.gpu.driver import Direction, Driver
 from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.gpu.standin.work import DeviceError
+from staticgraph.runtime.gpu.standin.queue import DeviceError
 
 X, Y = Parameter("x", float32), Parameter("y", float32, written=True)
 N = 64

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.runtime.gpu.driver import Direction
 from staticgraph.runtime.gpu.standin.build import BuildError, Unit
 from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.gpu.standin.work import CaptureError, DeviceError
+from staticgraph.runtime.gpu.standin.queue import CaptureError, DeviceError
 from tests.gpu.running import compiled, run, unset
 
 X, Y = Parameter("x", float32), Parameter("y", float32, written=True)

@@ -1,11 +1,10 @@
-"""What a stand-in for a card can be asked for: pieces of work, and the objects that ask for them."""
+"""What asks a stand-in for a card for work: its kernels, products, copies, and moments."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,96 +14,61 @@ from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.runtime.gpu.standin import convolution as convolving
 from staticgraph.runtime.gpu.standin import product as products
-from staticgraph.runtime.gpu.standin import topological
 from staticgraph.runtime.gpu.standin.build import Unit
-
-if TYPE_CHECKING:
-    from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.standin.queue import (
+    ARRIVAL,
+    CONVOLUTION,
+    COPY,
+    LAUNCH,
+    PRODUCT,
+    REST,
+    DeviceError,
+    Queue,
+    Work,
+)
 
 ALIGNMENT = 64  # of every argument of a function, in bytes
-KINDS = ("allocation", "copy", "launch", "product", "convolution", "replay")
-ALLOCATION, COPY, LAUNCH, PRODUCT, CONVOLUTION, REPLAY = KINDS
-MARK, REST, ARRIVAL = "mark", "the rest of a product", "arrival"
-
-
-class CaptureError(RuntimeError):
-    """Something that cannot be part of a graph was asked for while capturing."""
-
-
-class DeviceError(RuntimeError):
-    """Work that was given to the device failed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """A piece of work: what it is called in messages, and what does it."""
-
-    kind: str
-    name: str
-    act: Callable[[], None]
-
-
-@dataclass(slots=True, eq=False)
-class StandInGraph:
-    """Work that was captured, and which earlier work each piece waits for. `first`: what the driver calls the
-    first node.
-    """
-
-    driver: StandIn
-    first: int
-    work: list[Work] = field(default_factory=list)
-    waits: list[tuple[int, ...]] = field(default_factory=list)
-    replays: int = 0
-
-    def replay(self) -> None:
-        """Ask for all of it, in an order that depends on the driver's schedule."""
-        self.driver.outside_a_capture("a replay of another graph")
-        self.driver.counts.replays += 1
-        self.driver.meet_fault(REPLAY)
-        numbers = topological.order(self.waits, self.driver.schedule, self.replays)
-        self.replays += 1
-        self.driver.ask(*(self.work[number] for number in numbers))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StandInEvent:
     """How much of the queue, since the beginning, is to be done."""
 
-    driver: StandIn
+    queue: Queue
     moment: int
 
     def wait(self) -> None:
         """Return when all that was asked for before it is done."""
-        self.driver.outside_a_capture("a wait for an event")
-        self.driver.counts.waits += 1
-        self.driver.drain(self.moment)
+        self.queue.outside_a_capture("a wait for an event")
+        self.queue.counts.waits += 1
+        self.queue.drain(self.moment)
 
 
 @dataclass(slots=True, eq=False)
 class StandInArrival:
     """Copies beside the queue, none of which is done before something waits for them."""
 
-    driver: StandIn
+    queue: Queue
     sent: list[tuple[int, int, int]] = field(default_factory=list)
 
     def send(self, target: int, source: int, size: int) -> None:
         """Put off a copy."""
-        self.driver.outside_a_capture("a copy in another stream")
-        self.driver.memory.view(target, size)
-        if not self.driver.is_pinned(source, size):
+        self.queue.outside_a_capture("a copy in another stream")
+        self.queue.memory.view(target, size)
+        if not self.queue.memory.is_pinned(source, size):
             raise DeviceError(f"a copy of {size} bytes beside other work: the memory is not pinned")
         self.sent.append((target, source, size))
 
     def awaited(self) -> None:
         """Have them done at this point of the queue, or of the graph."""
-        self.driver.ask(Work(ARRIVAL, "a wait for copies", self.wait))
+        self.queue.ask(Work(ARRIVAL, "a wait for copies", self.wait))
 
     def wait(self) -> None:
         """Do them."""
         for target, source, size in self.sent:
-            self.driver.counts.copies += 1
-            self.driver.meet_fault(COPY)
-            self.driver.transfer(target, source, size, [target], [source], pinned=True)
+            self.queue.counts.copies += 1
+            self.queue.meet_fault(COPY)
+            self.queue.transfer(target, source, size, [target], [source], pinned=True)
         self.sent.clear()
 
 
@@ -127,44 +91,44 @@ class StandInMark:
 class StandInKernel:
     """A function that is loaded. Its first call must not be in a capture: a card loads it there and then."""
 
-    driver: StandIn
+    queue: Queue
     function: Function
     unit: Unit
     called: bool = False
 
     def __call__(self, arguments: Sequence[int]) -> None:
         """Ask for a run of it."""
-        if self.driver.capturing and not self.called:
-            raise self.driver.refused(f"the first call of {self.function.name}", "call it once before")
+        if self.queue.capturing and not self.called:
+            raise self.queue.refused(f"the first call of {self.function.name}", "call it once before")
         self.called = True
         given = tuple(arguments)
-        self.driver.ask(Work(LAUNCH, self.function.name, lambda: self._run(given)))
+        self.queue.ask(Work(LAUNCH, self.function.name, lambda: self._run(given)))
 
     def _run(self, arguments: Sequence[int]) -> None:
-        name, memory = self.function.name, self.driver.memory
+        name, memory = self.function.name, self.queue.memory
         for place, address in enumerate(arguments):
             if memory.find(address, 1) is None:
                 raise DeviceError(f"argument {place} of {name}, {address:#x}, is no memory of the device")
             if address % ALIGNMENT:
                 raise DeviceError(f"argument {place} of {name}, {address:#x}, is no multiple of {ALIGNMENT}")
-        self.unit.run(name, arguments, self.driver.schedule)
+        self.unit.run(name, arguments, self.queue.schedule)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StandInMultiplication:
     """A product whose algorithm is chosen."""
 
-    driver: StandIn
+    queue: Queue
     product: Product
     workspaces: tuple[tuple[int, int], ...]
 
     def __call__(self, *addresses: int, workspace: int = 0) -> None:
         """Ask for it."""
         if not self.workspaces:
-            self.driver.ask(Work(PRODUCT, "a product", lambda: self._run(*addresses)))
+            self.queue.ask(Work(PRODUCT, "a product", lambda: self._run(*addresses)))
             return
         room, _ = self.workspaces[workspace]
-        self.driver.ask(
+        self.queue.ask(
             Work(PRODUCT, "a product", lambda: self._begin(room, *addresses)),
             Work(REST, "a product", lambda: self._end(room, *addresses)),
         )
@@ -172,14 +136,14 @@ class StandInMultiplication:
     def _begin(self, room: int, *addresses: int) -> None:
         """Leave what `out` is to become in the workspace."""
         a, b, out = self._views(*addresses)
-        made = self.driver.memory.view(room, len(out))
+        made = self.queue.memory.view(room, len(out))
         made[:] = out
         products.multiply(self.product, a, b, made)
 
     def _end(self, room: int, *addresses: int) -> None:
         """Take it from there."""
         out = self._views(*addresses)[2]
-        out[:] = self.driver.memory.view(room, len(out))
+        out[:] = self.queue.memory.view(room, len(out))
 
     def _run(self, *addresses: int) -> None:
         products.multiply(self.product, *self._views(*addresses))
@@ -187,7 +151,7 @@ class StandInMultiplication:
     def _views(self, *addresses: int) -> list[np.ndarray]:
         sizes = products.sizes(self.product)
         try:
-            return [self.driver.memory.view(*pair) for pair in zip(addresses, sizes, strict=True)]
+            return [self.queue.memory.view(*pair) for pair in zip(addresses, sizes, strict=True)]
         except LookupError as error:
             raise DeviceError(f"{error}: {self.product}") from None
 
@@ -198,7 +162,7 @@ class StandInConvolution:
     from there.
     """
 
-    driver: StandIn
+    queue: Queue
     convolution: Convolution
 
     def __call__(self, image: int, filter: int, result: int, workspace: int) -> None:
@@ -206,7 +170,7 @@ class StandInConvolution:
         addresses = [image, filter, result]
         made = 2 if self.convolution.made is Made.RESULT else 1
         room = [*addresses[:made], workspace, *addresses[made + 1 :]]
-        self.driver.ask(
+        self.queue.ask(
             Work(CONVOLUTION, "a convolution", lambda: self._begin(room)),
             Work(REST, "a convolution", lambda: self._end(addresses[made], workspace, made)),
         )
@@ -222,6 +186,6 @@ class StandInConvolution:
 
     def _view(self, address: int, size: int) -> np.ndarray:
         try:
-            return self.driver.memory.view(address, size)
+            return self.queue.memory.view(address, size)
         except LookupError as error:
             raise DeviceError(f"{error}: {self.convolution}") from None
