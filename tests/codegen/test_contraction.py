@@ -292,7 +292,7 @@ def test_wide_panels_are_packed_for_many_rows_only(rows, columns, packed):
 @pytest.mark.parametrize("vector_bytes", [32, 64])
 @pytest.mark.parametrize(
     ("size", "dtype"),
-    [((64, 100, 1000), float32), ((40, 3000, 200), float16), ((49, 2048, 1536), float32)],
+    [((32, 100, 4000), float32), ((40, 3000, 200), float16), ((49, 2048, 1536), float32)],
 )
 def test_the_first_tile_of_rows_packs_what_it_reads(size, dtype, vector_bytes, rng):
     """In slices of the sum, in one piece, and in blocks of the sum; narrow elements are widened."""

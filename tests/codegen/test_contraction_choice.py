@@ -24,7 +24,7 @@ CASES = {
     "narrow elements": widened(33, 50, 200, False, False, bfloat16),
     "image": Conv((2, 9, 9, 5), (3, 3), 20, before=1, after=1).contraction("y"),
     "weights": Conv((2, 9, 9, 5), (3, 3), 20, before=1, after=1).contraction("w"),
-    "input": Conv((2, 9, 9, 5), (3, 3), 20, before=1, after=1).contraction("x"),
+    "input": Conv((2, 9, 9, 20), (3, 3), 20, before=1, after=1).contraction("x"),
 }
 
 
