@@ -9,10 +9,10 @@ from typing import Any
 
 from staticgraph.compiler.lower.memory_use import size_text
 from staticgraph.runtime.gpu import external
-from staticgraph.runtime.gpu.connection import Connection
+from staticgraph.runtime.gpu.connection import KINDS, Connection
+from staticgraph.runtime.gpu.driver import Direction
 from staticgraph.runtime.gpu.failure import explained
 
-_TO_DEVICE = 1  # of cudaMemcpyKind
 _WAITING, _SENT = "waiting for the GPU", "waiting for what is sent to the GPU"
 
 
@@ -30,7 +30,7 @@ class Arrival:
         connection = self._connection
         try:
             connection.enter()
-            connection.runtime.memcpyAsync(target, source, size, _TO_DEVICE, self._stream.ptr)
+            connection.runtime.memcpyAsync(target, source, size, KINDS[Direction.TO_DEVICE], self._stream.ptr)
             self._event.record(self._stream)
         except connection.errors as error:
             raise explained(error, f"to send {size_text(size)} to the GPU") from None

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from staticgraph.runtime.gpu.driver import Direction
 from staticgraph.runtime.gpu.failure import explained
+
+KINDS = {Direction.TO_DEVICE: 1, Direction.FROM_DEVICE: 2, Direction.ON_DEVICE: 3}  # of cudaMemcpyKind
 
 
 class Connection:

@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError, U
 from staticgraph.compiler.lower.memory_use import size_text
 from staticgraph.runtime.gpu import cudnn, in_groups, nvrtc
 from staticgraph.runtime.gpu.arrivals import Arrival, Event
-from staticgraph.runtime.gpu.connection import Connection
+from staticgraph.runtime.gpu.connection import KINDS, Connection
 from staticgraph.runtime.gpu.cublas import Cublas, Multiply, library, workspace_size
 from staticgraph.runtime.gpu.cublas_lt import CublasLt
 from staticgraph.runtime.gpu.driver import Card, Direction
@@ -33,7 +33,6 @@ from staticgraph.runtime.gpu.launches import Graph, Kernel
 from staticgraph.runtime.gpu.marks import Mark
 from staticgraph.runtime.gpu.spans import Spans
 
-_KINDS = {Direction.TO_DEVICE: 1, Direction.FROM_DEVICE: 2, Direction.ON_DEVICE: 3}  # of cudaMemcpyKind
 _PRODUCTS = 2  # with the largest workspaces, side by side
 _WAITING = "waiting for the GPU"
 
@@ -120,7 +119,7 @@ class CupyDriver(Connection):
 
     def is_pinned(self, address: int, size: int) -> bool:
         """As in `Driver`."""
-        if self._pinned.holds(address, size):
+        if self._pinned.find(address, size) is not None:
             return True
         try:
             self.enter()
@@ -139,7 +138,7 @@ class CupyDriver(Connection):
             self._refuse("to copy memory that is not pinned")
         try:
             self.enter()
-            self.runtime.memcpyAsync(target, source, size, _KINDS[direction], self.stream.ptr)
+            self.runtime.memcpyAsync(target, source, size, KINDS[direction], self.stream.ptr)
             if pageable:
                 self.stream.synchronize()
         except self.errors as error:

@@ -6,12 +6,12 @@ from bisect import bisect_right, insort
 
 
 class Spans:
-    """Pieces by the address at which each begins.
+    """Pieces by the address at which each begins. One may be removed while another thread looks.
 
     >>> spans = Spans()
     >>> spans.add(256, 64)
-    >>> spans.holds(300, 20), spans.holds(300, 21)
-    (True, False)
+    >>> spans.find(300, 20), spans.find(300, 21)
+    (256, None)
     """
 
     def __init__(self) -> None:
@@ -20,18 +20,18 @@ class Spans:
 
     def add(self, start: int, size: int) -> None:
         """One more piece."""
-        insort(self._starts, start)
         self._sizes[start] = size
+        insort(self._starts, start)
 
     def remove(self, start: int) -> None:
         """Forget a piece. KeyError where none begins there."""
         del self._sizes[start]
-        self._starts.pop(bisect_right(self._starts, start) - 1)
+        self._starts.remove(start)
 
-    def holds(self, address: int, size: int) -> bool:
-        """Whether all these bytes are in one piece."""
-        place = bisect_right(self._starts, address) - 1
-        if place < 0:
-            return False
-        start = self._starts[place]
-        return address + size <= start + self._sizes[start]
+    def find(self, address: int, size: int) -> int | None:
+        """Where the piece begins that has all these bytes; None where there is none."""
+        place = bisect_right(self._starts, address)
+        for start in self._starts[max(place - 1, 0) : place]:
+            if start <= address and address + size <= start + self._sizes.get(start, 0):
+                return start
+        return None

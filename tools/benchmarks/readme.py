@@ -47,8 +47,9 @@ def section(results: Results) -> str:
             f"{machine['cpu']}, {threads(results)}, {machine['system']}, "
             f"{results['date']}: ahead of the fastest peer in {ahead} of {len(ratios)} kinds of work. "
             "All peers, their versions, first steps and memory: [docs/benchmark.md](docs/benchmark.md); "
-            "on one thread: [docs/benchmark_1_thread.md](docs/benchmark_1_thread.md); on a newer processor that "
-            "is held to AVX2, where some peers are not: [docs/benchmark_avx2.md](docs/benchmark_avx2.md).",
+            "on one thread: [docs/benchmark_1_thread.md](docs/benchmark_1_thread.md); "
+            "on a newer processor that is held to AVX2, where some peers are not: "
+            "[docs/benchmark_avx2.md](docs/benchmark_avx2.md).",
             "",
             table(results),
             "",

@@ -6,7 +6,6 @@ nobody has written, and a store by what it leaves.
 
 from __future__ import annotations
 
-import bisect
 import ctypes
 import weakref
 
@@ -61,7 +60,7 @@ class Memory:
         self.limit = limit
         self.used = 0
         self._blocks: dict[int, Block] = {}
-        self._starts: list[int] = []
+        self._places = Spans()  # of blocks
         self._pinned = Spans()
 
     @property
@@ -81,7 +80,7 @@ class Memory:
         whole[start : start + size] = UNSET
         block = Block(whole.ctypes.data + start, size, whole, start)
         self._blocks[block.address] = block
-        bisect.insort(self._starts, block.address)
+        self._places.add(block.address, size)
         self.used += taken
         return block.address
 
@@ -90,7 +89,7 @@ class Memory:
         block = self._blocks.pop(address, None)
         if block is None:
             raise ValueError(f"no block of memory starts at {address:#x}")
-        self._starts.remove(address)
+        self._places.remove(address)
         self.used -= -(-block.size // ALIGNMENT) * ALIGNMENT
 
     def pinned(self, size: int) -> np.ndarray:
@@ -103,15 +102,12 @@ class Memory:
 
     def find(self, address: int, size: int) -> Block | None:
         """The block that these bytes are part of."""
-        place = bisect.bisect_right(self._starts, address) - 1
-        if place < 0:
-            return None
-        block = self._blocks[self._starts[place]]
-        return block if address + size <= block.address + block.size else None
+        start = self._places.find(address, size)
+        return None if start is None else self._blocks[start]
 
     def is_pinned(self, address: int, size: int) -> bool:
         """Whether all these bytes of the host are."""
-        return self._pinned.holds(address, size)
+        return self._pinned.find(address, size) is not None
 
     def view(self, address: int, size: int) -> np.ndarray:
         """Bytes of a block. LookupError where they are not within one."""

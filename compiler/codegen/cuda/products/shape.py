@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from staticgraph.compiler.codegen.cuda.card import CORES
 from staticgraph.compiler.dataclass import dataclass
 
-STAGES = 4  # steps of the sum in shared memory at most
-REGISTERS = 128  # of a thread with many results, so that there are two blocks side by side
+_STAGES = 4  # steps of the sum in shared memory at most
+_REGISTERS = 128  # of a thread with many results, so that there are two blocks side by side
 _MANY = 64  # results
 _ISSUED, _TENSOR = 4, 1024  # instructions per cycle of a multiprocessor, and products of its tensor cores
 _IDLE = 2.0  # warps, as many more as would be needed to hide all waiting
@@ -73,7 +73,7 @@ class Shape:
         """
         if self.tensor:
             return 2
-        return max(2, min(STAGES, (_MOST_SHARED - self.partial * size) // self._of_step(size)))
+        return max(2, min(_STAGES, (_MOST_SHARED - self.partial * size) // self._of_step(size)))
 
     @property
     def partial(self) -> int:
@@ -92,7 +92,7 @@ class Shape:
     @property
     def registers(self) -> int:
         """Of a thread, about."""
-        return min(REGISTERS, 56 + self.results * 3 // 2)
+        return min(_REGISTERS, 56 + self.results * 3 // 2)
 
     @property
     def room(self) -> int | None:
@@ -101,7 +101,7 @@ class Shape:
         """
         if self.results < _MANY:
             return 1
-        return None if self.tensor else 65536 // (REGISTERS * self.threads)
+        return None if self.tensor else 65536 // (_REGISTERS * self.threads)
 
     def cycles(self, size: int) -> float:
         """Of a multiprocessor, for one step of a block, if that has enough warps."""
