@@ -58,7 +58,7 @@ def _tensor(graph: Graph, key: Any) -> Tensor:
         raise misuse(FeedError, f"cannot feed {shown(key)}: {text}", cure) from None
 
 
-_RAGGED = "pad the rows to one length, or feed the flat values and the lengths"
+RAGGED = "pad the rows to one length, or feed the flat values and the lengths"
 
 
 class Converter:
@@ -94,7 +94,7 @@ def convert(tensor: Tensor, value: Any, memory: Callable[[TensorType], np.ndarra
         cure = "feed values, such as what run() returned; or stack the tensors in the graph"
         raise _refuse(tensor, value, "holds a tensor", cure) from None
     except ValueError:
-        raise _refuse(tensor, value, "is not an array: its rows differ in length", _RAGGED) from None
+        raise _refuse(tensor, value, "is not an array: its rows differ in length", RAGGED) from None
     if dtype is string:
         return _convert_strings(tensor, value)
     if array.dtype == object:

@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_s
 from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.runtime.feeds import feed_tensors
+from staticgraph.runtime.feeds import RAGGED, feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
 from staticgraph.runtime.placement import ledger_for, meter_of, opened, pinned_on, store_on
 from staticgraph.runtime.resources import time_limit
@@ -162,7 +162,8 @@ class Session:
         """An array with these values that a GPU reads where it lies: for feeds of many runs, or large ones.
 
         Of other arrays, each run copies the elements first. On a processor it is the array itself. The run
-        that an array is fed to has read it when it returns, also where it fetches nothing.
+        that an array is fed to has read it when it returns, also where it fetches nothing. ValueError for
+        rows that differ in length.
 
         >>> import numpy as np
         >>> import staticgraph as sg
@@ -172,7 +173,12 @@ class Session:
         ...     sess.run(x + 1, {x: batch})
         array([2., 3.], dtype=float32)
         """
-        return pinned_on(self.device, np.asarray(value))
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            text = f"{shown(value)} is no array: its rows differ in length"
+            raise misuse(ValueError, text, RAGGED) from None
+        return pinned_on(self.device, array)
 
     def executable(self, fetches: Any, feed_dict: Any = None) -> Executable:
         """The compiled program that `run` would use, with its plan and code to look at."""

@@ -119,6 +119,8 @@ def test_a_pinned_array_is_the_same_array_on_a_processor():
     with sg.Session(device="cpu") as session:
         assert session.pinned(values) is values and session.pinned(names) is names
         assert session.pinned([1, 2]).tolist() == [1, 2]
+        with pytest.raises(ValueError, match=r"its rows differ in length\n\n  test_feeds\.py"):
+            session.pinned([[1], [1, 2]])
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int64, np.bool_])
