@@ -102,14 +102,8 @@ class _Walk:
 
 def reached_inputs(node: Node) -> list[tuple[int, Value]]:
     """The inputs to which gradients flow, with their positions."""
-    allowed = node.op.differentiable
-    if allowed is False:
-        return []
-    return [
-        (i, v)
-        for i, v in enumerate(node.inputs)
-        if v.dtype.is_differentiable and (allowed is True or i in allowed)
-    ]
+    positions = node.op.gradient_inputs(len(node.inputs), node.attrs)
+    return [(i, node.inputs[i]) for i in positions if node.inputs[i].dtype.is_differentiable]
 
 
 def cotangents(build: Builder, node: Node, gs: tuple[Value | None, ...]) -> Sequence[Value | None]:

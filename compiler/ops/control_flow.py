@@ -43,12 +43,13 @@ def _while_type(*inputs: TensorType, cond: Region, body: Region) -> tuple[Tensor
     require(one_truth, f"the condition of a loop is {pred}, it must be one truth value")
     for what, types in (("condition takes", cond.params), ("body gives", body.results)):
         found = tuple(t.type for t in types)
-        require(_all_fit(found, carried), f"the {what} {found} and the loop carries {carried}")
-    require(_all_fit(inputs[: len(carried)], carried), f"the loop gets {inputs} and carries {carried}")
+        require(all_fit(found, carried), f"the {what} {found} and the loop carries {carried}")
+    require(all_fit(inputs[: len(carried)], carried), f"the loop gets {inputs} and carries {carried}")
     return (*carried, TensorType(int32, ()))
 
 
-def _all_fit(types: Sequence[TensorType], others: Sequence[TensorType]) -> bool:
+def all_fit(types: Sequence[TensorType], others: Sequence[TensorType]) -> bool:
+    """Return if each of `types` has the dtype, and may have the shape, of its counterpart in `others`."""
     return len(types) == len(others) and all(map(_fits, types, others))
 
 

@@ -38,13 +38,20 @@ class ShapeChanges(Exception):
 
 
 def regions_of(op: Operation) -> tuple[Region, ...]:
-    """The regions that an operation holds."""
+    """Return the regions that are carried out as a part of an operation."""
     match op.definition.name:
         case "while_region":
             return op.attrs["cond"], op.attrs["body"]
         case "branch_region":
             return tuple(op.attrs["branches"])
     return ()
+
+
+def held_regions(op: Operation) -> tuple[Region, ...]:
+    """Return all regions that belong to an operation, also those that only its gradient carries out."""
+    if op.definition.name == "custom_gradient" and op.attrs["derivative"] is not None:
+        return (op.attrs["derivative"],)
+    return regions_of(op)
 
 
 def with_inner(operations: Iterable[Operation]) -> list[Operation]:
@@ -65,7 +72,7 @@ def whole(operations: Iterable[Operation]) -> list[Operation]:
 def _all_inside(operations: Iterable[Operation]) -> set[Operation]:
     found = set(operations)
     for op in list(found):
-        for region in regions_of(op):
+        for region in held_regions(op):
             found |= _all_inside(region.operations(tuple(p.op for p in region.params)))
     return found
 
@@ -149,12 +156,12 @@ def _unrolled(
     """The results of a loop whose rounds differ in their shapes: one round written after the other."""
     cond, body = op.attrs["cond"], op.attrs["body"]
     for count in range(UNROLLED):
-        (pred,) = _perform(at, cond, values, inner)
+        (pred,) = perform_region(at, cond, values, inner)
         if pred.constant is None:  # data decide how many rounds there are
             break
         if not pred.constant:
             return (*values, at.build.constant(count, int32))
-        values = _perform(at, body, values, inner)
+        values = perform_region(at, body, values, inner)
     raise HostNeeded(_in_python(op, at.calls.region))
 
 
@@ -173,12 +180,12 @@ def _rolled(
 ) -> tuple[Value, ...]:
     """The results of a loop whose rounds are the same code."""
     cond, body = op.attrs["cond"], op.attrs["body"]
-    pred = _perform(at, cond, given, inner)[0]
+    pred = perform_region(at, cond, given, inner)[0]
     carried = _Carried(at, [*given, *changes.get()])
     changes.set(carried.params[len(given) :])
-    made = _perform(at, body, carried.params[: len(given)], inner)
+    made = perform_region(at, body, carried.params[: len(given)], inner)
     _check_carried(op, carried.params[: len(given)], made)
-    again = _perform(at, cond, made, inner)[0]
+    again = perform_region(at, cond, made, inner)[0]
     new = [*made, *changes.get()]
     new += [carried.last(at.value(t), is_rounds(t)) for t in inner]
     if op in at.counted:
@@ -222,10 +229,10 @@ class _Carried:
         return self.params[-1]
 
 
-def _perform(
+def perform_region(
     at: Specialiser, region: Region, params: Sequence[Value], inner: Sequence[Tensor]
 ) -> list[Value]:
-    """The results of a region. `inner`: tensors inside it, at any depth, that are computed too."""
+    """Perform a region and return its results. `inner`: tensors inside it, at any depth, to compute too."""
     at.values.update(zip(region.params, params, strict=True))
     mine = [(t, around(t, region)) for t in inner]
     roots = [op for _, op in mine if op is not None]
@@ -286,7 +293,7 @@ def perform_branch(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> t
     made = []
     for region in branches:
         changes.set(before)
-        made.append([*_perform(at, region, (), inner), *changes.get()])
+        made.append([*perform_region(at, region, (), inner), *changes.get()])
     for tensor in inner:
         value = at.value(tensor)
         zeros = at.build.constant(np.zeros(value.shape), value.dtype)
@@ -309,7 +316,7 @@ def _taken(
     for tensor in inner:
         if around(tensor, region) is None:
             at.values[tensor] = at.build.constant(np.zeros(tensor.type.static_shape), tensor.dtype)
-    return tuple(_perform(at, region, (), inner))
+    return tuple(perform_region(at, region, (), inner))
 
 
 def _number(pred: Value) -> int:

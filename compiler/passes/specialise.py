@@ -36,7 +36,7 @@ from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.random import philox_advance
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.compiler.passes.derivatives import perform_gradients, watched
+from staticgraph.compiler.passes.derivatives import perform_custom_gradient, perform_gradients, watched
 from staticgraph.compiler.passes.effects import perform_effect
 from staticgraph.compiler.passes.guard import DECISIONS
 from staticgraph.compiler.passes.loops import merge_loops
@@ -224,6 +224,8 @@ class Specialiser:
             made = perform_gradients(self, op)
             if op.region is self.calls.region:
                 self.losses |= dict.fromkeys(self.value(t) for t in op.inputs[: op.attrs["ys"]])
+        elif definition.name == "custom_gradient":
+            made = perform_custom_gradient(self, op)
         elif definition.name == "while_region":
             made = perform_while(self, op, self.inner.get(op, ()))
         elif definition.name == "branch_region":

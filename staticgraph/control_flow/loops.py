@@ -22,10 +22,11 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.control_flow.regions import Carrier, call, captures, finish, own, parameters
+from staticgraph.control_flow.carrier import Carrier
 from staticgraph.framework import check_takes, graph_of, name_scope
 from staticgraph.inputs import convert_to_tensor, identity
 from staticgraph.math_ops import logical_and
+from staticgraph.regions import call, captures, finish, own, parameters
 from staticgraph.tensor_array import TensorArray
 
 
