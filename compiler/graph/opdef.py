@@ -105,7 +105,7 @@ class OpDef:
     expand: Callable[..., Any] | None = None  # composite: (*values, **attrs) -> value(s)
     grad: Callable[..., Any] | None = None  # (g, y, *inputs, **attrs) -> cotangents, None where there is none
     # If a derivative by the inputs exists: for all or none of them, or for those at these positions, which a
-    # function makes of the attributes if they depend on those. By nature there is none by the others.
+    # function makes of the number of inputs and the attributes. By nature there is none by the others.
     differentiable: bool | tuple[int, ...] | Callable[..., Sequence[int]] = True
     # The positions of inputs by which a derivative exists that is not known here, True for all of them.
     no_gradient_known: bool | tuple[int, ...] = ()
@@ -155,7 +155,7 @@ class OpDef:
     def gradient_inputs(self, count: int, attrs: dict[str, Any]) -> Sequence[int]:
         """Return the positions of the inputs to which gradients flow, `count` being the number of inputs."""
         if callable(self.differentiable):
-            return self.differentiable(**attrs)
+            return self.differentiable(count, **attrs)
         if isinstance(self.differentiable, tuple):
             return self.differentiable
         return range(count) if self.differentiable else ()

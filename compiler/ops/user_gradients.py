@@ -34,7 +34,7 @@ def _custom_type(*inputs: TensorType, ys: int, xs: int, derivative: Region | Non
     return results
 
 
-def _by_the_xs(ys: int, xs: int, **_: Any) -> range:
+def _by_the_xs(count: int, ys: int, xs: int, **_: Any) -> range:
     return range(ys, ys + xs)
 
 

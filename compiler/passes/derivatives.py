@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.reverse import RoundsNeeded, vjp
 from staticgraph.compiler.graph.closure import close, depends_on
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import GradientError, layout
 from staticgraph.compiler.graph.function import Function, Value, substitute
 from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.region import Region
@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
 from staticgraph.compiler.passes.prune import gradient_parts
-from staticgraph.compiler.passes.regions import around, perform_region, with_inner
+from staticgraph.compiler.passes.regions import around, in_python, perform_region, with_inner
 
 if TYPE_CHECKING:
     from staticgraph.compiler.passes.specialise import Specialiser
@@ -42,7 +42,14 @@ def perform_gradients(at: Specialiser, op: Operation) -> tuple[Value, ...]:
     try:
         found = iter(vjp(at.build, [at.value(t) for t in ys], weights, wanted, stopped))
     except RoundsNeeded as needed:
-        rounds = at.loops[needed.family].outputs[-1]
+        loop = at.loops.get(needed.family)
+        if loop is None:  # made of a gradient function in a body
+            text = "a derivative of this loop needs to know how many rounds there may be, which data decide"
+            raise GradientError(layout(text, at.build.where, hint="bound it: maximum_iterations=")) from None
+        rounds = loop.outputs[-1]
+        if (outer := _loop_around(op, rounds, at.calls.region)) is not None:
+            # A round may need the derivative of the one before it: they are counted one after the other.
+            raise HostNeeded(in_python(outer, at.calls.region)) from None
         raise (StaticFeedNeeded if rounds in at.fed else ValueNeeded)([rounds]) from None
     out = []
     for x, each in zip(xs, places, strict=True):
@@ -50,6 +57,16 @@ def perform_gradients(at: Specialiser, op: Operation) -> tuple[Value, ...]:
         total = sum(parts[1:], parts[0]) if parts else ops.zeros_like(at.value(x))
         out.append(total)
     return tuple(out)
+
+
+def _loop_around(op: Operation, tensor: Tensor, end: Region | None) -> Operation | None:
+    """Return the innermost loop inside of `end` that both an operation and a tensor are a part of."""
+    for region in () if op.region is None else op.region.around:
+        if region is end or region.owner is None:
+            return None
+        if region.owner.definition.name == "while_region" and around(tensor, region) is not None:
+            return region.owner
+    return None
 
 
 def perform_custom_gradient(at: Specialiser, op: Operation) -> Sequence[Value]:

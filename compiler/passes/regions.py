@@ -162,10 +162,10 @@ def _unrolled(
         if not pred.constant:
             return (*values, at.build.constant(count, int32))
         values = perform_region(at, body, values, inner)
-    raise HostNeeded(_in_python(op, at.calls.region))
+    raise HostNeeded(in_python(op, at.calls.region))
 
 
-def _in_python(op: Operation, region: Region | None) -> Operation:
+def in_python(op: Operation, region: Region | None) -> Operation:
     """Note that only Python can do the loop `op`; the operation of `region` that it is a part of."""
     while True:
         for each in regions_of(op):
@@ -230,19 +230,46 @@ class _Carried:
 
 
 def perform_region(
-    at: Specialiser, region: Region, params: Sequence[Value], inner: Sequence[Tensor]
+    at: Specialiser, region: Region, params: Sequence[Value], inner: Sequence[Tensor], results: bool = True
 ) -> list[Value]:
-    """Perform a region and return its results. `inner`: tensors inside it, at any depth, to compute too."""
+    """Perform a region.
+
+    Args:
+        at: The graph under way.
+        region: The region.
+        params: The values of its params.
+        inner: Tensors inside it, at any depth, to compute too.
+        results: If its results are wanted.
+
+    Returns:
+        The results of the region, none if they are not wanted.
+    """
     at.values.update(zip(region.params, params, strict=True))
     mine = [(t, around(t, region)) for t in inner]
-    roots = [op for _, op in mine if op is not None]
+    roots = tuple(op for _, op in mine if op is not None)
     for tensor, op in mine:
         if op is not None and op is not tensor.op:
             at.inner.setdefault(op, []).append(tensor)
-    at.perform_all(region.operations(tuple(roots)))
+    operations = region.operations(roots, results)
+    branches = (op for op in roots if op.definition.name == "branch_region")
+    at.entered |= only_entered(branches, operations, [t.op for t in region.results] if results else ())
+    at.perform_all(operations)
     for op in roots:
         at.inner.pop(op, None)
-    return [at.value(t) for t in region.results]
+    return [at.value(t) for t in region.results] if results else []
+
+
+def only_entered(
+    roots: Iterable[Operation], operations: Iterable[Operation], wanted: Iterable[Operation]
+) -> set[Operation]:
+    """Return those of `roots` of which nothing is wanted but tensors inside: they are neither `wanted` nor
+    used by `operations`.
+    """
+    used = set(wanted)
+    for op in operations:
+        used.update(t.op for t in op.all_inputs)
+        used.update(op.control_inputs)
+    return set(roots) - used
 
 
 def _loop(
@@ -281,19 +308,21 @@ def _check_carried(op: Operation, params: Sequence[Value], made: Sequence[Value]
 
 
 def perform_branch(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
-    """The results of the branch that is taken. `inner`: tensors inside whose values are wanted too, zeros
-    where another branch is taken.
+    """Return the results of the branch that is taken, none if only tensors inside are wanted.
+
+    `inner`: tensors inside whose values are wanted too, zeros if another branch is taken.
     """
     (pred,), branches = substitute([at.flag(at.value(op.inputs[0]))], at.known), op.attrs["branches"]
     if pred.constant is not None:
-        return _taken(at, _number(pred), branches, inner)
-    changes = Changes(at, with_inner(o for b in branches for o in b.operations(tuple(t.op for t in inner))))
+        return _taken(at, op, _number(pred), inner)
+    roots, whole = tuple(t.op for t in inner), op not in at.entered
+    changes = Changes(at, with_inner(o for b in branches for o in b.operations(roots, whole)))
     changes.begin()
     before, first = changes.get(), at.build.serial
     made = []
     for region in branches:
         changes.set(before)
-        made.append([*perform_region(at, region, (), inner), *changes.get()])
+        made.append([*perform_region(at, region, (), inner, whole), *changes.get()])
     for tensor in inner:
         value = at.value(tensor)
         zeros = at.build.constant(np.zeros(value.shape), value.dtype)
@@ -302,21 +331,22 @@ def perform_branch(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> t
     if any([v.type for v in results] != [v.type for v in made[0]] for results in made):
         at.operand(op, "pred", op.inputs[0])  # the step is compiled for the branch that is taken
     outputs = _branch(at, pred, made, first)
-    end = len(op.outputs) + len(before)
-    changes.set(outputs[len(op.outputs) : end])
+    count = len(op.outputs) if whole else 0
+    end = count + len(before)
+    changes.set(outputs[count:end])
     at.values.update(zip(inner, outputs[end:], strict=True))
-    return tuple(outputs[: len(op.outputs)])
+    return tuple(outputs[:count])
 
 
 def _taken(
-    at: Specialiser, number: int, branches: Sequence[Region], inner: Sequence[Tensor]
+    at: Specialiser, op: Operation, number: int, inner: Sequence[Tensor]
 ) -> tuple[Value, ...]:
-    """The results where it is known which branch is taken."""
-    region = taken(branches, number)
+    """Return the results of a branch that is known to be taken."""
+    region = taken(op.attrs["branches"], number)
     for tensor in inner:
         if around(tensor, region) is None:
             at.values[tensor] = at.build.constant(np.zeros(tensor.type.static_shape), tensor.dtype)
-    return tuple(perform_region(at, region, (), inner))
+    return tuple(perform_region(at, region, (), inner, op not in at.entered))
 
 
 def _number(pred: Value) -> int:
