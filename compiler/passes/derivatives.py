@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
 from staticgraph.compiler.passes.prune import gradient_parts
-from staticgraph.compiler.passes.regions import around, in_python, perform_region, with_inner
+from staticgraph.compiler.passes.regions import around, by_python, perform_region, with_inner
 
 if TYPE_CHECKING:
     from staticgraph.compiler.passes.specialise import Specialiser
@@ -49,7 +49,7 @@ def perform_gradients(at: Specialiser, op: Operation) -> tuple[Value, ...]:
         rounds = loop.outputs[-1]
         if (outer := _loop_around(op, rounds, at.calls.region)) is not None:
             # A round may need the derivative of the one before it: they are counted one after the other.
-            raise HostNeeded(in_python(outer, at.calls.region)) from None
+            raise by_python(at, outer) from None
         raise (StaticFeedNeeded if rounds in at.fed else ValueNeeded)([rounds]) from None
     out = []
     for x, each in zip(xs, places, strict=True):

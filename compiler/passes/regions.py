@@ -15,7 +15,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.closure import close, depends_on
 from staticgraph.compiler.graph.dtypes import DType, int32
-from staticgraph.compiler.graph.errors import ShapeError, layout
+from staticgraph.compiler.graph.errors import ShapeError, UnimplementedError, layout
 from staticgraph.compiler.graph.function import Value, substitute
 from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.region import Region
@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.control_flow import taken
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
+from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
 from staticgraph.compiler.passes.rounds import most_rounds
 
 if TYPE_CHECKING:
@@ -147,7 +147,12 @@ def perform_while(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> tu
         if not any(around(t, region) for t in needed.tensors for region in (cond, body)):
             raise
     changes.set(before)
-    return _unrolled(at, op, given, inner)
+    try:
+        return _unrolled(at, op, given, inner)
+    except ValueNeeded as needed:
+        if any(around(t, body) for t in needed.tensors) and not at.overridden.isdisjoint(op.outputs):
+            raise by_python(at, op) from None
+        raise
 
 
 def _unrolled(
@@ -155,24 +160,35 @@ def _unrolled(
 ) -> tuple[Value, ...]:
     """The results of a loop whose rounds differ in their shapes: one round written after the other."""
     cond, body = op.attrs["cond"], op.attrs["body"]
+    rounds = at.rounds_known(op)
     for count in range(UNROLLED):
         (pred,) = perform_region(at, cond, values, inner)
-        if pred.constant is None:  # data decide how many rounds there are
+        if pred.constant is None and rounds is None:  # data decide how many rounds there are
             break
-        if not pred.constant:
+        if count == rounds if rounds is not None else not pred.constant:
             return (*values, at.build.constant(count, int32))
         values = perform_region(at, body, values, inner)
-    raise HostNeeded(in_python(op, at.calls.region))
+    if op.outputs[-1] in at.fed and rounds is None:  # Python has done them
+        raise StaticFeedNeeded([op.outputs[-1]])
+    raise by_python(at, op)
 
 
-def in_python(op: Operation, region: Region | None) -> Operation:
-    """Note that only Python can do the loop `op`; the operation of `region` that it is a part of."""
+def by_python(at: Specialiser, op: Operation) -> HostNeeded | UnimplementedError:
+    """Note that only Python can do the loop `op`. Return what to raise: the operation of the present region
+    that it is a part of is needed; or the error, if a derivative flows through that.
+    """
+    loop = op
     while True:
         for each in regions_of(op):
             each.hosted = True
-        if op.region is region or op.region is None or op.region.owner is None:
-            return op
+        if op.region is at.calls.region or op.region is None or op.region.owner is None:
+            break
         op = op.region.owner
+    if at.overridden.isdisjoint(op.outputs):
+        return HostNeeded(op)
+    text = f"no derivative flows through {op.name} ({op.type}): only Python can do {loop.name} ({loop.type})"
+    hint = "not compiled: data decide the shapes, or how many rounds of changing shapes there are"
+    return UnimplementedError(layout(text, loop.where, hint=hint), op)
 
 
 def _rolled(

@@ -223,7 +223,7 @@ class Specialiser:
         definition = op.definition
         if definition.name in ("variable", "read_variable", "placeholder", "region_parameter"):
             return
-        if is_host(op):
+        if is_host(op) and self.overridden.isdisjoint(op.outputs):
             made: Any = self._host(op)
             if made is None:
                 return
