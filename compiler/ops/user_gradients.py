@@ -1,4 +1,4 @@
-"""Gradients that the user gives: in a graph, in a Function, and in files of older versions."""
+"""Gradients that no formula of an op gives: those of the user, and those that are not known."""
 
 from __future__ import annotations
 
@@ -86,6 +86,15 @@ def custom_vjp(*inputs: Any, ys: int, xs: int, derivative: Function | None, lack
     ys, and of the other inputs. If it is None, `lacking` tells why.
     """
     return _custom_value(*inputs, ys=ys)
+
+
+def _undefined(like: np.ndarray, text: str) -> np.ndarray:
+    raise GradientError(text)
+
+
+@structural(type=same_type, effect=Effect.MARK, numpy=_undefined)
+def undefined_gradient(like: Any, *, text: str) -> Any:
+    """A derivative by `like` that is not known, for the reason `text`. It is an error if a step needs it."""
 
 
 def _unknown_cotangent(input: np.ndarray, key: str) -> np.ndarray:
