@@ -160,7 +160,10 @@ def why_no_gradient(ys: Any, x: Any) -> str:
     """
     targets = [convert_to_tensor(y) for y in _listed(ys)]
     start = convert_to_tensor(x)
-    if Uses(targets).reaches(start):
+    uses = Uses(targets)
+    if found := uses.lacking([start]):
+        return layout(f"{found[0].name} ({found[0].type}) has no gradient", found[0].where)
+    if uses.reaches(start):
         return ""
     wrong = next((y for y in targets if not y.dtype.is_differentiable), None)
     if wrong is not None and len(targets) == 1:
