@@ -78,19 +78,35 @@ def pull_back(
         into = [n for n, each in enumerate(reach) if any(map(each.reaches, outputs))]
         if not into:
             continue
-        there = [t for t in (*stops, *cut) if any(reach[n].reaches(t) for n in into)]
-        part = Way([pairs[n][0] for n in into], [pairs[n][1] for n in into], there, uses)
-        made = dict(zip(outputs, part.derivatives(outputs), strict=True))
+        made = _cotangents(outputs, [pairs[n] for n in into], [reach[n] for n in into], [*stops, *cut])
         for x, g in zip(op.inputs, call(op, given[op], [made.get(y) for y in op.outputs]), strict=True):
             if isinstance(g, IndexedSlices) and source(x) in wanted:
                 way.rows.setdefault(source(x), []).append(g)
             elif g is not None:
                 pairs.append((x, g.to_tensor() if isinstance(g, IndexedSlices) else g))
                 reach.append(Uses([x], [*stops, *cut]))
-    way.ys, way.seeds = [y for y, _ in pairs], [seed for _, seed in pairs]
+    left = [pair for pair, each in zip(pairs, reach, strict=True) if any(map(each.reaches, xs))]
+    way.ys, way.seeds = [y for y, _ in left], [seed for _, seed in left]
     way.stops = [*stops, *cut]
     way.uses = Uses(way.ys, way.stops)
     return way
+
+
+def _cotangents(
+    outputs: Sequence[Tensor],
+    pairs: Sequence[tuple[Tensor, Tensor]],
+    reach: Sequence[Uses],
+    stops: Sequence[Tensor],
+) -> dict[Tensor, Tensor]:
+    """Return the derivative of a sum of weighted tensors by each of `outputs`, at which all paths stop."""
+    direct = {y: [seed for t, seed in pairs if t is y] for y in outputs}
+    rest = [n for n, (t, _) in enumerate(pairs) if t not in direct]
+    if rest:
+        there = [t for t in stops if any(reach[n].reaches(t) for n in rest)]
+        way = Way([pairs[n][0] for n in rest], [pairs[n][1] for n in rest], there, reach[0])
+        for y, g in zip(outputs, way.derivatives(outputs), strict=True):
+            direct[y].append(g)
+    return {y: sum(gs[1:], gs[0]) if gs else ops.zeros_like(y) for y, gs in direct.items()}
 
 
 def _given(operations: set[Operation]) -> dict[Operation, GradientFunction]:

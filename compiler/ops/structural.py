@@ -123,7 +123,11 @@ def _gradients_type(*inputs: TensorType, ys: int, seeds: int, xs: int) -> tuple[
     return inputs[ys + seeds : ys + seeds + xs]
 
 
-@structural(tf="Gradients", type=_gradients_type, vars={"inputs": "*"})
+def _ys_and_seeds(count: int, ys: int, seeds: int, **_: Any) -> range:
+    return range(ys + seeds)
+
+
+@structural(tf="Gradients", type=_gradients_type, vars={"inputs": "*"}, differentiable=_ys_and_seeds)
 def symbolic_gradients(*inputs: Any, ys: int, seeds: int, xs: int) -> Any:
     """Derivatives of the first `ys` inputs, weighted with the next `seeds`, by the next `xs`.
 
