@@ -1,5 +1,7 @@
 """What real scripts do a little beside the main road: types that are cast, shapes of unknown rank."""
 
+import threading
+
 from tests.golden.draws import real
 from tests.golden.runner import answer, error, trains, value
 
@@ -80,7 +82,45 @@ def gradient_of_input(tf):
         return [made.shape.as_list(), sess.run(made, {sizes: [1, 4, 4, 1]}).tolist()]
 
 
+def queue_shapes(tf):
+    """The shapes of a queue's components: a shape by itself is that of the only one."""
+    seen = []
+    for kind in ("FIFOQueue", "PriorityQueue"):
+        for given in ((), [], [()], [[]], (3,), [3], [(3,)], [(), (2, 3)], tf.TensorShape([2]), [2, 3]):
+            for dtypes in (tf.float32, [tf.float32], [tf.float32, tf.int32]):
+                try:
+                    shapes = [shape.as_list() for shape in getattr(tf, kind)(10, dtypes, shapes=given).shapes]
+                except ValueError:
+                    shapes = "refused"
+                seen.append(shapes)
+    return seen
+
+
+def passed_to_threads(tf):
+    """What operations of another thread depend on, and where they are placed."""
+    graph, made = tf.get_default_graph(), []
+    first, second = tf.constant(1.0, name="first"), tf.constant(2.0, name="second")
+
+    def add():
+        with graph.as_default():
+            made.append(tf.constant(3.0))
+            with graph.control_dependencies([second.op]), graph.device("/cpu:0"):
+                made.append(tf.constant(3.0))
+
+    with graph.control_dependencies([first.op]), graph.device("/gpu:0"):
+        graph.switch_to_thread_local()
+        with graph.control_dependencies([second.op]), graph.device("/cpu:0"):
+            thread = threading.Thread(target=add)
+            thread.start()
+            thread.join()
+            made.append(tf.constant(3.0))
+    made.append(tf.constant(3.0))
+    return [[sorted(op.name for op in t.op.control_inputs), t.device] for t in made]
+
+
 CASES = [
+    answer("queue shapes", queue_shapes),
+    answer("scopes of other threads", passed_to_threads),
     trains("integer step, sgd", counts_its_steps(lambda tf: tf.train.GradientDescentOptimizer(0.1)), 3),
     trains("integer step, adam", counts_its_steps(lambda tf: tf.train.AdamOptimizer(0.1)), 3),
     answer(
