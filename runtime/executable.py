@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 import numpy as np
 
+from staticgraph.compiler.cached import cached_property
 from staticgraph.compiler.codegen.dispatch_layout import NOT_FINITE
 from staticgraph.compiler.codegen.dispatch_layout import Binding as Word
 from staticgraph.compiler.graph.errors import DeadlineExceededError, layout

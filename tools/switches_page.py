@@ -39,9 +39,9 @@ keyword or argument is an error.
 
 The folder `cache_dir` holds machine code, which is executed. So it is used only if it is a folder (no link to
 one) that belongs to you and gives no rights to others: `chmod 700`. Otherwise one warning says so, and every
-process compiles for itself. A folder that is not there yet is made with these rights. The rights of the folders
-around it do not matter, unlike those around the keys of OpenSSH, since files are opened relative to the folder
-that was checked.
+process compiles for itself. A folder that is not there yet is made with these rights. The rights of the
+folders around it do not matter, unlike those around the keys of OpenSSH, since files are opened relative to
+the folder that was checked.
 
 Each entry is authenticated with a secret key of yours, the file `.staticgraph-key` in the folder, which only
 you can read. An entry that was changed or comes from elsewhere is compiled again. The cache is bounded to 256

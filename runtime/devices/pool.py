@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import os
 import threading
 import warnings
 
@@ -25,6 +24,7 @@ from staticgraph.compiler.codegen.pool_layout import (
     RUN,
     THREADS,
 )
+from staticgraph.compiler.graph import forks
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.cpu_jit import Library, host, load
 from staticgraph.runtime.memory import aligned_bytes
@@ -66,9 +66,9 @@ class Pool:
         """The address of the pool, for steps whose kernels need so many bytes of private scratch memory."""
         with self._lock:
             if self._code is None:
-                self._code = pool_code(host())
-                self._library = load(self._code.codes)
-                self._words = aligned_bytes(POOL_BYTES).view(np.int64)
+                code = pool_code(host())
+                library, words = load(code.codes), aligned_bytes(POOL_BYTES).view(np.int64)
+                self._words, self._library, self._code = words, library, code
                 self._prepare()
             if private > self._private:
                 self._private = private
@@ -160,5 +160,4 @@ class Pool:
 POOL = Pool()
 follow(POOL.resize)
 atexit.register(POOL.close)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=POOL.after_fork)
+forks.in_child(POOL.after_fork)
