@@ -175,6 +175,8 @@ class Executable:
 
     def _run_host(self, index: int, table: int) -> int:
         """Called from the native code: an op without native form, computed by its NumPy meaning."""
+        if self.watch is not None and self.watch.is_told:
+            return 1
         call = self._hosts[index]
         try:
             with np.errstate(all="ignore"):

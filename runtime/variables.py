@@ -17,13 +17,19 @@ import numpy as np
 
 from staticgraph.compiler.codegen.dispatch_layout import Cell, State
 from staticgraph.compiler.graph.dtypes import as_dtype, string
-from staticgraph.compiler.graph.errors import AbortedError, ClosedSessionError, OpError, layout
+from staticgraph.compiler.graph.errors import (
+    AbortedError,
+    ClosedSessionError,
+    DeadlineExceededError,
+    OpError,
+    layout,
+)
 from staticgraph.compiler.graph.forks import in_child, reclaim
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.runtime.memory import empty, from_storage, to_storage
-from staticgraph.runtime.resources import Resources
+from staticgraph.runtime.resources import Resources, remaining
 
 
 class _Places:
@@ -97,6 +103,22 @@ class VariableStore:
     def __exit__(self, *_: object) -> None:
         self.state[State.HOLDERS] -= 1
         self._lock.release()
+
+    @contextmanager
+    def in_time(self) -> Iterator[None]:
+        """As `with store:`, for a run that has only so much time: it does not wait longer for others."""
+        left = remaining()
+        if not self._lock.acquire(timeout=-1 if left is None else left):
+            text = "the time that the run was given is over; runs of other threads were not"
+            raise DeadlineExceededError(layout(text, user_frame()))
+        try:
+            self.__enter__()
+        finally:
+            self._lock.release()
+        try:
+            yield
+        finally:
+            self.__exit__()
 
     @contextmanager
     def released(self) -> Iterator[None]:
