@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
+from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.once import by_meaning, runs_once
 from staticgraph.compiler.lower.program import Branch, Instruction, Launch, Loop, Loops, Program
 from staticgraph.compiler.passes.fuse import fuse
@@ -194,6 +194,8 @@ def _coded(
         return made
 
     step = replace(step, function=fusion.function)
+    if (use := memory_use(program, len(step.feeds), scratch=0)).peak > ADDRESSABLE:
+        raise does_not_fit(use)
     made = write(program, code, checked=step.checked, looks=clock_of(target.triple))
     return Compiled(step, fusion, replace(program, watched=made.watched), made)
 

@@ -71,9 +71,10 @@ class Pool:
                 self._words, self._library, self._code = words, library, code
                 self._prepare()
             if private > self._private:
+                more = [aligned_bytes(private) for _ in self._workers]  # all of it, or nothing has changed
                 self._private = private
-                for number in range(len(self._workers)):
-                    self._give_scratch(number)
+                for number, memory in enumerate(more):
+                    self._give_scratch(number, memory)
             return self._words.ctypes.data
 
     def ensure(self) -> None:
@@ -84,7 +85,7 @@ class Pool:
             try:
                 while len(self._workers) < self.size - 1:
                     self._start_worker(len(self._workers))
-            except RuntimeError as error:  # the system allows no more threads, or the interpreter ends
+            except (RuntimeError, MemoryError) as error:  # no more threads or memory, or the interpreter ends
                 self._size = len(self._workers) + 1
                 self._words[LIMIT] = len(self._workers)
                 warnings.warn(f"{self._size} threads work on a step: {error}", RuntimeWarning, stacklevel=2)
@@ -128,7 +129,7 @@ class Pool:
     def _start_worker(self, number: int) -> None:
         assert self._code is not None and self._library is not None
         work = _WORKER(self._library[self._code.worker.name])
-        self._give_scratch(number)
+        self._give_scratch(number, aligned_bytes(self._private))
         self._words[LIMIT] = number + 1
         thread = threading.Thread(
             target=work,
@@ -140,9 +141,9 @@ class Pool:
         self._workers.append(thread)
         self._words[THREADS + number] = thread.native_id or 0
 
-    def _give_scratch(self, number: int) -> None:
-        self._scratch.append(aligned_bytes(self._private))
-        self._words[PRIVATE + number] = self._scratch[-1].ctypes.data
+    def _give_scratch(self, number: int, memory: np.ndarray) -> None:
+        self._scratch.append(memory)
+        self._words[PRIVATE + number] = memory.ctypes.data
 
     def _leave(self, remaining: int) -> None:
         """Send all workers but the first `remaining` away, and wait until they are gone."""

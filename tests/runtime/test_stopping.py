@@ -1,4 +1,4 @@
-"""Steps without loops stop, too, when their time is over or a signal handler raises, and change nothing then."""
+"""Steps without loops stop, too, when their time is over or a signal handler raises. Nothing changes then."""
 
 from __future__ import annotations
 
@@ -117,8 +117,10 @@ def training(updates_early: bool) -> tuple[Callable[[sg.Session], list[float]], 
     z = a
     for _ in range(12):
         z = sg.matmul(z, b)
-    changed = [a.assign(z + 1.0), b.assign_add(b)] if not updates_early else [a.assign_add(a), b.assign(z + b)]
-    step = sg.group(*changed, *([sg.matmul(z, z)] if updates_early else []))
+    if updates_early:
+        step = sg.group(a.assign_add(a), b.assign(z + b), sg.matmul(z, z))
+    else:
+        step = sg.group(a.assign(z + 1.0), b.assign_add(b))
 
     def state(sess: sg.Session) -> list[float]:
         found = [array.tobytes() for array in sess.run([a, b])]
