@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.errors import (
     require,
     shown,
 )
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.naming import Names, check_op_name
 from staticgraph.compiler.graph.opdef import OpDef, Role, recording
@@ -58,7 +59,7 @@ class Graph:
         self._by_name: dict[str, Operation] = {}
         self._collections: dict[str, list[Any]] = {}
         self._scoped = Scoped([])
-        self._lock = threading.RLock()
+        self._lock = brief(threading.RLock())
 
     # Recording
 
