@@ -20,12 +20,14 @@ from staticgraph.compiler.graph.errors import (
     require,
     shown,
 )
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.naming import Names, check_op_name
 from staticgraph.compiler.graph.opdef import Effect, OpDef, Role, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import Call, bind_call
 from staticgraph.compiler.graph.region import Region, may_use
+from staticgraph.compiler.graph.scoped import ControlDependencies, Scoped, canonical_device
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
@@ -56,8 +58,8 @@ class Graph:
         self.recorded: Sequence[Operation] = self._operations  # to be read: the same list at any time
         self._by_name: dict[str, Operation] = {}
         self._collections: dict[str, list[Any]] = {}
-        self._scoped = _Scoped()
-        self._lock = threading.RLock()
+        self._scoped = Scoped([])
+        self._lock = brief(threading.RLock())
 
     # Recording
 
@@ -296,7 +298,7 @@ class Graph:
                 raise misuse(TypeError, what, "write control_dependencies([x])")
             ops = [self.as_graph_element(getattr(c, "control_op", c)) for c in control_inputs]
             controls = tuple(o.op if isinstance(o, Tensor) else o for o in ops)
-        return _ControlDependencies(self._scoped, controls)
+        return ControlDependencies(self._scoped, controls)
 
     @property
     def region(self) -> Region | None:
@@ -357,6 +359,13 @@ class Graph:
         finally:
             self._scoped.gradients = outer
 
+    def switch_to_thread_local(self) -> None:
+        """Let other threads begin with the device and the control dependencies that are in force here.
+
+        What a thread enters afterwards is always its own. The first call decides.
+        """
+        self._scoped.give_to_others()
+
     # Collections
 
     def add_to_collection(self, name: str, value: Any) -> None:
@@ -413,34 +422,6 @@ with_derivative: list[Callable[[Operation, str, str], Any]] = []
 default_derivatives: set[str] = set()  # types of operations that have a registered gradient
 
 
-class _Scoped(threading.local):
-    """The innermost device, control dependencies and region, per thread."""
-
-    def __init__(self) -> None:
-        self.device = ""
-        self.region: Region | None = None
-        self.controls: tuple[Operation, ...] = ()
-        self.gradients: dict[str, str] = {}  # names of registered gradients, by type of operation
-
-
-class _ControlDependencies(AbstractContextManager[None]):
-    """Control dependencies of new operations. No generator: they last until they are left, even if nothing
-    but the graph knows of them.
-    """
-
-    def __init__(self, scoped: _Scoped, added: tuple[Operation, ...] | None) -> None:
-        self._scoped, self._added = scoped, added
-        self._outer: list[tuple[Operation, ...]] = []
-
-    def __enter__(self) -> None:
-        outer = self._scoped.controls
-        self._outer.append(outer)
-        self._scoped.controls = () if self._added is None else (*outer, *self._added)
-
-    def __exit__(self, *_: object) -> None:
-        self._scoped.controls = self._outer.pop()
-
-
 class _Sessions(threading.local):
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -452,21 +433,6 @@ _sessions = _Sessions()
 def session_stack() -> list[Any]:
     """The default sessions of this thread, innermost last."""
     return _sessions.stack
-
-
-def canonical_device(name: str) -> str:
-    """`/gpu:0` and `gpu:0` as `/device:GPU:0`; other parts such as `/job:worker` stay in front."""
-    parts = []
-    for part in name.strip("/").split("/"):
-        kind, _, rest = part.partition(":")
-        if kind.lower() in ("cpu", "gpu"):
-            part = f"device:{kind.upper()}:{rest or '0'}"
-        elif kind == "device":
-            unit, _, number = rest.partition(":")
-            part = f"device:{unit.upper()}:{number or '0'}"
-        if part:
-            parts.append(part)
-    return "".join(f"/{part}" for part in parts)
 
 
 def _tensors(op: OpDef, values: dict[str, Any]) -> list[tuple[str, Tensor]]:
