@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from staticgraph.array_ops import shape as shape_of
 from staticgraph.casts import cast
+from staticgraph.compiler.cached import cached_property
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse
