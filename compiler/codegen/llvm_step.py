@@ -102,7 +102,7 @@ def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _St
         case Region() if segment.parallel:
             _run(writer, segment, pool, stopping)
         case Region(phases):
-            works = [work for parts in phases for part in parts for work in part.work]
+            works: Sequence[Work] = [work for parts in phases for part in parts for work in part.work]
             if segment.watched:
                 works = _with_looks(writer, works, segment.cost, stopping)
             _in_order(writer, works, private)

@@ -34,7 +34,7 @@ _brief: WeakSet[Any] = WeakSet()
 _patient: list[Any] = [threading.RLock()]  # the first is for forks themselves: one at a time
 _pauses: list[tuple[Callable[[], object], Callable[[], object]]] = []  # and what ends each
 _functions: list[Callable[[], object]] = []
-_methods: set[WeakMethod[Callable[[], None]]] = set()
+_methods: set[WeakMethod[Callable[[], object]]] = set()
 _held: list[Any] = []  # by the fork in progress
 
 

@@ -127,7 +127,7 @@ def _opened_on_windows(path: Path, make: bool) -> PrivateFolder:
     if make:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = os.lstat(path)
-    if not stat.S_ISDIR(about.st_mode) or getattr(about, "st_reparse_tag", 0):
+    if not stat.S_ISDIR(about.st_mode) or getattr(about, "st_reparse_tag", False):
         raise _no_folder(path)
     return PrivateFolder(path, None, about)
 
