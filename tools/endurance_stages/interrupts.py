@@ -15,7 +15,7 @@ import numpy as np
 import staticgraph as sg
 
 SIZE = 300
-LATEST = 0.3  # seconds: about twice as long as a step takes
+LATEST = 0.08  # seconds: about twice as long as a step takes
 
 
 def run(count: int, seed: int, folder: Path) -> str:
