@@ -250,6 +250,7 @@ _PLACES: dict[str, Callable[[Build, Sequence[Feeds], Path], Iterator[Outcome]]] 
 @contextmanager
 def _interpreted() -> Iterator[None]:
     """Context in which sessions interpret their steps by NumPy, in place of machine code."""
+
     def execute(step: Any, fetches: Any, arguments: list[np.ndarray]) -> list[np.ndarray]:
         return Interpreter().results(step.function, arguments)
 

@@ -7,10 +7,32 @@ steep. The same seed gives the same program on every version of Python.
 import random
 
 from tests.witness import templates
-from tests.witness.programs import Array, Block, Call, Code, Cond, Custom, Grad, Loop, Program, Ref, Rows, Train
+from tests.witness.programs import (
+    Array,
+    Block,
+    Call,
+    Code,
+    Cond,
+    Custom,
+    Grad,
+    Loop,
+    Program,
+    Ref,
+    Rows,
+    Train,
+)
 
 FLOAT, INT, BOOL = "float64", "int32", "bool"
 SHAPES = ((), (3,), (4,), (2, 3), (3, 3), (3, 2), (1, 3), (4, 2), (2, 2, 3), (3, 1), (2, 4, 4, 2))
+
+
+OPTIMIZERS = (
+    ("GradientDescentOptimizer", [0.1]),
+    ("MomentumOptimizer", [0.1, 0.9]),
+    ("AdamOptimizer", [0.05]),
+    ("RMSPropOptimizer", [0.01]),
+    ("AdagradOptimizer", [0.1]),
+)
 
 
 class Value:
@@ -45,6 +67,7 @@ class Generator:
         self.scope = []  # values that can be used here, the latest last
         self.statements = []
         self.variables = []
+        self.named = []  # values of the graph that a run may feed
         self.depth, self.pure = 0, False
         self.count = 0
 
@@ -81,7 +104,13 @@ class Generator:
     def of_shape(self, shape, dtype=FLOAT):
         """A value of a shape, made if need be."""
         found = self.pick(dtype, shape) if self.chance(0.8) else None
-        return self.constant(shape, dtype) if found is None else found
+        if found is not None:
+            return found
+        made, other = self.constant(shape, dtype), self.pick(where=lambda v: v.shape != tuple(shape))
+        if dtype == FLOAT and other is not None and self.chance(0.5):
+            mean = self.add("tf.reduce_mean", [self.calm(other)], FLOAT, (), 4.0)
+            return self.add("tf.add", [made, mean], FLOAT, shape, 5.5)
+        return made
 
     # Writing
 
@@ -139,14 +168,17 @@ class Generator:
         variables = {}
         for n in range(self.random.choice([0, 1, 1, 2, 2, 3])):
             shape = self.choose(((), (3,), (3,), (2, 3), (3, 3), (4, 2)))
-            variables["v%d" % n] = (FLOAT, self.array(shape))
-            self.variables.append(Value("v%d" % n, FLOAT, shape, 3.0, variable=True))
+            dtype, bound = (INT, 9) if self.chance(0.1) else (FLOAT, 3.0)
+            variables["v%d" % n] = (dtype, self.array(shape, dtype))
+            self.variables.append(Value("v%d" % n, dtype, shape, bound, variable=True))
         self.scope += self.variables
         for _ in range(self.random.randint(3, self.size)):
             self.statement()
         made = [v for v in self.scope if not v.variable and v.name not in feeds]
         fetches = [v.name for v in made if self.chance(0.5)][-8:] or [v.name for v in made[-1:]]
-        runs = [{k: self.array(s, d) for k, (d, s) in feeds.items()} for _ in range(3)]
+        given = dict(feeds)
+        given.update((v.name, (v.dtype, v.shape)) for v in self.named if self.chance(0.4))
+        runs = [{str(k): self.array(s, d) for k, (d, s) in given.items()} for _ in range(3)]
         return Program(feeds, variables, self.statements, fetches, runs)
 
     # Statements
@@ -166,8 +198,8 @@ class Generator:
         if self.depth == 0 or (self.deep and not self.pure):
             kinds += [(12, self.grad)]
         if self.depth == 0:
-            kinds += [(2, self.custom), (1, self.python)]
-            if self.variables:
+            kinds += [(2, self.custom), (1, self.python), (2, self.inner)]
+            if any(v.dtype == FLOAT for v in self.variables):
                 kinds.append((2, self.train))
         at = self.random.uniform(0, sum(w for w, _ in kinds))
         for weight, kind in kinds:
@@ -185,27 +217,43 @@ class Generator:
         v = self.choose(self.variables)
         path, args = self.choose(
             [(".read_value", [v]), (".read_value", [v]), (".value", [v]), ("tf.identity", [v]),
-             ("tf.convert_to_tensor", [v]), ("tf.add_n", [[v]]), ("tf.cast", [v, Code("tf.float64")])]
+             ("tf.convert_to_tensor", [v]), ("tf.add_n", [[v]]), ("tf.cast", [v, Code("tf." + v.dtype)])]
         )  # fmt: skip
-        self.add(path, args, v.dtype, v.shape, 3.0)
+        self.add(path, args, v.dtype, v.shape, v.bound)
         return True
 
     def write(self):
         v = self.choose(self.variables)
-        kind = self.random.randrange(6)
-        if kind >= 4 and v.shape:
-            count = self.random.randint(1, 3)
-            rows = [self.random.randrange(v.shape[0]) for _ in range(count)]
-            if len(set(rows)) < count and kind == 4:
-                rows = list(range(min(count, v.shape[0])))
-            path = "tf.scatter_update" if kind == 4 else self.choose(["tf.scatter_add", "tf.scatter_sub"])
-            args = [v, rows, self.calm(self.of_shape((len(rows),) + v.shape[1:]), 2.0)]
+        kind = self.random.randrange(7)
+        if kind >= 4 and v.shape and v.dtype == FLOAT:
+            rows = [self.random.randrange(v.shape[0]) for _ in range(self.random.randint(1, 3))]
+            if kind == 4:  # of several updates of a row any may be the last in TF1
+                rows = list(range(len(set(rows))))
+            path = self.choose(
+                ["update", "nd_update"] if kind == 4 else ["add", "add", "sub", "mul", "max", "min"]
+            )
+            updates = self.calm(self.of_shape((len(rows),) + v.shape[1:]), 1.5)
+            args = [v, [[r] for r in rows] if path == "nd_update" else rows, updates]
+            path = "tf.scatter_" + path
         else:
-            path = self.choose([".assign", ".assign", ".assign_add", ".assign_sub", "tf.assign"])
-            args = [v, self.calm(self.of_shape(v.shape), 2.0)]
-        made = Value(self.name(), v.dtype, v.shape, 3.0)
+            value = self.of_shape(v.shape, v.dtype)
+            path = self.choose(
+                [".assign", ".assign", ".assign_add", ".assign_sub", "tf.assign", "tf.assign_add"]
+            )
+            args = [v, self.calm(value, 2.0) if v.dtype == FLOAT else value]
+        made = Value(self.name(), v.dtype, v.shape, v.bound)
         self.statements.append(Call(made.name, path, [self._ref(a) for a in args], writes=True))
         self.scope.append(made)
+        return True
+
+    def inner(self):
+        """A value that some runs feed, although the graph computes it."""
+        x = self.pick()
+        if x is None:
+            return False
+        made = self.add("tf.identity", [x], FLOAT, x.shape, max(x.bound, 1.5))
+        self.statements[-1].kwargs["name"] = str(made.name)
+        self.named.append(made)
         return True
 
     def train(self):
@@ -213,14 +261,15 @@ class Generator:
         if loss is None:
             return False
         loss = self.add("tf.reduce_mean", [self.calm(loss)], FLOAT, (), 4.0)
-        names = [("GradientDescentOptimizer", [0.1]), ("MomentumOptimizer", [0.1, 0.9]), ("AdamOptimizer", [0.05]),
-                 ("RMSPropOptimizer", [0.01]), ("AdagradOptimizer", [0.1])]  # fmt: skip
-        name, args = self.choose(names)
-        some = [v for v in self.variables if self.chance(0.7)] or self.variables[:1]
+        name, args = self.choose(OPTIMIZERS)
+        floats = [v for v in self.variables if v.dtype == FLOAT]
+        some = [v for v in floats if self.chance(0.7)] or floats[:1]
         # TensorFlow refuses a loss that no variable is connected to.
         total = loss
         for v in some:
-            total = self.add("tf.add", [total, self.add("tf.reduce_sum", [v], FLOAT, (), 9.0)], FLOAT, (), 9.0)
+            total = self.add(
+                "tf.add", [total, self.add("tf.reduce_sum", [v], FLOAT, (), 9.0)], FLOAT, (), 9.0
+            )
         made = Value(self.name(), FLOAT, (), 9.0)
         self.statements.append(Train(made.name, "tf.train." + name, args, total.name, [v.name for v in some]))
         self.scope.append(made)
@@ -234,7 +283,8 @@ class Generator:
             return False
         y = self.calm(y)
         floats = [v for v in self.scope if v.dtype == FLOAT]
-        xs = [self.choose(floats[:6] + self.variables * 2 + floats[-3:]) for _ in range(self.random.randint(1, 3))]
+        variables = [v for v in floats if v.variable]
+        xs = [self.choose(floats[:6] + variables * 2 + floats[-3:]) for _ in range(self.random.randint(1, 3))]
         xs = list({v.name: v for v in xs if v.name != y.name}.values()) or [y]
         seed = self.of_shape(y.shape) if self.chance(0.2) else None
         if seed is not None and seed.variable:
@@ -251,7 +301,7 @@ class Generator:
             return False
         x = self.calm(x)
         forward = self.block([Value(self.name(), FLOAT, x.shape, x.bound)], [(FLOAT, None)], 3, pure=True)
-        y = self._result(forward)
+        y = self._results[0]
         params = [Value(self.name(), FLOAT, y.shape, 3.0), Value(self.name(), FLOAT, x.shape, x.bound)]
         backward = self.block(params, [(FLOAT, x.shape)], 3, pure=True)
         made = Value(self.name(), FLOAT, y.shape, y.bound)
@@ -295,10 +345,11 @@ class Generator:
         return made
 
     def _read_out(self, value):
-        return self.add("tf.identity", [value], value.dtype, value.shape, value.bound) if value.variable else value
-
-    def _result(self, block):
-        return self._results[0]
+        return (
+            self.add("tf.identity", [value], value.dtype, value.shape, value.bound)
+            if value.variable
+            else value
+        )
 
     def cond(self):
         pred = self.pick(BOOL, ())
@@ -331,7 +382,9 @@ class Generator:
         params = [Value(self.name(), INT, (), 3)] + [Value(self.name(), d, s, 2.0) for d, s in kinds]
         block = self.block(params, kinds, 3)
         made = [Value(self.name(), d, s, 2.0) for d, s in kinds]
-        self.statements.append(Loop([v.name for v in made], count, [v.name for v in inits], block, limited, 0.7))
+        self.statements.append(
+            Loop([v.name for v in made], count, [v.name for v in inits], block, limited, 0.7)
+        )
         self.scope += made
         return True
 

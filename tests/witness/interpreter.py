@@ -41,6 +41,13 @@ def _at_rows(old: np.ndarray, indices: np.ndarray, updates: np.ndarray, change: 
     return made
 
 
+def _at_places(old: np.ndarray, indices: np.ndarray, updates: np.ndarray, change: Any) -> np.ndarray:
+    """The same; the last axis of the indices is a position."""
+    rows = np.arange(old.size).reshape(old.shape)[tuple(np.moveaxis(indices, -1, 0))]
+    flat = _at_rows(old.reshape(-1), rows, updates, change)
+    return flat.reshape(old.shape)
+
+
 _CHANGES: dict[str, Callable[..., Any]] = {
     "update": lambda old, new: new, "add": np.add, "sub": np.subtract, "mul": np.multiply,
     "div": np.divide, "min": np.minimum, "max": np.maximum,
@@ -52,6 +59,9 @@ WRITES: dict[str, Callable[..., np.ndarray]] = {
 } | {
     f"scatter_{name}": lambda old, at, new, change=change: _at_rows(old, at, new, change)
     for name, change in _CHANGES.items()
+} | {
+    f"scatter_nd_{name}": lambda old, at, new, change=_CHANGES[name]: _at_places(old, at, new, change)
+    for name in ("update", "add", "sub")
 }  # fmt: skip
 
 
@@ -249,9 +259,7 @@ class Witness:
             lambda node: node.region is not None and node.region in around,
         )  # fmt: skip
         values = [self._value(t, scope) for t in at]
-        return [
-            leaf(np.zeros_like(x.value)) if g is None else g for x, g in zip(values, made, strict=True)
-        ]
+        return [leaf(np.zeros_like(x.value)) if g is None else g for x, g in zip(values, made, strict=True)]
 
     def _at(self, tensor: Tensor, scope: Scope) -> Callable[[Node], bool]:
         """Which nodes a derivative by `tensor` is taken at."""
@@ -294,11 +302,9 @@ def _needed(
     stack = [op for op in roots if op.region is region]
     while stack:
         op = stack.pop()
-        if op in found:
+        if op in found or (op.outputs and all(t in fed for t in op.outputs)):
             continue
         found.add(op)
-        if op.outputs and all(t in fed for t in op.outputs):
-            continue
         before = [t.op for t in op.all_inputs if t not in fed] + list(op.control_inputs)
         stack += [other for other in before if other.region is region]
     return sorted(found, key=lambda op: op.id)

@@ -195,10 +195,14 @@ class Loop(_Nested):
 
         def test(i, *carried):
             below = tf.less(i, count)
-            return below if self.limited is None else tf.logical_and(below, carried[self.limited] < self.limit)
+            return (
+                below if self.limited is None else tf.logical_and(below, carried[self.limited] < self.limit)
+            )
 
         start = [tf.constant(0)] + [env[n] for n in self.inits]
-        made = tf.while_loop(test, lambda i, *carried: [i + 1] + step(i, *carried), machine.after(start))
+        made = tf.while_loop(
+            test, lambda i, *carried: [i + 1] + step(i, *carried), machine.after(start), **machine.in_turn
+        )
         return list(made[1:])
 
     def lines(self):
@@ -226,8 +230,11 @@ class Rows(_Nested):
 
     def build(self, machine, env):
         step = machine.function(self.blocks[0], env)
-        args = [machine.after(env[self.elems])] + ([] if self.init is None else [machine.after(env[self.init])])
-        return [machine.lookup(self.path)(lambda *rows: step(*rows)[0], *args, **self.kwargs)]
+        args = [machine.after(env[self.elems])] + (
+            [] if self.init is None else [machine.after(env[self.init])]
+        )
+        kwargs = dict(self.kwargs, **machine.in_turn)
+        return [machine.lookup(self.path)(lambda *rows: step(*rows)[0], *args, **kwargs)]
 
     def lines(self):
         name, made = self._function(0, self.blocks[0])
@@ -248,8 +255,9 @@ class Array(_Nested):
         array = tf.TensorArray(machine.lookup(self.dtype), size=self.count)
         start = [machine.after(tf.constant(0)), array]
         made = tf.while_loop(
-            lambda i, a: tf.less(i, self.count), lambda i, a: [i + 1, a.write(i, step(i)[0])], start
-        )
+            lambda i, a: tf.less(i, self.count), lambda i, a: [i + 1, a.write(i, step(i)[0])], start,
+            **machine.in_turn
+        )  # fmt: skip
         return [made[1].stack()]
 
     def lines(self):
@@ -386,6 +394,7 @@ class Machine:
 
     def __init__(self, tf, ordered, functions):
         self.tf, self.ordered, self.functions = tf, ordered, functions
+        self.in_turn = {"parallel_iterations": 1} if ordered else {}  # TF1 overlaps rounds of a loop
         self._last = []  # what the next use of a variable has to wait for
 
     def lookup(self, path):
@@ -413,8 +422,11 @@ class Machine:
         for s in statements:
             if self.ordered and s.touches:
                 with self.tf.control_dependencies(self._last):
-                    made = s.build(self, env)
-                self._last = list(made)
+                    # TF1's `cast` gives the variable itself if there is nothing to convert.
+                    made = [
+                        self.tf.identity(v) if hasattr(v, "initializer") else v for v in s.build(self, env)
+                    ]
+                self._last = [t for v in made for t in (v if isinstance(v, tuple) else [v])]
             else:
                 made = s.build(self, env)
             env.update(zip(s.outs, made))
@@ -436,7 +448,11 @@ class Machine:
             inner.update(zip(block.params, args))
             self._last = []
             self.run(block.statements, inner)
-            waits = self._last if self.ordered else [inner[o] for s in block.statements if s.writes for o in s.outs]
+            waits = (
+                self._last
+                if self.ordered
+                else [inner[o] for s in block.statements if s.writes for o in s.outs]
+            )
             self._last = outer
             with self.tf.control_dependencies(waits):
                 return [self.tf.identity(inner[r]) for r in block.results]

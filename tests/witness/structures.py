@@ -31,8 +31,9 @@ MEANINGS.update({
     "pad": lambda x, paddings: moved(
         x, lambda p: np.pad(p, np.asarray(paddings).tolist(), constant_values=-1)),
     "mirror_pad": lambda x, paddings, mode: moved(
-        x, lambda p: np.pad(p, np.asarray(paddings).tolist(), {"r": "reflect", "s": "symmetric"}[mode[0].lower()])),
-    "fill": lambda value, dims: moved(value, lambda p: np.broadcast_to(p, _ints(dims) if np.size(dims) else ())),
+        x, lambda p: np.pad(p, np.asarray(paddings).tolist(), mode.lower())),
+    "fill": lambda value, dims: moved(
+        value, lambda p: np.broadcast_to(p, _ints(dims) if np.size(dims) else ())),
     "diag": lambda x: moved(x, lambda p: _diagonal(p)), "matrix_diag": lambda x: moved(x, _diagonal),
     "diag_part": lambda x: moved(x, np.diagonal), "matrix_diag_part": lambda x: moved(
         x, lambda p: np.diagonal(p, axis1=-2, axis2=-1)),
@@ -302,9 +303,7 @@ def _patches(x: Node, sizes: list[int], strides: list[int], rates: list[int], pa
 
 
 @meaning("conv2d")
-def _conv2d(
-    x: Node, w: Node, strides: Any, padding: str, data_format: str, dilations: Any, **_: Any
-) -> Node:
+def _conv2d(x: Node, w: Node, strides: Any, padding: str, data_format: str, dilations: Any, **_: Any) -> Node:
     assert data_format == "NHWC"
     found = _patches(x, list(w.shape[:2]), list(strides[1:3]), list(dilations[1:3]), padding)
     flat = reshape(found, (*found.shape[:3], -1))

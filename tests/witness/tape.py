@@ -251,9 +251,7 @@ def joined(parts: Sequence[Node]) -> Node:
 def arranged(parts: Sequence[Node], arrange: Callable[[list[np.ndarray]], np.ndarray]) -> Node:
     """What `arrange` makes of several arrays, such as a concatenation; it gets flat positions."""
     ends = np.cumsum([p.value.size for p in parts])
-    places = [
-        np.arange(end - p.value.size, end).reshape(p.shape) for p, end in zip(parts, ends, strict=True)
-    ]
+    places = [np.arange(end - p.value.size, end).reshape(p.shape) for p, end in zip(parts, ends, strict=True)]
     return take(joined(parts), arrange(places))
 
 

@@ -17,8 +17,9 @@ UNARY = [
     ("tf.nn.relu", 50, lambda b: b), ("tf.abs", 50, lambda b: b), ("tf.atan", 50, lambda b: 2),
     ("tf.erf", 4, lambda b: 1), ("tf.expm1", 2, lambda b: 8), ("tf.sinh", 2, lambda b: 4),
     ("tf.cosh", 2, lambda b: 4), ("tf.asinh", 6, lambda b: 3), ("tf.nn.softsign", 20, lambda b: 1),
-    ("tf.nn.relu6", 50, lambda b: 6), ("tf.nn.selu", 6, lambda b: 2 * b), ("tf.nn.leaky_relu", 20, lambda b: b),
-    ("tf.identity", 1e3, lambda b: b), ("tf.stop_gradient", 1e3, lambda b: b), ("tf.floor", 50, lambda b: b + 1),
+    ("tf.nn.relu6", 50, lambda b: 6), ("tf.nn.selu", 6, lambda b: 2 * b),
+    ("tf.nn.leaky_relu", 20, lambda b: b), ("tf.identity", 1e3, lambda b: b),
+    ("tf.stop_gradient", 1e3, lambda b: b), ("tf.floor", 50, lambda b: b + 1),
     ("tf.sign", 50, lambda b: 1), ("tf.zeros_like", 1e3, lambda b: 1), ("tf.ones_like", 1e3, lambda b: 1),
     ("tf.nn.swish", 20, lambda b: b),
 ]  # fmt: skip
@@ -93,7 +94,9 @@ def binary(g):
         g.add(path, [x, base] if path == "tf.divide" else [base, g.calm(x, 2.0)], FLOAT, shape, 10.0)
         return True
     if path == "tf.atan2":
-        y = g.add("tf.add", [g.add("tf.exp", [g.calm(y, 2.0)], FLOAT, y.shape, 8.0), 0.5], FLOAT, y.shape, 9.0)
+        y = g.add(
+            "tf.add", [g.add("tf.exp", [g.calm(y, 2.0)], FLOAT, y.shape, 8.0), 0.5], FLOAT, y.shape, 9.0
+        )
     bounds = {"tf.multiply": x.bound * y.bound, "tf.squared_difference": (x.bound + y.bound) ** 2}
     g.add(path, [x, y], FLOAT, shape, bounds.get(path, x.bound + y.bound))
     return True
@@ -153,7 +156,9 @@ def integers(g):
         scaled = g.add("tf.multiply", [g.calm(v, 3.0), 2.3], FLOAT, v.shape, 7.0)
         g.add("tf.cast", [scaled, Code("tf.int32")], INT, v.shape, 7)
     elif kind == 1:
-        g.add(g.choose(["tf.floordiv", "tf.floormod"]), [x, g.choose([2, 3, 5])], INT, x.shape, max(5, x.bound))
+        g.add(
+            g.choose(["tf.floordiv", "tf.floormod"]), [x, g.choose([2, 3, 5])], INT, x.shape, max(5, x.bound)
+        )
     elif kind == 2:
         y = g.of_shape(x.shape, INT)
         path = g.choose(["tf.add", "tf.subtract", "tf.maximum", "tf.minimum"])
@@ -162,7 +167,9 @@ def integers(g):
     elif kind == 3 and x.shape:
         axis = g.random.randrange(len(x.shape))
         shape = x.shape[:axis] + x.shape[axis + 1 :]
-        g.add(g.choose(["tf.reduce_sum", "tf.reduce_max", "tf.reduce_min"]), [x, axis], INT, shape, x.bound * 4)
+        g.add(
+            g.choose(["tf.reduce_sum", "tf.reduce_max", "tf.reduce_min"]), [x, axis], INT, shape, x.bound * 4
+        )
     elif kind == 4:
         y = g.pick(rank=(1, 2, 3))
         if y is None:
@@ -187,8 +194,8 @@ def reduced(g):
     keep = g.chance(0.4)
     gone = range(rank) if axes is None else axes
     shape = tuple(1 if i in gone else n for i, n in enumerate(x.shape) if keep or i not in gone)
-    path = g.choose(["tf.reduce_sum", "tf.reduce_mean", "tf.reduce_max", "tf.reduce_min", "tf.reduce_logsumexp",
-                     "tf.reduce_prod", "tf.reduce_euclidean_norm"])  # fmt: skip
+    names = ["sum", "mean", "max", "min", "logsumexp", "prod", "euclidean_norm"]
+    path = "tf.reduce_" + g.choose(names)
     count = x.size // max(1, size(shape))
     if path == "tf.reduce_prod":
         x = g.calm(x, 2.0)
@@ -196,7 +203,7 @@ def reduced(g):
             return False
     if path == "tf.reduce_euclidean_norm":
         x = g.add("tf.add", [g.calm(x, 3.0), 4.0], FLOAT, x.shape, 7.0)
-        path = "tf.norm"
+        path, axes = "tf.norm", axes[0] if axes and len(axes) == 1 else axes
     bound = {"tf.reduce_sum": x.bound * count, "tf.reduce_prod": x.bound**count, "tf.norm": 7.0 * count}
     g.add(path, [g.calm(x, 20.0)], FLOAT, shape, bound.get(path, x.bound + 5), axis=axes, keepdims=keep)
     return True
@@ -227,7 +234,9 @@ def moved(g):
         pads = [[low, high] if i == axis else [0, 0] for i in range(rank)]
         g.add("tf.pad", [x, pads], FLOAT, grown(low + high), x.bound)
     elif kind == 4 and x.size < MOST // 2:
-        g.add("tf.tile", [x, [2 if i == axis else 1 for i in range(rank)]], FLOAT, grown(shape[axis]), x.bound)
+        g.add(
+            "tf.tile", [x, [2 if i == axis else 1 for i in range(rank)]], FLOAT, grown(shape[axis]), x.bound
+        )
     elif kind == 5:
         y = g.of_shape(shape)
         if x.size * 2 > MOST:
@@ -235,7 +244,9 @@ def moved(g):
         g.add("tf.concat", [[x, y], axis], FLOAT, grown(shape[axis]), max(x.bound, y.bound))
     elif kind == 6 and x.size * 2 <= MOST:
         y = g.of_shape(shape)
-        g.add("tf.stack", [[x, y]], FLOAT, shape[:axis] + (2,) + shape[axis:], max(x.bound, y.bound), axis=axis)
+        g.add(
+            "tf.stack", [[x, y]], FLOAT, shape[:axis] + (2,) + shape[axis:], max(x.bound, y.bound), axis=axis
+        )
     elif kind == 7:
         g.add("tf.expand_dims", [x, axis], FLOAT, shape[:axis] + (1,) + shape[axis:], x.bound)
     elif kind == 8:
@@ -302,7 +313,11 @@ def gathered(g):
         index_shape = found.shape
     else:
         index_shape = g.choose([(), (2,), (3,)])
-        at = [g.random.randrange(n) for _ in range(size(index_shape))] if index_shape else g.random.randrange(n)
+        at = (
+            [g.random.randrange(n) for _ in range(size(index_shape))]
+            if index_shape
+            else g.random.randrange(n)
+        )
     shape = x.shape[:axis] + tuple(index_shape) + x.shape[axis + 1 :]
     if size(shape) > MOST:
         return False
@@ -408,12 +423,12 @@ def network(g):
     elif kind == 1:
         y = g.of_shape(x.shape)
         labels = g.add("tf.nn.softmax", [g.calm(y)], FLOAT, x.shape, 1.0)
-        path = g.choose(["tf.nn.softmax_cross_entropy_with_logits_v2", "tf.nn.sigmoid_cross_entropy_with_logits"])
+        path = g.choose(
+            ["tf.nn.softmax_cross_entropy_with_logits_v2", "tf.nn.sigmoid_cross_entropy_with_logits"]
+        )
         shape = x.shape[:-1] if "softmax" in path else x.shape
-        made = type(x)(g.name(), FLOAT, shape, 10.0)
         g.add(path, [], FLOAT, shape, 10.0, labels=labels.name, logits=x.name)
         g.statements[-1].touches = x.variable
-        del made
     elif kind == 2 and len(x.shape) == 2:
         labels = [g.random.randrange(x.shape[1]) for _ in range(x.shape[0])]
         path = "tf.nn.sparse_softmax_cross_entropy_with_logits"
