@@ -93,7 +93,7 @@ def _divided(a: Node, b: Node) -> Node:
 def _power(a: Node, b: Node) -> Node:
     if a.dtype.kind in "iu":
         return leaf(a.value**b.value)
-    if b.value.size == 1 and float(b.value) == int(b.value) and not b.parents and b.variable is None:
+    if b.shape == () and float(b.value) == int(b.value) and not b.parents and b.variable is None:
         made = leaf(np.ones_like(a.value))
         for _ in range(abs(int(b.value))):
             made = made * a

@@ -98,6 +98,7 @@ def gradients(
     received: dict[Node, Node] = {}
     for y, seed in zip(ys, seeds, strict=True):
         weight = Node(np.ones_like(y.value)) if seed is None else seed
+        assert weight.shape == y.shape, "a weight has the shape of what it weights"
         received[y] = received[y] + weight if y in received else weight
     found: list[Node | None] = [None] * len(xs)
     stopped, queue = set(stops), dict.fromkeys(received)
