@@ -65,6 +65,7 @@ from staticgraph.compiler.ops import (
     structural,
     summation,
     trigonometric,
+    user_gradients,
 )
 
 __all__ = [
@@ -127,6 +128,7 @@ __all__ = [
     "structural",
     "summation",
     "trigonometric",
+    "user_gradients",
 ]
 
 
