@@ -197,8 +197,10 @@ class Generator:
             kinds += [(12, self.read), (12, self.write)]
         if self.depth == 0 or (self.deep and not self.pure):
             kinds += [(12, self.grad)]
+        if self.depth == 0 or self.deep:
+            kinds.append((2, self.custom))
         if self.depth == 0:
-            kinds += [(2, self.custom), (1, self.python), (2, self.inner)]
+            kinds += [(1, self.python), (2, self.inner)]
             if any(v.dtype == FLOAT for v in self.variables):
                 kinds.append((2, self.train))
         at = self.random.uniform(0, sum(w for w, _ in kinds))
