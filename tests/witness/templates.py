@@ -345,7 +345,10 @@ def scattered(g):
     elif kind == 1:
         path = g.choose(["tf.segment_sum", "tf.segment_mean"])
         dense = sorted(ids)
-        g.add(path, [x, dense], FLOAT, (dense[-1] + 1,) + rest, x.bound * n)
+        shape = (dense[-1] + 1,) + rest
+        made = g.add(path, [x, dense], FLOAT, shape, x.bound * n)
+        g.add("tf.reshape", [made, list(shape)], FLOAT, shape, x.bound * n)
+        g.scope.remove(made)  # TF1 does not know its shape
     elif kind == 2:
         g.add("tf.scatter_nd", [[[i] for i in ids], x, [4] + list(rest)], FLOAT, (4,) + rest, x.bound * n)
     elif kind == 3:
