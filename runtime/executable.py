@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from staticgraph.compiler.codegen.dispatch_layout import NOT_FINITE
+from staticgraph.compiler.codegen.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.dispatch_layout import Binding as Word
 from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
 from staticgraph.compiler.graph.function import Function
@@ -132,7 +132,7 @@ class Executable:
         if self._failure is not None:
             error, self._failure = self._failure, None
             raise error
-        if stopped and stopped != NOT_FINITE:
+        if stopped and stopped != UNSOUND:
             text = "the time that the run was given is over; all variables are as they were before it"
             raise DeadlineExceededError(layout(text, user_frame()))
 

@@ -135,6 +135,12 @@ SWITCHES = {
             _folder, of_session=False,
         ),
         Switch(
+            "check_bounds", "0 or 1", "1",
+            "0: no error for an index, a label or an integer divisor that is out of range, which [a run tells "
+            "otherwise](seeing.md#out-of-range)",
+            _truth, True,
+        ),
+        Switch(
             "check_nan", "0 or 1", "0",
             "1: an error where a run makes NaN or an infinite number, which [names the first op and its line]"
             "(seeing.md#not-finite-the-guard)",
@@ -227,6 +233,7 @@ _IN_PROCESS: dict[str, Any] = {}
 class Settings:
     """The switches of a session, as they were when it was made."""
 
+    check_bounds: bool = True
     check_nan: bool = False
     cudnn: bool = True
     device: str = "auto"

@@ -23,10 +23,11 @@ from staticgraph.compiler.codegen.abi import (
     Loop,
     Part,
     Region,
+    Require,
     Segment,
     Work,
 )
-from staticgraph.compiler.codegen.dispatch_layout import NOT_FINITE
+from staticgraph.compiler.codegen.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.llvm_clock import ENTRY_WORDS, Clock, read, record
 from staticgraph.compiler.codegen.llvm_control_flow import TIMES, stop_unless
 from staticgraph.compiler.codegen.llvm_control_flow import branch as branch_code
@@ -44,14 +45,12 @@ def step(
     watch: BufferRef,
     clock: Clock | None = None,
     times: int | None = None,
-    sound: BufferRef | None = None,
 ) -> Code:
     """The function `i32 (ptr table)` that carries out `segments`. Its kernels must be loaded with it.
 
     `pool` is the thread pool, which parallel regions need; `private` is scratch memory of kernels; `watch`
     tells loops to stop, and timed code where its table of times is. `clock` is for timed code; `times` is the
-    entry of the step as a whole. `sound` is where kernels say whether what they made is finite: it returns
-    NOT_FINITE if not.
+    entry of the step as a whole.
 
     >>> from staticgraph.compiler.codegen.abi import Phase
     >>> phase = Phase(Code("kernel", ""))
@@ -72,13 +71,18 @@ def step(
     with writer.timed(times, lambda: writer.pointer(private)):
         for segment in segments:
             _segment(writer, segment, pool, private, watch)
-    return writer.finish(["ptr %table"], f"i32 {0 if sound is None else _status(writer, sound)}")
+    return writer.finish(["ptr %table"], "i32 0")
 
 
-def _status(writer: _Function, sound: BufferRef) -> str:
-    flag = writer.value(f"load i8, ptr {writer.pointer(sound)}, align 1")
-    good = writer.value(f"icmp ne i8 {flag}, 0")
-    return writer.value(f"select i1 {good}, i32 0, i32 {NOT_FINITE}")
+def _require(writer: _Function, flag: BufferRef) -> None:
+    """Return UNSOUND unless a truth value holds."""
+    found = writer.value(f"load i8, ptr {writer.pointer(flag)}, align 1")
+    holds = writer.value(f"icmp ne i8 {found}, 0")
+    failed, following = writer.label(), writer.label()
+    writer.branch_if(holds, following, failed)
+    writer.start(failed)
+    writer.line(f"ret i32 {UNSOUND}")
+    writer.start(following)
 
 
 def _segment(
@@ -90,6 +94,8 @@ def _segment(
         case Region(phases):
             works = [work for parts in phases for part in parts for work in part.work]
             _in_order(writer, works, writer.pointer(private))
+        case Require(flag):
+            _require(writer, flag)
         case HostCall() | Loop() | Branch():
             with writer.timed(segment.times, lambda: writer.pointer(private)):
                 match segment:

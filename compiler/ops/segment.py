@@ -1,7 +1,7 @@
 """Reductions over groups of slices: the segments that a tensor of ids puts them into.
 
-The `unsorted` ops take any ids and a number of segments; a slice whose id is out of range is dropped. The
-others take a sorted vector of ids, which decides the number of segments, so that it must be known when the
+The `unsorted` ops take ids in any order and a number of segments; a slice with a negative id is dropped, and
+an id that is not below the number is an error, as in TensorFlow. The others take a sorted vector of ids, which decides the number of segments, so that it must be known when the
 graph is compiled.
 """
 
@@ -25,6 +25,7 @@ from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.gathering import checked
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.scatter import counters, each, slices, updated
 
@@ -97,6 +98,9 @@ _FILLED = [
 # The lowest bfloat16 is not the lowest number of the float32 that carries it through NumPy.
 _ORDERED = REAL - {bfloat16}
 _UNSORTED: dict[str, Any] = {
+    "requires": index_in(
+        "unsorted_segment", "segment_ids", 1, lambda data, segment_ids, num_segments: num_segments, low=None
+    ),
     "type": _unsorted_type,
     "operands": ("num_segments",),
     "partial": ("num_segments",),

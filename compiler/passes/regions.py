@@ -2,7 +2,7 @@
 
 The operations of a region are performed like all others, on stand-ins for what a loop carries; what comes of
 it is cut out as a Function of its own. A loop also carries what its operations change: the variables that
-they assign to, the states of random ops, and the order of effects.
+they assign to, the states of random ops, the order of effects, and if all that ops require has held so far.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ class Changes:
         self.variables = list(dict.fromkeys(owner for owner in owners if owner is not None))
         self.draws = [op for op in inside if op.definition.effect is Effect.RANDOM]
         self.ordered = any(op.definition.effect is Effect.EFFECT for op in inside)
+        self.checked = at.checks and any(op.definition.requires is not None for op in inside)
 
     def begin(self) -> None:
         """The states of random ops change from now on, in a way that only the step itself knows."""
@@ -112,7 +113,8 @@ class Changes:
         at = self.at
         values = [at.variable(owner) for owner in self.variables]
         values += [at.counter(op) for op in self.draws]
-        return [*values, at.order] if self.ordered else values
+        values += [at.order] if self.ordered else []
+        return [*values, at.sound] if self.checked else values
 
     def set(self, values: Sequence[Value]) -> None:
         """Make these the present values."""
@@ -123,6 +125,8 @@ class Changes:
             at.counts[op] = rest.pop(0)
         if self.ordered:
             at.order = rest.pop(0)
+        if self.checked:
+            at.sound = rest.pop(0)
 
 
 def perform_while(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:

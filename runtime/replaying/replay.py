@@ -19,7 +19,8 @@ from staticgraph.compiler.ops.control_flow import functions
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.plan import Plan
-from staticgraph.runtime.replaying.interpreted import Interpreter, InterpretingLedger, Performed
+from staticgraph.runtime.interpreter import Interpreter, Performed
+from staticgraph.runtime.replaying.interpreted import InterpretingLedger
 from staticgraph.runtime.saving.failure_file import Failure
 from staticgraph.runtime.staged import run
 from staticgraph.runtime.switches import Settings
@@ -263,9 +264,10 @@ def _all_nodes(function: Function) -> Iterator[Node]:
 
 
 def _guarding(function: Function) -> set[Node]:
-    """What the guard against NaN has added: only the last result needs it, and it has no line."""
+    """Return the nodes that the checks of a step have added: only the last result needs them."""
     others = set(function.with_results(function.results[:-1]).nodes)
-    return {node for node in function.nodes if node not in others and node.where is None}
+    own = {node for node in function.nodes if node not in others}
+    return {node for node in own if node.where is None or node.op.violation is not None}
 
 
 def _params(node: Node, inner: Function) -> dict[Node, Node]:

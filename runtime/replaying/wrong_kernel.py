@@ -22,7 +22,7 @@ from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_contro
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.replaying.backend import Arrays, Backend
 from staticgraph.runtime.replaying.compare import ROUNDING, Difference, Nudge, Tolerance, differing, terms
-from staticgraph.runtime.replaying.interpreted import Interpreter
+from staticgraph.runtime.interpreter import Interpreter
 
 _ROUNDS = 64  # of a loop in which its kernels are looked at
 

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.passes.pipeline import pipeline
 from staticgraph.compiler.rewrite.rule import Rule
 from staticgraph.runtime.replaying.compare import Difference, Tolerance, compared
-from staticgraph.runtime.replaying.interpreted import Interpreter
+from staticgraph.runtime.interpreter import Interpreter
 
 Arrays = Sequence[np.ndarray]
 
