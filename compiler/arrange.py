@@ -101,8 +101,8 @@ def write(
 ) -> Written:
     """The code of `program`; `emit` gives that of a kernel. Its host calls are numbered from `first_host`.
 
-    With `times` it takes the time; `whole` is the entry of all of it. The slots `fixed` hold the same in every
-    run.
+    With `times` it takes the time; `whole` is the entry of all of it. The slots `fixed` hold the same in
+    every run.
     """
     kernels: list[abi.KernelCode] = []
     segments: list[abi.Segment] = []

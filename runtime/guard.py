@@ -53,7 +53,7 @@ class Guard:
 
             error = not_finite(self.graph, self.step, values)
         if error is None:
-            text = "an index or the like was out of range in the run, which it is not if NumPy performs the ops"
+            text = "the run had an index or the like out of range, which it has not if NumPy performs the ops"
             hint = "it is computed of numbers that kernels round a little differently"
             error = InvalidArgumentError(layout(text, user_frame(), hint=hint))
         raise error from None

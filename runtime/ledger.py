@@ -137,7 +137,7 @@ class Ledger(Sequence[Compile]):
         return made
 
     def guarded(self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches) -> Executable:
-        """The program of `step`, with a guard if it is checked; against NaN too if the settings ask for it."""
+        """The program of `step`, with a guard if it is checked; also for NaN if the settings ask for it."""
         last, finite = step.may_overwrite, self.settings.check_nan
         if finite:
             from staticgraph.compiler.passes.guard import checked  # what few programs ask for

@@ -136,8 +136,8 @@ SWITCHES = {
         ),
         Switch(
             "check_bounds", "0 or 1", "1",
-            "0: no error for an index, a label or an integer divisor that is out of range, which [a run tells "
-            "otherwise](seeing.md#out-of-range)",
+            "0: a run does not look for indices, labels and the like that are [out of range]"
+            "(seeing.md#out-of-range), nor for integer divisors of 0",
             _truth, True,
         ),
         Switch(

@@ -24,7 +24,7 @@ _CURES = {
     "is_permutation": "argsort gives the inverse of what is not known to be a permutation",
     "rows_ascend": "sparse.reorder sorts the indices of a SparseTensor",
 }
-_GENERAL = "Session(check_bounds=False) does not look"
+_GENERAL = "look at the data: clip_by_value(x, low, high) keeps numbers in range"
 
 
 class _Found(Exception):
@@ -76,9 +76,8 @@ def _error(graph: Graph, done: Performed) -> InvalidArgumentError:
     node = done.node
     assert node.op.violation is not None
     text = node.op.violation(*done.inputs, **node.attrs)
-    if done.rounds:
-        rounds = ", ".join(str(number) for _, number in done.rounds)
-        text += f" (in iteration {rounds} of the loop)" if len(done.rounds) == 1 else f" (in iterations {rounds})"
+    if numbers := [str(number) for _, number in done.rounds]:
+        text += f", in iteration {', '.join(numbers)} of the loop{'s around it' if len(numbers) > 1 else ''}"
     loops = [("the loop", loop.where) for loop, _ in done.rounds]
     hint = _CURES.get(node.op.name, _GENERAL)
     owner = operation(graph, node.where, node.attrs["of"])

@@ -1,7 +1,7 @@
 """Requirements: what an op demands of the numbers that it is given, such as an index that there is.
 
-An op states them as `requires=`, a function of its inputs and attributes that gives truth values, each made by
-one of the ops in `ops/requirements.py`:
+An op states them as `requires=`, a function of its inputs and attributes that gives truth values, each made
+by one of the ops in `ops/requirements.py`:
 
     requires=lambda params, indices: [ops.in_range(indices, low=0, high=params.shape[0], ...)]
 
@@ -35,7 +35,8 @@ def verified(requires: Requires, meaning: Callable[..., Any]) -> Callable[..., A
         meaning: Its NumPy meaning, which gives some result for any input.
 
     Returns:
-        A function with the arguments and results of `meaning`. It raises InvalidArgumentError if a requirement is False.
+        A function with the arguments and results of `meaning`. It raises InvalidArgumentError if a
+        requirement is False.
     """
 
     @wraps(meaning)

@@ -53,8 +53,8 @@ def lower(
     `fetches`: how many of its results are fetched; the others are new values of variables. `updates`: for a
     result that is the new value of a variable, the argument that holds the old one. With `arena_limit`, in
     bytes, some kernels run twice so that less has to be kept, as far as that helps. `may_stop`: where a run
-    ends early, variables must be as they were. `kernels` has those that are built already. `checked`: the last
-    result is a truth value without which the run ends, before any variable is overwritten.
+    ends early, variables must be as they were. `kernels` has those that are built already. `checked`: the
+    last result is a truth value without which the run ends, before any variable is overwritten.
     """
     lowering = _Lowering(fusion, fetches, updates, may_stop, fuse, kernels or Kernels(), checked)
     if arena_limit is not None:

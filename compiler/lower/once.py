@@ -29,8 +29,8 @@ def runs_once(step: Step) -> bool:
 
 
 def by_meaning(function: Function, checked: bool = False) -> Program:
-    """The program that computes `function` by one call into NumPy. `checked`: the last result is a truth value
-    without which the run ends.
+    """The program that computes `function` by one call into NumPy. `checked`: the last result is a truth
+    value without which the run ends.
     """
     params, results = function.params, function.results
 

@@ -1,7 +1,7 @@
 """Ops that read elements at positions given by other tensors.
 
-An index out of range is an error (`requires=`). In a session that does not check bounds, the index gives zeros.
-In any session it never reads outside the tensor.
+An index out of range is an error (`requires=`). In a session that does not check bounds, the index gives
+zeros. In any session it never reads outside the tensor.
 """
 
 from __future__ import annotations

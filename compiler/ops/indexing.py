@@ -45,7 +45,8 @@ def _in_axis(x: Any, index: Any, axis: int) -> list[Any]:
 
 
 @composite(
-    tf="Pick", type=_pick_type, numpy=_pick, requires=_in_axis, vars={"index": "I"}, dtypes={"T": ANY, "I": INDEX},
+    tf="Pick", type=_pick_type, numpy=_pick, requires=_in_axis, vars={"index": "I"},
+    dtypes={"T": ANY, "I": INDEX},
     samples=[Sample(real(3, 4), Draw((), 0, 2, dtype="int32"), axis=0),
              Sample(real(2, 3, 4), Draw((), -3, -1, dtype="int64"), axis=1),
              Sample(real(5), Draw((), -5, 4, dtype="int32"), axis=-1)],
@@ -163,8 +164,8 @@ def getitem(x: Any, key: Any) -> Any:
     """`x[key]`, with Python's meaning of each part of `key`; parts may be integer tensors of rank 0.
 
     An index that depends on what is fed or on variables picks an element along its axis while the graph runs;
-    if it is out of range, the run is an InvalidArgumentError. An end of a slice must be known when the graph is
-    compiled.
+    if it is out of range, the run is an InvalidArgumentError. An end of a slice must be known when the graph
+    is compiled.
     """
     x = x.to_tensor() if hasattr(x, "to_tensor") else x
     spec = _specification(key)

@@ -126,7 +126,9 @@ def _sparse_grad(g: Any, y: Any, features: Any, labels: Any) -> tuple[Any, None]
 @composite(
     tf="SparseSoftmaxCrossEntropyWithLogits", type=_sparse_type, numpy=_numpy_sparse, vars={"labels": "L"},
     dtypes={"T": FLOATING, "L": frozenset({int32, int64})}, differentiable=(0,), grad=_sparse_grad,
-    requires=index_in("sparse_softmax_cross_entropy", "labels", 1, lambda features, labels: features.shape[-1]),
+    requires=index_in(
+        "sparse_softmax_cross_entropy", "labels", 1, lambda features, labels: features.shape[-1]
+    ),
     samples=[
         Sample(real(3, 4), indices(3, below=4)),
         Sample(real(2, 3, 5), indices(2, 3, below=5, dtype="int64")),

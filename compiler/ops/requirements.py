@@ -34,7 +34,7 @@ def _first(wrong: np.ndarray) -> tuple[int, ...]:
 
 
 def _inside(x: Any, low: int | None, high: int | None) -> Any:
-    """Return for each element of an array or a value if it is in [low, high). None: there is no such limit."""
+    """Return for each element of an array or a value if it is in [low, high). None is no limit."""
     if low is None:
         return x < high
     return x >= low if high is None else (x >= low) & (x < high)
@@ -64,7 +64,10 @@ def _not_in_range(x: np.ndarray, low: int | None, high: int | None, of: str, ope
     **_REQUIREMENT,
 )  # fmt: skip
 def in_range(x: Any, *, low: int | None, high: int | None, of: str, operand: str) -> Any:
-    """True if each element of `x` is in [low, high), a limit of None being no limit."""
+    """True if each element of `x` is in [low, high), a limit of None being no limit.
+
+    `x` is the `operand` of the op `of`, which requires it.
+    """
     low, high = _representable(x, low, high)
     if low is None and high is None:
         return x.recorder.constant(True, bool_)
@@ -92,7 +95,10 @@ def _no_coordinates(x: np.ndarray, sizes: tuple[int, ...], of: str, operand: str
     **_REQUIREMENT,
 )
 def coordinates_in_range(x: Any, *, sizes: tuple[int, ...], of: str, operand: str) -> Any:
-    """True if the last axis of `x` holds coordinates of places in a tensor whose first axes have `sizes`."""
+    """True if the last axis of `x` holds coordinates of places in a tensor whose first axes have `sizes`.
+
+    `x` is the `operand` of the op `of`, which requires it.
+    """
     limits = np.minimum(sizes, int(x.dtype.max)).astype(x.dtype.numpy)
     return ops.reduce_all((x >= 0) & (x < limits))
 
@@ -110,7 +116,10 @@ def coordinates_in_range(x: Any, *, sizes: tuple[int, ...], of: str, operand: st
     **_REQUIREMENT,
 )
 def nonzero(x: Any, *, of: str, operand: str) -> Any:
-    """True if no element of `x` is 0."""
+    """True if no element of `x` is 0: `x` is the `operand` of the op `of`, which requires it.
+
+    As for all requirements, a run in which it is False changes nothing.
+    """
     return ops.reduce_all(ops.not_equal(x, 0))
 
 
@@ -143,7 +152,10 @@ def _vector(x: TensorType, **_: Any) -> TensorType:
     **_REQUIREMENT | {"type": _vector},
 )
 def is_permutation(x: Any, *, of: str, operand: str) -> Any:
-    """True if `x` holds each number below its length once."""
+    """True if `x` holds each number below its length once.
+
+    `x` is the `operand` of the op `of`, which requires it.
+    """
     count = x.shape[0]
     if count == 0:
         return x.recorder.constant(True, bool_)
@@ -179,7 +191,10 @@ def _not_ascending(x: np.ndarray, of: str, operand: str) -> str:
     **_REQUIREMENT,
 )
 def rows_ascend(x: Any, *, of: str, operand: str) -> Any:
-    """True if each row of the matrix `x` comes after the one before it, in lexicographic order."""
+    """True if each row of the matrix `x` comes after the one before it, in lexicographic order.
+
+    `x` is the `operand` of the op `of`, which requires it.
+    """
     if x.shape[0] < 2:
         return x.recorder.constant(True, bool_)
     above = x.recorder.constant(False, bool_)

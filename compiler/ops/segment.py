@@ -1,8 +1,8 @@
 """Reductions over groups of slices: the segments that a tensor of ids puts them into.
 
 The `unsorted` ops take ids in any order and a number of segments; a slice with a negative id is dropped, and
-an id that is not below the number is an error, as in TensorFlow. The others take a sorted vector of ids, which decides the number of segments, so that it must be known when the
-graph is compiled.
+an id that is not below the number is an error, as in TensorFlow. The others take a sorted vector of ids,
+which decides the number of segments, so that it must be known when the graph is compiled.
 """
 
 from __future__ import annotations
@@ -97,16 +97,20 @@ _FILLED = [
 ]
 # The lowest bfloat16 is not the lowest number of the float32 that carries it through NumPy.
 _ORDERED = REAL - {bfloat16}
-_UNSORTED: dict[str, Any] = {
-    "requires": index_in(
-        "unsorted_segment", "segment_ids", 1, lambda data, segment_ids, num_segments: num_segments, low=None
-    ),
-    "type": _unsorted_type,
-    "operands": ("num_segments",),
-    "partial": ("num_segments",),
-    "vars": {"segment_ids": "I"},
-    "differentiable": (0,),
-}
+
+
+def _unsorted(name: str) -> dict[str, Any]:
+    """Return what the records of the `unsorted` ops have in common."""
+    return {
+        "type": _unsorted_type,
+        "operands": ("num_segments",),
+        "partial": ("num_segments",),
+        "vars": {"segment_ids": "I"},
+        "differentiable": (0,),
+        "requires": index_in(
+            name, "segment_ids", 1, lambda data, segment_ids, num_segments: num_segments, low=None
+        ),
+    }
 
 
 @routine(
@@ -115,7 +119,7 @@ _UNSORTED: dict[str, Any] = {
     grad=lambda g, y, data, segment_ids, num_segments: (ops.gather(g, segment_ids), None),
     dtypes={"T": NUMERIC, "I": INDEX},
     samples=_SAMPLES,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_sum"),
 )
 def unsorted_segment_sum(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -145,7 +149,7 @@ def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
     grad=holomorphic(_product_grad),
     dtypes={"T": NUMERIC, "I": INDEX},
     samples=_SAMPLES,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_prod"),
 )
 def unsorted_segment_prod(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -173,7 +177,7 @@ def _extreme_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
     grad=_extreme_grad,
     dtypes={"T": _ORDERED, "I": INDEX},
     samples=_FILLED,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_max"),
 )
 def unsorted_segment_max(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -192,7 +196,7 @@ def unsorted_segment_max(
     grad=_extreme_grad,
     dtypes={"T": _ORDERED, "I": INDEX},
     samples=_FILLED,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_min"),
 )
 def unsorted_segment_min(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int

@@ -170,8 +170,8 @@ def _scatter_op(
 
     statements.__doc__ = doc
     return routine(
-        name=name, tf=tf, requires=requires, type=_slices_type if by_position else _rows_type, numpy=numpy, samples=samples,
-        vars={"indices": "I"},
+        name=name, tf=tf, type=_slices_type if by_position else _rows_type, numpy=numpy, samples=samples,
+        vars={"indices": "I"}, requires=requires,
         dtypes={"T": ANY if scalars is _second else REAL, "I": frozenset({int32, int64})}, **_WRITES,
     )(statements)  # fmt: skip
 

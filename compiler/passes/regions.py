@@ -178,6 +178,7 @@ def _rolled(
     """The results of a loop whose rounds are the same code."""
     cond, body = op.attrs["cond"], op.attrs["body"]
     pred = _perform(at, cond, given, inner)[0]
+    sound = at.sound
     carried = _Carried(at, [*given, *changes.get()])
     changes.set(carried.params[len(given) :])
     made = _perform(at, body, carried.params[: len(given)], inner)
@@ -187,7 +188,8 @@ def _rolled(
     new += [carried.last(at.value(t), is_rounds(t)) for t in inner]
     if op in at.counted:
         new.append(carried.counted())
-    results = _loop(at, op, pred, carried, [again, *new])
+    checks = (sound, at.sound) if changes.checked else None
+    results = _loop(at, op, pred, carried, [again, *new], checks)
     end = len(given) + len(changes.get())
     changes.set(results[len(given) : end])
     at.values.update(zip(inner, results[end:], strict=False))
@@ -243,16 +245,25 @@ def _perform(
 
 
 def _loop(
-    at: Specialiser, op: Operation, pred: Value, carried: _Carried, results: Sequence[Value]
+    at: Specialiser,
+    op: Operation,
+    pred: Value,
+    carried: _Carried,
+    results: Sequence[Value],
+    checks: tuple[Value, Value] | None,
 ) -> list[Value]:
+    """The values after a loop. `checks`: if all was sound before the loop, and if it is after a round."""
     if pred.constant is not None and not pred.constant:
         return carried.init
+    bound, exact = most_rounds(carried.init, carried.params, results)
+    bound = at.rounds_known(op) if bound is None else bound
+    if bound is None and checks is not None:  # what is computed of a bad index may never end the loop
+        pred, again = (ops.logical_and(*both) for both in zip((pred, results[0]), checks, strict=True))
+        results = [again, *results[1:]]
     depends = depends_on(carried.params, results)
     (body,), captured = close(at.build, carried.params, [results], depends.__contains__)
-    bound, exact = most_rounds(carried.init, carried.params, results)
     attrs = {
-        "body": body, "carried": len(carried.init), "family": at.build.serial,
-        "bound": at.rounds_known(op) if bound is None else bound, "exact": exact,
+        "body": body, "carried": len(carried.init), "family": at.build.serial, "bound": bound, "exact": exact,
         "brief": False,
     }  # fmt: skip
     at.loops[at.build.serial] = op

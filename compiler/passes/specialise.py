@@ -41,6 +41,7 @@ from staticgraph.compiler.passes.effects import perform_effect
 from staticgraph.compiler.passes.guard import DECISIONS
 from staticgraph.compiler.passes.loops import merge_loops
 from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
+from staticgraph.compiler.passes.proven import proven
 from staticgraph.compiler.passes.prune import prune
 from staticgraph.compiler.passes.regions import (
     is_rounds,
@@ -167,17 +168,22 @@ class Specialiser:
             results.append(self.order)
         losses = [*self.losses] if with_losses else []
         results += losses
-        if self.sound.constant is None:
+        checked = self.sound.constant is None
+        if checked:
             results.append(self.sound)
         used = {node.outputs[0] for node in toposort(results) if node.outputs}
         drawing = {op: param for op, param in self.counters.items() if param in used}
         params = [*self.fed.values(), *self.initial.values(), *drawing.values()]
         function = merge_loops(Function(tuple(params), tuple(results)))
+        if checked:
+            function = proven(function)
+            checked = function.results[-1].constant is None
+            function = function if checked else function.with_results(function.results[:-1])
         return Step(
             function,
             tuple(self.fed), tuple(self.initial), tuple(drawing), tuple(self.advances[op] for op in drawing),
             fetched, tuple(writes), tuple(self.counts), tuple(self.captured), not self.calls.may_fail,
-            len(losses), self.sound.constant is None,
+            len(losses), checked,
         )  # fmt: skip
 
     # Values

@@ -18,8 +18,8 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.control_flow import functions
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.plan import Plan
 from staticgraph.runtime.interpreter import Interpreter, Performed
+from staticgraph.runtime.plan import Plan
 from staticgraph.runtime.replaying.interpreted import InterpretingLedger
 from staticgraph.runtime.saving.failure_file import Failure
 from staticgraph.runtime.staged import run
