@@ -60,6 +60,7 @@ class TensorArray:
         self._dynamic = bool(dynamic_size)
         self._infer = infer_shape
         self._rows = _Rows(as_shape(element_shape))
+        self._counting = False
         if flow is not None:
             self._flow: Tensor = flow
             return
@@ -77,7 +78,13 @@ class TensorArray:
     def with_flow(self, flow: Tensor) -> TensorArray:
         """The same array after changes: its rows are in `flow`."""
         made = TensorArray(self._dtype, dynamic_size=self._dynamic, flow=flow, infer_shape=self._infer)
-        made._rows = self._rows
+        made._rows, made._counting = self._rows, self._counting
+        return made
+
+    def for_counting(self) -> TensorArray:
+        """The same array in a loop that only counts its iterations: it has one row, and each write goes there."""
+        made = self.with_flow(self._flow)
+        made._counting = True
         return made
 
     @property
@@ -115,6 +122,7 @@ class TensorArray:
         with name_scope(name, "TensorArrayWrite", [index, value]) as scope:
             value = self._row(convert_to_tensor(value, name="value"), "write")
             flow, at = self._long_enough(index, value), convert_to_tensor(index, name="index")
+            at = ops.zeros_like(at) if self._counting else at
             return self.with_flow(
                 ops.tensor_array_write(flow, at, value, number=self._rows.number, name=scope)
             )

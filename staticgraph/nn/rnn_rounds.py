@@ -28,7 +28,7 @@ def count_rounds(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: 
 
     UnimplementedError where it depends on random numbers: another loop would draw others. `hint` is the cure.
     """
-    loop_vars = with_rows(loop_vars, 1)
+    loop_vars = with_rows(loop_vars, None)
 
     def counting(count: Tensor, values: Any) -> tuple[Tensor, Any]:
         return count + 1, body(*values)
@@ -53,12 +53,15 @@ def again(opened: VariableScope) -> Iterator[None]:
 
 
 def with_rows(structure: Any, size: Any) -> Any:
-    """`structure` with empty arrays of `size` rows in place of those that grow."""
+    """`structure` with empty arrays of `size` rows in place of those that grow; with None, for a loop that only
+    counts its iterations.
+    """
 
     def resized(leaf: Any) -> Any:
         if not isinstance(leaf, TensorArray) or not leaf.dynamic_size:
             return leaf
-        return TensorArray(leaf.dtype, size=size, element_shape=leaf.element_shape)
+        made = TensorArray(leaf.dtype, size=1 if size is None else size, element_shape=leaf.element_shape)
+        return made.for_counting() if size is None else made
 
     return nest.map_structure(resized, structure)
 
