@@ -82,7 +82,7 @@ class TensorArray:
         return made
 
     def for_counting(self) -> TensorArray:
-        """The same array in a loop that only counts its iterations: it has one row, and each write goes there."""
+        """The same array in a loop that only counts its iterations: each write goes to its only row."""
         made = self.with_flow(self._flow)
         made._counting = True
         return made

@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,18 +20,17 @@ sys.path.insert(0, str(ROOT / "tests" / "ranges"))
 warnings.simplefilter("ignore")
 
 import cases  # noqa: E402
+import tensorflow as tf  # noqa: E402
 
 
-def outcome(name):
+def outcome(name: str) -> dict[str, Any]:
     """Return what becomes of a case: a value, or the class and the first line of an error."""
-    import tensorflow as tf
-
     tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
     build, values = cases.CASES[name]
     with tf.compat.v1.Session(graph=tf.Graph()) as session, session.graph.as_default():
         fed = [tf.compat.v1.placeholder(value.dtype, value.shape) for value in values]
         try:
-            made = session.run(build(tf.compat.v1, *fed), dict(zip(fed, values)))
+            made = session.run(build(tf.compat.v1, *fed), {t: v for t, v in zip(fed, values)})  # noqa: B905, C416 (Python 3.7)
         except tf.errors.OpError as error:
             return {"error": type(error).__name__, "message": error.message.partition("\n")[0]}
     if made.dtype == object:
@@ -40,7 +40,7 @@ def outcome(name):
     return {"value": made.tolist()}
 
 
-def main():
+def main() -> None:
     """Run all cases."""
     found = {}
     for name in cases.CASES:

@@ -55,15 +55,15 @@ def _write(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) 
     return out
 
 
-def _at(operand: str) -> Any:
-    return index_in("TensorArray", operand, 1, lambda flow, index, value, number: flow.shape[0])
+def _at(of: str) -> Any:
+    return index_in(of, "index", 1, lambda flow, index, value, number: flow.shape[0])
 
 
 _DTYPES: dict[str, Any] = {"vars": {"index": "I"}, "dtypes": {"T": ANY, "I": INDEX}}
 
 
 @composite(
-    tf="TensorArrayWriteV3", type=_write_type, numpy=_write, requires=_at("index"), **_DTYPES,
+    tf="TensorArrayWriteV3", type=_write_type, numpy=_write, requires=_at("tensor_array_write"), **_DTYPES,
     samples=[
         Sample(real(3, 2), indices(below=3), real(2), number=0),
         Sample(real(4), indices(below=4, dtype="int64"), real(), number=1),
@@ -96,7 +96,8 @@ def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int
 
 
 @composite(
-    tf="TensorArrayScatterV3", type=_scatter_type, numpy=_scatter, requires=_at("indices"), **_DTYPES,
+    tf="TensorArrayScatterV3", type=_scatter_type, numpy=_scatter, requires=_at("tensor_array_scatter"),
+    **_DTYPES,
     samples=[
         Sample(real(4, 2), indices(1, below=4), real(1, 2), number=0),
         Sample(real(5), indices(1, below=5), real(1), number=1),

@@ -41,7 +41,7 @@ def _pick(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
 
 def _in_axis(x: Any, index: Any, axis: int) -> list[Any]:
     n = x.shape[axis]
-    return [ops.in_range(index, low=-n, high=n, of="strided_slice", operand="index")]
+    return [ops.in_range(index, low=-n, high=n, of="pick", operand="index")]
 
 
 @composite(

@@ -348,6 +348,7 @@ def _bincount(arr: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     operands=("size",),
     partial=("size",),
     vars={"arr": "int32"},
+    requires=lambda arr, weights, size: [ops.in_range(arr, low=0, high=None, of="bincount", operand="arr")],
     dtypes=FLOATING | {int32, int64},
     differentiable=(1,),
     samples=[

@@ -119,7 +119,10 @@ def replay(failure: Failure, to: str | None = None) -> Replay:
     """Do the run again. With `to`, only until an op of that name, of that kind or from that line is done."""
     made = Replay(failure)
     record = _Recorder(made, to)
-    settings = Settings(check_nan=failure.switches.get("check_nan") == "True")
+    switches = failure.switches
+    settings = Settings(
+        check_nan=switches.get("check_nan") == "True", check_bounds=switches.get("check_bounds") != "False"
+    )
     ledger = InterpretingLedger(record.execute, settings)
     ledger.host_observers.append(record.called)
     given, graph = failure.run, failure.session.graph

@@ -53,8 +53,8 @@ def again(opened: VariableScope) -> Iterator[None]:
 
 
 def with_rows(structure: Any, size: Any) -> Any:
-    """`structure` with empty arrays of `size` rows in place of those that grow; with None, for a loop that only
-    counts its iterations.
+    """`structure` with empty arrays of `size` rows in place of those that grow; with None, for a loop that
+    only counts its iterations.
     """
 
     def resized(leaf: Any) -> Any:

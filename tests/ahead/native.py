@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +71,19 @@ class Native:
 
     def __call__(self, label: str, *inputs: Any) -> list[np.ndarray]:
         """The outputs of a function, in their order."""
+        status, results = self._called(label, inputs)
+        assert status == 0
+        return results
+
+    def status(self, label: str, *inputs: Any) -> int:
+        """What a function returns."""
+        return self._called(label, inputs)[0]
+
+    def _called(self, label: str, inputs: Sequence[Any]) -> tuple[int, list[np.ndarray]]:
         function = next(f for f in self.made.interface.functions if f.label == label)
         given = [_array(v, a.type) for v, a in zip(inputs, function.inputs, strict=True)]
         results = [_array(None, a.type) for a in function.outputs]
-        status = self.library[function.symbol](self.state, *map(_pointer, (*given, *results)))
-        assert status == 0
-        return results
+        return self.library[function.symbol](self.state, *map(_pointer, (*given, *results))), results
 
 
 def _array(value: Any, type: Any) -> np.ndarray:
