@@ -109,6 +109,10 @@ class MissingValueError(GraphError, ValueError, TypeError):
     """None was given where a value is needed."""
 
 
+class NoArrayError(GraphError, TypeError, NotImplementedError):
+    """A tensor is used as an array while the graph is built."""
+
+
 class OtherGraphError(GraphError, ValueError):
     """A tensor belongs to another graph."""
 

@@ -66,6 +66,7 @@ from staticgraph.compiler.ops import (
     structural,
     summation,
     trigonometric,
+    user_gradients,
 )
 
 __all__ = [
@@ -129,6 +130,7 @@ __all__ = [
     "structural",
     "summation",
     "trigonometric",
+    "user_gradients",
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,15 +71,12 @@ class Native:
 
     def __call__(self, label: str, *inputs: Any) -> list[np.ndarray]:
         """The outputs of a function, in their order."""
-        status, results = self._called(label, inputs)
+        status, results = self.call(label, *inputs)
         assert status == 0
         return results
 
-    def status(self, label: str, *inputs: Any) -> int:
-        """What a function returns."""
-        return self._called(label, inputs)[0]
-
-    def _called(self, label: str, inputs: Sequence[Any]) -> tuple[int, list[np.ndarray]]:
+    def call(self, label: str, *inputs: Any) -> tuple[int, list[np.ndarray]]:
+        """The status that a function returns, and its outputs in their order."""
         function = next(f for f in self.made.interface.functions if f.label == label)
         given = [_array(v, a.type) for v, a in zip(inputs, function.inputs, strict=True)]
         results = [_array(None, a.type) for a in function.outputs]

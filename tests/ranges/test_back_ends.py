@@ -214,7 +214,7 @@ def test_compiled_ahead(native_code, tmp_path):
     native("all", *(feeds[a.name] for a in function.inputs))
     for op in CHECKED:
         state = native.state.raw[: made.interface.size - made.interface.workspace]
-        status = native.status("all", *((feeds | bad(op).bad)[a.name] for a in function.inputs))
+        status, _ = native.call("all", *((feeds | bad(op).bad)[a.name] for a in function.inputs))
         assert status == OUT_OF_RANGE, op
         assert native.state.raw[: len(state)] == state, op
     native("all", *(feeds[a.name] for a in function.inputs))
