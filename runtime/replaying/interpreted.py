@@ -56,14 +56,15 @@ class Interpreted(Executable):
         self._fetches = fetches
         self._execute = execute
 
-    def __call__(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
-        """Do the step: read `arguments`, write `results`."""
+    def __call__(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
+        """Do the step: read `arguments`, write `results`. Return False if a check of the step failed."""
         step = self.compiled.step
         params = step.function.params
         given = [from_storage(a, p.dtype) for a, p in zip(arguments, params, strict=True)]
         made = self._execute(step, self._fetches, given)
         for place, value, array in zip(results, step.function.results, made, strict=True):
             place[...] = to_storage(array, value.dtype)
+        return not step.checked or bool(made[-1])
 
     @property
     def calls(self) -> int:
