@@ -136,6 +136,12 @@ SWITCHES = {
             _folder, of_session=False,
         ),
         Switch(
+            "check_bounds", "0 or 1", "1",
+            "0: a run does not look for indices, labels and the like that are [out of range]"
+            "(seeing.md#out-of-range), nor for integer divisors of 0",
+            _truth, True,
+        ),
+        Switch(
             "check_nan", "0 or 1", "0",
             "1: an error where a run makes NaN or an infinite number, which [names the first op and its line]"
             "(seeing.md#not-finite-the-guard)",
@@ -228,6 +234,7 @@ _IN_PROCESS: dict[str, Any] = {}
 class Settings:
     """The switches of a session, as they were when it was made."""
 
+    check_bounds: bool = True
     check_nan: bool = False
     cudnn: bool = True
     device: str = "auto"

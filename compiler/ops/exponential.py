@@ -15,6 +15,7 @@ from staticgraph.compiler.ops.comparison import not_equal
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.kinds import elementwise
 from staticgraph.compiler.ops.logic import select
+from staticgraph.compiler.ops.requirements import exponent
 from staticgraph.compiler.ops.samples import positive, reals
 
 CONTINUOUS = FLOATING | COMPLEX
@@ -127,10 +128,10 @@ def _power_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 @elementwise(
     tf="Pow", numpy=_power, dtypes=NUMERIC, primitive="pow", samples=reals(0.5, 3, (-2, 3)),
-    grad=holomorphic(_power_grad),
+    grad=holomorphic(_power_grad), requires=exponent("pow"),
 )  # fmt: skip
 def pow_(x: Any, y: Any) -> Any:
-    """x ** y, element by element. An integer power with a negative exponent is 0 unless x is 1 or -1.
+    """x ** y, element by element. A negative exponent of an integer is an InvalidArgumentError.
 
     >>> sg.Session().run(sg.pow([2, 3], [3, 2]))
     array([8, 9], dtype=int32)

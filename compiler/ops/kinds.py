@@ -29,6 +29,7 @@ import numpy as np
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import ANY, EVERY, DType, bool_, int64
 from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, register
+from staticgraph.compiler.graph.requirements import verified
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Form, Stmt
@@ -144,6 +145,9 @@ def _declare(
     doc = function.__doc__
     name = name or function.__name__.rstrip("_")
     assert doc, f"op {name} needs a docstring"
+    if (requires := fields.get("requires")) is not None:
+        fields["unchecked"] = fields["reference"]
+        fields["reference"] = verified(requires, fields["reference"])
     return register(
         OpDef(
             name=name,

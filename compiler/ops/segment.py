@@ -1,8 +1,8 @@
 """Reductions over groups of slices: the segments that a tensor of ids puts them into.
 
-The `unsorted` ops take any ids and a number of segments; a slice whose id is out of range is dropped. The
-others take a sorted vector of ids, which decides the number of segments, so that it must be known when the
-graph is compiled.
+The `unsorted` ops take ids in any order and a number of segments; a slice with a negative id is dropped, and
+an id that is not below the number is an error, as in TensorFlow. The others take a sorted vector of ids,
+which decides the number of segments, so that it must be known when the graph is compiled.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.gathering import checked
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.scatter import counters, each, slices, updated
 
@@ -96,13 +97,20 @@ _FILLED = [
 ]
 # The lowest bfloat16 is not the lowest number of the float32 that carries it through NumPy.
 _ORDERED = REAL - {bfloat16}
-_UNSORTED: dict[str, Any] = {
-    "type": _unsorted_type,
-    "operands": ("num_segments",),
-    "partial": ("num_segments",),
-    "vars": {"segment_ids": "I"},
-    "differentiable": (0,),
-}
+
+
+def _unsorted(name: str) -> dict[str, Any]:
+    """Return what the records of the `unsorted` ops have in common."""
+    return {
+        "type": _unsorted_type,
+        "operands": ("num_segments",),
+        "partial": ("num_segments",),
+        "vars": {"segment_ids": "I"},
+        "differentiable": (0,),
+        "requires": index_in(
+            name, "segment_ids", 1, lambda data, segment_ids, num_segments: num_segments, low=None
+        ),
+    }
 
 
 @routine(
@@ -111,7 +119,7 @@ _UNSORTED: dict[str, Any] = {
     grad=lambda g, y, data, segment_ids, num_segments: (ops.gather(g, segment_ids), None),
     dtypes={"T": NUMERIC, "I": INDEX},
     samples=_SAMPLES,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_sum"),
 )
 def unsorted_segment_sum(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -141,7 +149,7 @@ def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
     grad=holomorphic(_product_grad),
     dtypes={"T": NUMERIC, "I": INDEX},
     samples=_SAMPLES,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_prod"),
 )
 def unsorted_segment_prod(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -169,7 +177,7 @@ def _extreme_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
     grad=_extreme_grad,
     dtypes={"T": _ORDERED, "I": INDEX},
     samples=_FILLED,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_max"),
 )
 def unsorted_segment_max(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -188,7 +196,7 @@ def unsorted_segment_max(
     grad=_extreme_grad,
     dtypes={"T": _ORDERED, "I": INDEX},
     samples=_FILLED,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_min"),
 )
 def unsorted_segment_min(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -340,6 +348,7 @@ def _bincount(arr: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     operands=("size",),
     partial=("size",),
     vars={"arr": "int32"},
+    requires=lambda arr, weights, size: [ops.in_range(arr, low=0, high=None, of="bincount", operand="arr")],
     dtypes=FLOATING | {int32, int64},
     differentiable=(1,),
     samples=[

@@ -31,7 +31,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.function import Function, Value, as_outputs, substitute, toposort
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.interpret import perform
-from staticgraph.compiler.graph.opdef import Effect, Kind, by_meaning, recording
+from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning, recording
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.random import philox_advance
@@ -41,6 +41,7 @@ from staticgraph.compiler.passes.effects import perform_effect
 from staticgraph.compiler.passes.guard import DECISIONS
 from staticgraph.compiler.passes.loops import merge_loops
 from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
+from staticgraph.compiler.passes.proven import proven
 from staticgraph.compiler.passes.prune import prune
 from staticgraph.compiler.passes.regions import (
     is_rounds,
@@ -66,11 +67,13 @@ def specialise(
     calls: Calls = NO_CALLS,
     losses: bool = False,
     on_host: Callable[[Operation], bool] = lambda op: False,
+    checks: bool = False,
 ) -> Step:
     """The step that computes `fetches` and runs `targets`, `calls` being the host ops around it.
 
     With `losses` it also gives what derivatives are taken of. Operations that shall be `on_host` are computed
-    by NumPy, as far as that can be.
+    by NumPy, as far as that can be. With `checks` the step also tells if all that its operations require of
+    their inputs holds, such as indices in range.
 
     `feeds`: the fed tensors with their static types. Raises FeedError for a placeholder that is not fed, and
     StaticFeedNeeded or VariableTypeNeeded where the answer depends on more: then call again with `static`,
@@ -81,7 +84,7 @@ def specialise(
     with collector_paused():
         while True:
             try:
-                at = Specialiser(graph, feeds, variables or {}, static or {}, calls, rows, on_host)
+                at = Specialiser(graph, feeds, variables or {}, static or {}, calls, rows, on_host, checks)
                 return at.step(fetches, targets, losses)
             except RowsFound as found:
                 rows[found.number] = found.shape
@@ -108,8 +111,10 @@ class Specialiser:
         calls: Calls,
         rows: Mapping[int, Shape],
         on_host: Callable[[Operation], bool],
+        checks: bool,
     ) -> None:
         self.graph = graph
+        self.checks = checks
         self._on_host = on_host
         self.rows = rows  # the shapes of rows, by the number of an array that was made without it
         self._unshaped: set[int] = set()
@@ -123,6 +128,7 @@ class Specialiser:
         self.counts: dict[Operation, Value] = {}  # the present states of random ops in loops
         self.advances: dict[Operation, int] = {}
         self.order = self.build.constant(0, int32)  # of effects: each takes it and gives a new one
+        self.sound = self.build.constant(True, bool_)  # if all that operations required so far has held
         self.inner: dict[Operation, list[Tensor]] = {}  # fetched tensors inside loops and branches
         self.entered: set[Operation] = set()  # branches of which only tensors inside are wanted
         self.counted: set[Operation] = set()  # loops whose number of rounds is fetched
@@ -169,14 +175,22 @@ class Specialiser:
             results.append(self.order)
         losses = [*self.losses] if with_losses else []
         results += losses
+        checked = self.sound.constant is None
+        if checked:
+            results.append(self.sound)
         used = {node.outputs[0] for node in toposort(results) if node.outputs}
         drawing = {op: param for op, param in self.counters.items() if param in used}
         params = [*self.fed.values(), *self.initial.values(), *drawing.values()]
+        function = merge_loops(Function(tuple(params), tuple(results)))
+        if checked:
+            function = proven(function)
+            checked = function.results[-1].constant is None
+            function = function if checked else function.with_results(function.results[:-1])
         return Step(
-            merge_loops(Function(tuple(params), tuple(results))),
+            function,
             tuple(self.fed), tuple(self.initial), tuple(drawing), tuple(self.advances[op] for op in drawing),
             fetched, tuple(writes), tuple(self.counts), tuple(self.captured), not self.calls.may_fail,
-            len(losses),
+            len(losses), checked,
         )  # fmt: skip
 
     # Values
@@ -323,10 +337,21 @@ class Specialiser:
         if definition.kind is Kind.COMPOSITE and definition.grad is None and definition.name not in DECISIONS:
             assert definition.expand is not None
             self.build.types(definition, inputs, attrs)  # there is no node that would be checked
+            self._require(definition, inputs, attrs)
             return definition.expand(*inputs, **attrs)
         if definition.reference is not None and definition.effect is Effect.PURE and self._on_host(op):
             definition = by_meaning(definition)
-        return self.build.apply(definition, inputs, attrs)
+        made = self.build.apply(definition, inputs, attrs)
+        self._require(definition, inputs, attrs)
+        return made
+
+    def _require(self, definition: OpDef, inputs: Sequence[Value], attrs: Mapping[str, Any]) -> None:
+        """Note what an operation requires of its inputs, whose types fit."""
+        if self.checks and definition.requires is not None:
+            required = definition.requires(*inputs, **attrs)
+            with self.build.at(None):  # to join them is no work of the user's line
+                for holds in required:
+                    self.sound = ops.logical_and(self.sound, holds)
 
     def _chosen(self, op: Operation, inputs: Sequence[Value]) -> Value | None:
         """Which of two inputs a selection gives, where that is known and the other one does not matter."""
