@@ -223,12 +223,25 @@ class Variable(Symbolic):
         return self._read
 
     def value(self) -> Tensor:
-        """The value, as the tensor `name/read`."""
-        return self._read
+        """Return `read_value()`."""
+        return self.read_value()
 
     def read_value(self) -> Tensor:
-        """The value, as a new tensor made under the present control dependencies."""
-        return ops.read_variable(self._handle, name="read")
+        """Return a new tensor with the value that the variable has here, after the present control dependencies.
+
+        Assignments that are made later do not change the tensor.
+
+        >>> import staticgraph as sg
+        >>> w = sg.Variable(1.0)
+        >>> before = w.read_value()
+        >>> with sg.control_dependencies([w.assign(5.0)]):
+        ...     change = w - before
+        >>> with sg.Session() as sess:
+        ...     sess.run(w.initializer)
+        ...     sess.run(change).item()
+        4.0
+        """
+        return ops.read_value(self._handle, name="read")
 
     def initialized_value(self) -> Tensor:
         """The value, or the initial value where the variable
