@@ -244,7 +244,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     if graph.seed is None and op_seed is None:
         return None, None
     first = _DEFAULT_GRAPH_SEED if graph.seed is None else graph.seed
-    second = graph.version if op_seed is None else op_seed
+    second = graph.version - len(graph.unnumbered) if op_seed is None else op_seed
     limit = 2**31 - 1
     seeds = first % limit, second % limit
     return (0, limit) if seeds == (0, 0) else seeds  # (0, 0) would mean: not reproducible

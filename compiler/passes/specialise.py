@@ -26,6 +26,7 @@ from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.dtypes import bool_, int32, uint64
 from staticgraph.compiler.graph.errors import (
     InvalidArgumentError,
+    UnimplementedError,
     layout,
 )
 from staticgraph.compiler.graph.function import Function, Value, as_outputs, substitute, toposort
@@ -152,6 +153,10 @@ class Specialiser:
         computed = [t for t in fetches if t not in self.fed]
         roots = [*(outermost(t, self.calls.region) for t in computed), *targets, *self.calls.after]
         needed, self.overridden = prune(roots, self.fed, self.calls.elsewhere)
+        for tensor in self.overridden & self.calls.settled:
+            text = f"no derivative flows back through {tensor.name}, from after a loop or branch to before it"
+            hint = "the loop or branch is done in Python, as it calls Python, and shares variables with the rest"
+            raise UnimplementedError(layout(text, tensor.op.where, hint=hint), tensor.op)
         self.watched, self.reads = watched(with_inner(needed))
         with recording(self.build):
             self.perform_all(needed)

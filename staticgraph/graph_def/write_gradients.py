@@ -14,7 +14,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import GraphError, headline
-from staticgraph.compiler.graph.opdef import Kind, OpDef
+from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.prune import gradient_parts
 from staticgraph.compiler.passes.regions import regions_of
@@ -22,7 +22,7 @@ from staticgraph.graph_def.gradient_graph import GradientGraph, Writing
 from staticgraph.graph_def.gradient_loops import branch_parts, loop_parts
 from staticgraph.graph_def.gradient_rules import RULES, Given, NoRule
 from staticgraph.graph_def.received import Received, Rows
-from staticgraph.reachability import differentiable_inputs
+from staticgraph.reachability import differentiable_inputs, source
 
 __all__ = ["write_gradients"]
 
@@ -60,10 +60,12 @@ class _Backward(GradientGraph):
         with self.scratch.as_default(), self.scratch.name_scope(f"{self.op.name}/"):
             weights = [self.value(t) for t in seeds] or [ops.ones_like(self.value(y)) for y in ys]
             found = self.received(ys, weights, stops, xs)
-            return [
-                found[x].total(partial(self.like, x)) if x in found else ops.zeros_like(self.value(x))
-                for x in xs
-            ]
+            return [self._total(found, x) for x in xs]
+
+    def _total(self, found: Mapping[Tensor, Received], x: Tensor) -> Tensor:
+        """Return the derivative by `x`: for a variable, what all of its operands and reads received."""
+        parts = [each.total(partial(self.like, x)) for t, each in found.items() if source(t) is source(x)]
+        return sum(parts[1:], parts[0]) if parts else ops.zeros_like(self.value(x))
 
     def received(
         self,
@@ -77,7 +79,7 @@ class _Backward(GradientGraph):
         found: dict[Tensor, Received] = {}
         for y, g in zip(ys, weights, strict=True):
             if g is not None:
-                found.setdefault(y, Received()).add(g)
+                found.setdefault(_received_by(y), Received()).add(g)
         for op in self._between([y for y in ys if y in found], xs, stops):
             gs = [
                 None if t in stops or t not in found else found[t].total(partial(self.like, t))
@@ -88,7 +90,7 @@ class _Backward(GradientGraph):
                 for place in differentiable_inputs(op):
                     part = parts[place]
                     if part is not None:
-                        found.setdefault(op.inputs[place], Received()).add(part)
+                        found.setdefault(_received_by(op.inputs[place]), Received()).add(part)
         return found
 
     def _between(
@@ -103,10 +105,10 @@ class _Backward(GradientGraph):
                 seen.add(op)
                 used = [op.inputs[place] for place in differentiable_inputs(op)]
                 stack += [t.op for t in used if t not in stops]
-        depends = set(xs)
+        depends = set(map(source, xs))
         found = []
         for op in sorted(seen, key=lambda each: each.id):
-            if any(op.inputs[place] in depends for place in differentiable_inputs(op)):
+            if any(source(op.inputs[place]) in depends for place in differentiable_inputs(op)):
                 depends.update(t for t in op.outputs if t not in stops)
                 found.append(op)
         return found[::-1]
@@ -145,3 +147,8 @@ class _Backward(GradientGraph):
         kept = [ops.identity(x) for x in xs]
         found = self.received([definition.body(*kept, **attrs)], [g], kept)
         return [found[x].whole if x in found else None for x in kept]
+
+
+def _received_by(tensor: Tensor) -> Tensor:
+    """Return what receives the derivative by `tensor`: the variable for the result of an assignment to it."""
+    return source(tensor) if tensor.op.definition.effect is Effect.WRITE else tensor

@@ -1,0 +1,38 @@
+"""The value of a variable at one place of the graph, for functions that may return their argument as it is.
+
+Operations take a variable as an operand, `w/read`, which each of them reads at its own turn. A function that
+returned this operand would not have read anything: so it returns a snapshot.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.graph.tensor import Tensor
+
+
+def snapshot(value: Any) -> Any:
+    """Return `value`, but for the operand of a variable a tensor with the value that the variable has here.
+
+    Args:
+        value: a tensor, or anything else, which is returned as it is.
+
+    Returns:
+        The tensor. It is an operation of its own, and the same one as before if only snapshots were made since.
+        In a finalized graph it is the operand: no assignment can follow.
+    """
+    if not isinstance(value, Tensor) or value.op.definition.name not in ("variable", "read_variable"):
+        return value
+    graph = value.graph
+    if graph.finalized:
+        return value
+    handle = value if value.op.definition.name == "variable" else value.op.inputs[0]
+    for op in reversed(graph.recorded):
+        if op.definition.name != "read_value":
+            break
+        if op.inputs[0] is handle and graph.is_here(op):
+            return op.outputs[0]
+    made = graph.record(OPS["read_value"], {"input": handle}, f"{handle.op.name}/value/")
+    graph.unnumbered.append(made.op.id)
+    return made
