@@ -108,6 +108,8 @@ class _Backward(GradientGraph):
         depends = set(map(source, xs))
         found = []
         for op in sorted(seen, key=lambda each: each.id):
+            if op.definition.name == "read_variable":  # an operand of the variable, and what `_total` adds up
+                continue
             if any(source(op.inputs[place]) in depends for place in differentiable_inputs(op)):
                 depends.update(t for t in op.outputs if t not in stops)
                 found.append(op)
