@@ -129,8 +129,8 @@ def convert_to_tensor(
 ) -> Tensor:
     """Return `value` as an operand: as `staticgraph.convert_to_tensor` does, but a variable is not read yet.
 
-    Each operation that takes the operand of a variable reads it at its own turn. A function that may return an
-    operand as its result passes it through `snapshot`.
+    Each operation that takes the operand of a variable reads it at its own turn. A function that may return
+    an operand as its result passes it through `snapshot`.
     """
     wanted = as_dtype(dtype) if dtype is not None else None
     if hasattr(value, "to_tensor"):

@@ -9,10 +9,10 @@ from staticgraph.compiler.ops.structural import variable_of
 
 
 def source(tensor: Tensor, through_writes: bool = True) -> Tensor:
-    """Return the variable's own tensor for its operand and, if `through_writes`, for the result of assigning to it.
+    """Return what `tensor` is for differentiation: the variable's own tensor if it is a variable's operand.
 
-    Any other tensor is its own source. An assignment passes no derivative on to what is assigned: for
-    differentiation, its result is the variable.
+    The same holds for the result of an assignment, if `through_writes`: it passes no derivative on to what is
+    assigned. Any other tensor is its own source.
     """
     owner = variable_of(tensor, through_writes)
     return tensor if owner is None else owner.outputs[0]

@@ -136,7 +136,7 @@ class Variable(Symbolic):
                     initial = convert_to_tensor(initial_value(), dtype, name="initial_value")
             else:
                 initial = convert_to_tensor(initial_value, dtype, name="initial_value")
-            self._initial_value = initial
+            self._initial_value = initial = snapshot(initial)
             self._handle = ops.variable(dtype=initial.dtype, shape=self._shape(initial, shape), name=scope)
             assigned = ops.assign(self._handle, initial, validate_shape=self._validate_shape, name="Assign")
             self._initializer = assigned.op
@@ -237,7 +237,7 @@ class Variable(Symbolic):
         return value
 
     def read_value(self) -> Tensor:
-        """Return a new tensor with the value that the variable has here, after the present control dependencies.
+        """Return a new tensor with the value that the variable has here, after its control dependencies.
 
         Assignments that are made later do not change the tensor.
 

@@ -54,7 +54,6 @@ class Graph:
         self.attached: dict[type, Any] = {}  # what others keep with the graph, for as long as it is there
         self._operations: list[Operation] = []
         self.recorded: Sequence[Operation] = self._operations  # to be read: the same list at any time
-        self.unnumbered: list[int] = []  # operations that TensorFlow's default seeds do not count, by id
         self._by_name: dict[str, Operation] = {}
         self._collections: dict[str, list[Any]] = {}
         self._scoped = _Scoped()
@@ -89,7 +88,7 @@ class Graph:
         return made.outputs or made
 
     def _append(self, op: OpDef, call: Call, name: str, where: Any) -> Operation:
-        region, controls = self._scoped.region, self._control_inputs()
+        region, controls = self._scoped.region, self.control_inputs
         for used in (*(t.op for t in (*call.inputs, *call.operands.values())), *controls):
             require(
                 may_use(region, used.region),
@@ -153,8 +152,6 @@ class Graph:
         for operation in self._operations[mark:]:
             del self._by_name[operation.name]
         del self._operations[mark:]
-        while self.unnumbered and self.unnumbered[-1] >= mark:
-            self.unnumbered.pop()
         self.names.rollback(names)
 
     def _check_open(self) -> None:
@@ -315,12 +312,9 @@ class Graph:
         finally:
             self._scoped.region, self._scoped.controls = before
 
-    def is_here(self, operation: Operation) -> bool:
-        """Return True if `operation` has the region and the control dependencies of operations made now."""
-        scoped = self._scoped
-        return operation.region is scoped.region and operation.control_inputs == self._control_inputs()
-
-    def _control_inputs(self) -> tuple[Operation, ...]:
+    @property
+    def control_inputs(self) -> tuple[Operation, ...]:
+        """The control dependencies of new operations."""
         return tuple(dict.fromkeys(self._scoped.controls))
 
     @contextmanager

@@ -235,8 +235,8 @@ def rank_of(input: Any) -> Any:
 def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | None:
     """Return the variable operation whose value `tensor` stands for at the turn of each op that takes it.
 
-    Such a tensor is the output of the variable or a `read_variable`. The result of `read_value` is not: it has
-    one value in a run. With `through_writes`, follow the result of an assignment too.
+    Such a tensor is the output of the variable or a `read_variable`. The result of `read_value` is not: it
+    has one value in a run. With `through_writes`, follow the result of an assignment too.
     """
     op = tensor.op
     while True:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def watched(operations: Iterable[Operation]) -> tuple[set[Tensor], Reads]:
-    """Return the tensors that derivatives in `operations` are taken by, or stop at; and how variables are read."""
+    """Return the tensors that derivatives in `operations` are taken by or stop at, and the reads."""
     found: set[Tensor] = set()
     for op in operations:
         if op.definition.name == "symbolic_gradients":

@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.tensor import Operation
 
 
 class Reads:
-    """The reads of variables in a run that takes derivatives. Without derivatives, a read is just the value."""
+    """The reads of variables in a run that takes derivatives. In other runs, a read is just the value."""
 
     def __init__(self, differentiated: Container[object], any_derivatives: bool) -> None:
         self._differentiated = differentiated
@@ -31,7 +31,7 @@ class Reads:
         self._markers: dict[Operation, list[Value]] = {}  # one for each type that a value had
 
     def read(self, variable: Operation, value: Value, assigned: bool) -> Value:
-        """Return `value` of a variable as an operand. `assigned`: an operation of this run has computed it."""
+        """Return `value`, that of a variable, as an operand. `assigned`: this run has computed it."""
         if not self._any_derivatives or not value.dtype.is_differentiable:
             return value
         if variable not in self._differentiated:

@@ -324,7 +324,7 @@ def _branch(at: Specialiser, pred: Value, made: Sequence[Sequence[Value]], first
 
     def inside(value: Value) -> bool:
         node = value.node
-        if node.op.name in ("watch", "override"):  # a derivative may be taken by it: it is where its inputs are
+        if node.op.name in ("watch", "override"):  # a derivative may be taken by it: it is beside its inputs
             return any(map(inside, node.inputs))
         return node.serial > first and node.op.name not in ("parameter", "reads_of")
 

@@ -155,7 +155,7 @@ class Specialiser:
         needed, self.overridden = prune(roots, self.fed, self.calls.elsewhere)
         for tensor in self.overridden & self.calls.settled:
             text = f"no derivative flows back through {tensor.name}, from after a loop or branch to before it"
-            hint = "the loop or branch is done in Python, as it calls Python, and shares variables with the rest"
+            hint = "it is done in Python, as it calls Python, and shares variables with the rest of the run"
             raise UnimplementedError(layout(text, tensor.op.where, hint=hint), tensor.op)
         self.watched, self.reads = watched(with_inner(needed))
         with recording(self.build):

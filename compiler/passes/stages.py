@@ -27,8 +27,8 @@ from staticgraph.compiler.passes.regions import is_rounds, outermost, regions_of
 class Calls:
     """The host ops around one compiled stage of a run.
 
-    `after`: those that the stage computes the inputs of. `elsewhere`: those that the stage must leave out, and
-    operations that an earlier stage has done.
+    `after`: those that the stage computes the inputs of. `elsewhere`: those that the stage must leave out,
+    and operations that an earlier stage has done.
     """
 
     after: tuple[Operation, ...] = ()
@@ -36,7 +36,7 @@ class Calls:
     final: bool = True  # whether the variables get the new values that the stage computes
     region: Region | None = None  # whose operations it is about: of the graph itself, or of a loop or branch
     may_fail: bool = False  # whether the run can fail after the stage: variables may not be overwritten in it
-    settled: frozenset[Tensor] = frozenset()  # fed tensors of before a cut: no derivative can flow through them
+    settled: frozenset[Tensor] = frozenset()  # fed tensors of before a cut: no derivative flows through them
 
 
 NO_CALLS = Calls()
@@ -136,8 +136,9 @@ def stages(
 def _with_earlier(
     leading: set[Operation], called: Sequence[Operation], cuts: Sequence[Operation], fed: Collection[Tensor]
 ) -> set[Operation]:
-    """The leading ops, and those host ops that must be called before one of them: that were made before a cut,
-    or take a variable of strings before a leading op does.
+    """Return the leading ops, and those host ops that must be called before one of them.
+
+    These were made before a cut, or take a variable of strings before a leading op does.
     """
     last = max((cut.id for cut in cuts), default=0)
     while True:

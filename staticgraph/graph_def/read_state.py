@@ -28,7 +28,7 @@ _OPERANDS = ("read", "Read/ReadVariableOp")  # what TensorFlow makes with a vari
 
 
 def _read_of(node: Node, variable: Tensor) -> Any:
-    """Return the operand of the variable if the node was made with it, else its value where the node stands."""
+    """Return the variable's operand if the node was made with the variable, else its value at the node."""
     owner = variable_of(variable, through_writes=True)
     is_operand = owner is not None and any(node.name == f"{owner.name}/{name}" for name in _OPERANDS)
     return (ops.read_variable if is_operand else ops.read_value)(variable, name=node.out)
@@ -77,7 +77,8 @@ def variable_input(node: Node) -> Tensor:
     return first
 
 
-_SAFE = {"identity", "read_variable", "read_value", "initialized_value"}  # a value of the variable that is the first input
+# The value of the variable that is the first input.
+_SAFE = {"identity", "read_variable", "read_value", "initialized_value"}
 
 
 @reads("Merge", "RefMerge")
