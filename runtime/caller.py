@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import FeedError, layout, misuse
+from staticgraph.compiler.graph.errors import (
+    FeedError,
+    ResourceExhaustedError,
+    headline,
+    hint,
+    layout,
+    misuse,
+    shown,
+)
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
@@ -42,13 +50,19 @@ class Caller:
             raise misuse(TypeError, f"the callable takes {len(self._order)} values, {len(values)} were given")
         with self._store:
             self.runs += 1
-            made = self._chain(*values)
-            return self._convert(values) if made is NotImplemented else made
+            try:
+                made = self._chain(*values)
+                return self._convert(values) if made is NotImplemented else made
+            except MemoryError as error:
+                raise self._exhausted(error, values) from None
 
     def executable(self, *values: Any) -> Executable:
         """The compiled program that a call with these values would use; of several stages, the main one."""
         given = zip(self._converters, values, strict=True)
-        return self.planned([convert(value) for convert, value in given])[1]
+        try:
+            return self.planned([convert(value) for convert, value in given])[1]
+        except MemoryError as error:
+            raise self._exhausted(error, values) from None
 
     def planned(self, arrays: Sequence[np.ndarray], may_run: bool = True) -> tuple[Plan, Executable]:
         """The program that a call with these arrays would use, and its plan; of several stages, the main one.
@@ -65,6 +79,17 @@ class Caller:
             text = "operations in Python come before the program: the shapes of feeds are not enough"
             raise FeedError(layout(text, user_frame(), hint="give values, in feed_dict"))
         return staged(self._plan).planned(ordered, self._store)
+
+    def _exhausted(self, error: MemoryError, values: Sequence[Any]) -> ResourceExhaustedError:
+        """The error for feeds, a compile or a run that need more memory than there is."""
+        if isinstance(error, ResourceExhaustedError) and hint(error) is not None:
+            return error  # it tells what the step needs
+        text = f"running {self._plan.fetches.text} takes more memory than the system gives"
+        more = f": {headline(error)}" if str(error) else ""
+        given = zip((self._plan.feeds[i] for i in self._order), values, strict=True)
+        fed = [f"{t.name} is fed {shown(value, 40)}, as {t.dtype}" for t, value in given]
+        cure = "\n".join(["run it on a smaller batch", *fed])
+        return misuse(ResourceExhaustedError, f"{text}{more}", cure)
 
     def _convert(self, values: Sequence[Any]) -> Any:
         arrays = [convert(value) for convert, value in zip(self._converters, values, strict=True)]

@@ -20,12 +20,14 @@ from staticgraph.compiler.graph.errors import (
     require,
     shown,
 )
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.naming import Names, check_op_name
 from staticgraph.compiler.graph.opdef import OpDef, Role, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import Call, bind_call
 from staticgraph.compiler.graph.region import Region, may_use
+from staticgraph.compiler.graph.scoped import Scoped, canonical_device
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
@@ -56,8 +58,8 @@ class Graph:
         self.recorded: Sequence[Operation] = self._operations  # to be read: the same list at any time
         self._by_name: dict[str, Operation] = {}
         self._collections: dict[str, list[Any]] = {}
-        self._scoped = _Scoped()
-        self._lock = threading.RLock()
+        self._scoped = Scoped([])
+        self._lock = brief(threading.RLock())
 
     # Recording
 
@@ -353,6 +355,13 @@ class Graph:
         finally:
             self._scoped.derivatives = outer
 
+    def switch_to_thread_local(self) -> None:
+        """Let other threads begin with the device and the control dependencies that are in force here.
+
+        What a thread enters afterwards is always its own. The first call decides.
+        """
+        self._scoped.give_to_others()
+
     # Collections
 
     def add_to_collection(self, name: str, value: Any) -> None:
@@ -409,16 +418,6 @@ with_derivative: list[Callable[[Operation, str, str], Any]] = []
 default_derivatives: dict[str, str] = {}  # names of registered derivatives, by type of operation
 
 
-class _Scoped(threading.local):
-    """The innermost device, control dependencies and region, per thread."""
-
-    def __init__(self) -> None:
-        self.device = ""
-        self.region: Region | None = None
-        self.controls: tuple[Operation, ...] = ()
-        self.derivatives: dict[str, str] = {}  # as `default_derivatives`
-
-
 class _Sessions(threading.local):
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -430,21 +429,6 @@ _sessions = _Sessions()
 def session_stack() -> list[Any]:
     """The default sessions of this thread, innermost last."""
     return _sessions.stack
-
-
-def canonical_device(name: str) -> str:
-    """`/gpu:0` and `gpu:0` as `/device:GPU:0`; other parts such as `/job:worker` stay in front."""
-    parts = []
-    for part in name.strip("/").split("/"):
-        kind, _, rest = part.partition(":")
-        if kind.lower() in ("cpu", "gpu"):
-            part = f"device:{kind.upper()}:{rest or '0'}"
-        elif kind == "device":
-            unit, _, number = rest.partition(":")
-            part = f"device:{unit.upper()}:{number or '0'}"
-        if part:
-            parts.append(part)
-    return "".join(f"/{part}" for part in parts)
 
 
 def _tensors(op: OpDef, values: dict[str, Any]) -> list[tuple[str, Tensor]]:

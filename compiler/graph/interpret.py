@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.builder import plain
-from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, RuleError, layout
+from staticgraph.compiler.graph.errors import (
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    RuleError,
+    layout,
+)
 from staticgraph.compiler.graph.function import Function, Value, as_outputs
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -66,6 +72,9 @@ def failure(error: Exception, what: str, where: Provenance | None, op: Operation
             made.__cause__ = error.__cause__
         case RuleError():
             made = InvalidArgumentError(layout(f"{what}: {error.what}", where, (), error.hint), op)
+            made.__cause__ = None
+        case MemoryError() if not isinstance(error, OpError):
+            made = ResourceExhaustedError(layout(f"{what}: {error or 'there is no more memory'}", where), op)
             made.__cause__ = None
         case ArithmeticError() | LookupError() | TypeError() | ValueError() if not isinstance(error, OpError):
             made = InvalidArgumentError(layout(f"{what}: {error}", where), op)

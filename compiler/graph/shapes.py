@@ -77,6 +77,22 @@ def broadcast(*shapes: Shape | None) -> Shape | None:
     return tuple(out)
 
 
+def operand_shape(dims: Sequence[int | None] | None, name: str) -> Shape | None:
+    """Return the shape that an operand gives, such as `dims` of `fill`.
+
+    Args:
+        dims: The sizes, None for those that depend on what is fed; None if not even their number is known.
+        name: The operand's name, for the message.
+
+    Raises:
+        ShapeError: If a size is negative.
+    """
+    if dims is None:
+        return None
+    require(all(n is None or n >= 0 for n in dims), f"{name} {list(dims)} has a negative size")
+    return tuple(dims)
+
+
 def merge(a: Shape | None, b: Shape | None, what: str = "shapes") -> Shape | None:
     """The most that is known from two descriptions of one shape; an error where they disagree."""
     if a is None or b is None:
