@@ -8,6 +8,7 @@ an Identity for each, since TensorFlow takes an IdentityN for nothing at all, ev
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -16,8 +17,9 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import GraphError, headline
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.prune import gradient_parts
-from staticgraph.compiler.passes.regions import regions_of
+from staticgraph.compiler.passes.regions import outermost, regions_of, with_inner
 from staticgraph.graph_def.gradient_graph import GradientGraph, Writing
 from staticgraph.graph_def.gradient_loops import branch_parts, loop_parts
 from staticgraph.graph_def.gradient_rules import RULES, Given, NoRule
@@ -118,6 +120,7 @@ class _Backward(GradientGraph):
     def _parts(self, op: Operation, gs: Sequence[Tensor | None]) -> Sequence[Tensor | Rows | None]:
         """What each input of an operation receives."""
         definition = op.definition
+        self._check_read(op)
         rule = RULES.get(definition.name)
         given = Given(self, op)
         if rule is not None:
@@ -137,6 +140,20 @@ class _Backward(GradientGraph):
         if len(xs) == 1:
             return parts
         return [None if g is None else given.fitted(g, x) for g, x in zip(parts, xs, strict=True)]
+
+    def _check_read(self, op: Operation) -> None:
+        """NoRule if the derivative of `op` could need a value that it read of a variable, which has another since.
+
+        A node that takes a variable reads it when it runs, and the nodes of derivatives run later.
+        """
+        owners = {variable_of(t) for t in op.inputs} - {None}
+        if not owners or op.definition.name == "read_value":
+            return
+        since = [op.graph.recorded[op.id : self.op.id], with_inner([outermost(op.outputs[0])])]
+        for write in itertools.chain(*since):
+            if write.definition.effect is Effect.WRITE and write is not op:
+                if (owner := variable_of(write.inputs[0], through_writes=True)) in owners:
+                    raise NoRule(f"{write.name} assigns to {owner.name}, which {op.name} has read before")
 
     def _elementwise(
         self, definition: OpDef, g: Tensor, y: Tensor, xs: Sequence[Tensor], attrs: Mapping[str, Any]
