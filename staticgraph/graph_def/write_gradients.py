@@ -142,7 +142,7 @@ class _Backward(GradientGraph):
         return [None if g is None else given.fitted(g, x) for g, x in zip(parts, xs, strict=True)]
 
     def _check_read(self, op: Operation) -> None:
-        """NoRule if the derivative of `op` could need a value that it read of a variable, which has another since.
+        """NoRule if the derivative of `op` may need a value that it read of a variable, which has another since.
 
         A node that takes a variable reads it when it runs, and the nodes of derivatives run later.
         """

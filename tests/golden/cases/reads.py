@@ -1,7 +1,8 @@
 """When variables are read, and derivatives around assignments: programs on TensorFlow's resource variables.
 
-All orders are told by control dependencies, so that TensorFlow defines them. A program reads a variable in every
-way, then changes it, then uses what was read before: straight on, in a branch, in a loop, and with Python between.
+All orders are told by control dependencies, so that TensorFlow defines them. A program reads a variable in
+every way, then changes it, then uses what was read before: straight on, in a branch, in a loop, and with Python
+between.
 """
 
 import numpy as np
@@ -26,8 +27,8 @@ def in_python(tf, x):
     return made
 
 
-# Each gives a tensor with the value that the variable has where it is made. TensorFlow's `cast` to the same dtype
-# gives the variable itself, which is read later: tests/api/test_reads.py has it.
+# Each gives a tensor with the value that the variable has where it is made. TensorFlow's `cast` to the same
+# dtype gives the variable itself, which is read later: tests/api/test_reads.py has it.
 READS = {
     "read_value": lambda tf, v: v.read_value(),
     "value": lambda tf, v: v.value(),
