@@ -6,11 +6,13 @@ returned this operand would not have read anything: so it returns a snapshot.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.graph.graph import Graph
 
 
 class _Snapshots(list[Operation]):

@@ -349,3 +349,26 @@ def assigned_between() -> dict[str, Any]:
 
 def test_a_derivative_taken_after_an_assignment_everywhere():
     check_everywhere(assigned_between, {"x": 3.0}, expected=[{"by x": 24.0, "by v": 36.0, "y": 36.0}])
+
+
+# Shapes and axes
+
+
+def shapes_from_variables() -> dict[str, Any]:
+    shape, axis = sg.Variable([2, 3], name="shape"), sg.Variable(0, name="axis")
+    x = sg.constant(np.arange(6, dtype=np.float32))
+    first = sg.reshape(x, shape)
+    sums = sg.reduce_sum(first, axis)
+    with sg.control_dependencies([sums]):
+        turned = [shape.assign([3, 2]), axis.assign(1)]
+    with sg.control_dependencies(turned):
+        second = sg.reshape(x, shape)
+        others = sg.reduce_sum(second, axis)
+    return {"first": first, "sums": sums, "second": second, "others": others, "shape": shape}
+
+
+def test_a_shape_and_an_axis_are_read_at_the_operation_that_takes_them():
+    x = np.arange(6.0)
+    first, second = x.reshape(2, 3), x.reshape(3, 2)
+    wanted = {"first": first, "sums": first.sum(0), "second": second, "others": second.sum(1), "shape": [3, 2]}
+    check_everywhere(shapes_from_variables, places=["session", "interpreter"], expected=[wanted])
