@@ -17,7 +17,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import GraphError, headline
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.passes.cuts import taken, written
 from staticgraph.compiler.passes.prune import gradient_parts
 from staticgraph.compiler.passes.regions import outermost, regions_of, with_inner
 from staticgraph.graph_def.gradient_graph import GradientGraph, Writing
@@ -142,18 +142,17 @@ class _Backward(GradientGraph):
         return [None if g is None else given.fitted(g, x) for g, x in zip(parts, xs, strict=True)]
 
     def _check_read(self, op: Operation) -> None:
-        """NoRule if the derivative of `op` may need a value that it read of a variable, which has another since.
+        """Raise NoRule if `op` has read a variable that is assigned to before its derivative is computed.
 
         A node that takes a variable reads it when it runs, and the nodes of derivatives run later.
         """
-        owners = {variable_of(t) for t in op.inputs} - {None}
-        if not owners or op.definition.name == "read_value":
+        read = taken(op)
+        if not read or op.definition.name == "read_value":
             return
         since = [op.graph.recorded[op.id : self.op.id], with_inner([outermost(op.outputs[0])])]
         for write in itertools.chain(*since):
-            if write.definition.effect is Effect.WRITE and write is not op:
-                if (owner := variable_of(write.inputs[0], through_writes=True)) in owners:
-                    raise NoRule(f"{write.name} assigns to {owner.name}, which {op.name} has read before")
+            if write.definition.effect is Effect.WRITE and read & written(write):
+                raise NoRule(f"{write.name} assigns to a variable that {op.name} has read before")
 
     def _elementwise(
         self, definition: OpDef, g: Tensor, y: Tensor, xs: Sequence[Tensor], attrs: Mapping[str, Any]

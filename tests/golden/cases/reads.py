@@ -1,8 +1,8 @@
 """When variables are read, and derivatives around assignments: programs on TensorFlow's resource variables.
 
 All orders are told by control dependencies, so that TensorFlow defines them. A program reads a variable in
-every way, then changes it, then uses what was read before: straight on, in a branch, in a loop, and with Python
-between.
+every way, then changes it, then uses what was read before: straight on, in a branch, in a loop, and with
+Python between.
 """
 
 import numpy as np
