@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.graph.region import Region
@@ -21,12 +22,30 @@ class Scoped(threading.local):
         self.given = given
         self.device, self.controls = given[0] if given else ("", ())
         self.region: Region | None = None
-        self.derivatives: dict[str, str] = {}  # as `default_derivatives`
+        self.gradients: dict[str, str] = {}  # names of registered gradients, by type of operation
 
     def give_to_others(self) -> None:
         """Let other threads begin with the device and the control dependencies of this one."""
         if not self.given:
             self.given.append((self.device, self.controls))
+
+
+class ControlDependencies(AbstractContextManager[None]):
+    """Control dependencies of new operations. No generator: they last until they are left, even if nothing
+    but the graph knows of them.
+    """
+
+    def __init__(self, scoped: Scoped, added: tuple[Operation, ...] | None) -> None:
+        self._scoped, self._added = scoped, added
+        self._outer: list[tuple[Operation, ...]] = []
+
+    def __enter__(self) -> None:
+        outer = self._scoped.controls
+        self._outer.append(outer)
+        self._scoped.controls = () if self._added is None else (*outer, *self._added)
+
+    def __exit__(self, *_: object) -> None:
+        self._scoped.controls = self._outer.pop()
 
 
 def canonical_device(name: str) -> str:

@@ -41,6 +41,7 @@ from staticgraph.compiler.ops import (
     morphology,
     movement,
     normalization,
+    patches,
     pooling,
     random,
     reduce,
@@ -65,6 +66,7 @@ from staticgraph.compiler.ops import (
     structural,
     summation,
     trigonometric,
+    user_gradients,
 )
 
 __all__ = [
@@ -103,6 +105,7 @@ __all__ = [
     "morphology",
     "movement",
     "normalization",
+    "patches",
     "pooling",
     "random",
     "reduce",
@@ -127,6 +130,7 @@ __all__ = [
     "structural",
     "summation",
     "trigonometric",
+    "user_gradients",
 ]
 
 

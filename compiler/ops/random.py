@@ -378,6 +378,7 @@ def _numpy_shuffle(state: np.ndarray, value: np.ndarray, seed: int, seed2: int) 
 
 @drawn(
     Kind.COMPOSITE, tf="RandomShuffle", type=lambda *types, **_: types[-1], numpy=_numpy_shuffle,
+    no_gradient_known=True,
     samples=[
         Sample(STATE, real(7), seed=1, seed2=2),
         Sample(STATE, real(4, 3), seed=1, seed2=3),

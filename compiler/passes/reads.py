@@ -27,12 +27,12 @@ class Reads:
 
     def __init__(self, differentiated: Container[object], any_derivatives: bool) -> None:
         self._differentiated = differentiated
-        self._any_derivatives = any_derivatives
+        self.any_derivatives = any_derivatives
         self._markers: dict[Operation, list[Value]] = {}  # one for each type that a value had
 
     def read(self, variable: Operation, value: Value, assigned: bool) -> Value:
         """Return `value`, that of a variable, as an operand. `assigned`: this run has computed it."""
-        if not self._any_derivatives or not value.dtype.is_differentiable:
+        if not self.any_derivatives or not value.dtype.is_differentiable:
             return value
         if variable not in self._differentiated:
             return ops.stop_gradient(value) if assigned else value

@@ -263,11 +263,12 @@ def recorded(operation: Operation) -> tuple[Any, ...]:
 # of loops and branches, of assertions and prints.
 WITHOUT_SAMPLES = {
     "assert_true", "branch", "branch_region", "check_numerics", "constant", "cotangent", "custom_gradient",
-    "effect", "identity", "initialized_value", "is_variable_initialized", "loop", "no_op", "override",
+    "custom_vjp", "effect",
+    "identity", "initialized_value", "is_variable_initialized", "loop", "no_op", "override",
     "parameter", "placeholder", "placeholder_with_default", "print_line", "print_values", "rank_of",
     "read_value", "read_variable", "reads_of", "region_parameter", "report_uninitialized", "shape_of",
-    "size_of", "stop_gradient", "symbolic_gradients", "tensor_array", "unset", "variable", "watch",
-    "while_region",
+    "size_of", "stop_gradient", "symbolic_gradients", "tensor_array", "undefined_gradient", "unset",
+    "variable", "watch", "while_region",
 }  # fmt: skip
 
 
