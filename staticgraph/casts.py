@@ -18,6 +18,7 @@ from staticgraph.compiler.graph.dtypes import (
     string,
 )
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import constant, convert_to_tensor
@@ -50,7 +51,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     wanted = as_dtype(dtype)
     with name_scope(name, "Cast", [x]) as scope:
         x = convert_to_tensor(x, name="x")
-        return x if x.dtype is wanted else ops.cast(x, dtype=wanted, name=scope)
+        return snapshot(x) if x.dtype is wanted else ops.cast(x, dtype=wanted, name=scope)
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:

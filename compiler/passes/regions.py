@@ -392,9 +392,9 @@ def _branch(at: Specialiser, pred: Value, made: Sequence[Sequence[Value]], first
 
     def inside(value: Value) -> bool:
         node = value.node
-        if node.op.name == "watch":  # a derivative may be taken by it: it is where its input is
-            return inside(node.inputs[0])
-        return node.serial > first and node.op.name != "parameter"
+        if node.op.name in ("watch", "override"):  # a derivative may be taken by it: it is beside its inputs
+            return any(map(inside, node.inputs))
+        return node.serial > first and node.op.name not in ("parameter", "reads_of")
 
     branches, captured = close(at.build, (), made, inside)
     index = ops.select(pred, np.int32(0), np.int32(1)) if pred.dtype.is_bool else ops.cast(pred, dtype=int32)

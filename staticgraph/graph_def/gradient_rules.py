@@ -134,7 +134,8 @@ def _rule(*names: str) -> Callable[[Rule], Rule]:
     return declare
 
 
-@_rule("identity", "read_variable", "placeholder_with_default", "check_numerics", "ensure_shape")
+@_rule("identity", "read_variable", "read_value", "placeholder_with_default")
+@_rule("check_numerics", "ensure_shape")
 def _same(_: Given, g: Tensor) -> Sequence[Any]:
     return [g]
 

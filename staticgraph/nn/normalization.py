@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, float16, float32, int32
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
@@ -270,10 +271,10 @@ def dropout(
         if isinstance(rate, int | float | np.number) and not 0 <= rate < 1:
             raise misuse(ValueError, f"dropout: rate is {rate}, it must be in [0, 1)")
         if isinstance(rate, int | float | np.number) and rate == 0:
-            return x
+            return snapshot(x)
         rate = convert_to_tensor(rate, dtype=x.dtype, name="rate")
         if static_value(rate) == 0:
-            return x
+            return snapshot(x)
         noise = random_uniform(_noise_shape(x, noise_shape), seed=seed, dtype=x.dtype)
         scale = 1.0 / (1.0 - rate)
         kept = ops.cast(ops.greater_equal(noise, rate), dtype=x.dtype)

@@ -266,8 +266,9 @@ WITHOUT_SAMPLES = {
     "custom_vjp", "effect",
     "identity", "initialized_value", "is_variable_initialized", "loop", "no_op", "override",
     "parameter", "placeholder", "placeholder_with_default", "print_line", "print_values", "rank_of",
-    "read_variable", "region_parameter", "report_uninitialized", "shape_of", "size_of", "stop_gradient",
-    "symbolic_gradients", "tensor_array", "undefined_gradient", "unset", "variable", "watch", "while_region",
+    "read_value", "read_variable", "reads_of", "region_parameter", "report_uninitialized", "shape_of",
+    "size_of", "stop_gradient", "symbolic_gradients", "tensor_array", "undefined_gradient", "unset",
+    "variable", "watch", "while_region",
 }  # fmt: skip
 
 
