@@ -159,16 +159,25 @@ def _igamma_by_a(a: float, x: float) -> float:
     return _lower_series(a, x)[1] if known is None else known * 0
 
 
+def _gamma_density(a: Any, x: Any) -> Any:
+    """The derivative of igamma(a, x) by x."""
+    return exp(ops.xlogy(a - 1.0, x) - x - ops.lgamma(a))
+
+
 def _igamma_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    return g * igamma_grad_a(a, x), g * exp((a - 1.0) * log(x) - x - ops.lgamma(a))
+    return g * igamma_grad_a(a, x), g * _gamma_density(a, x)
+
+
+def _igamma_grad_a_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
+    return None, g * _gamma_density(a, x) * (log(x) - ops.digamma(a))
 
 
 @on_host(
-    tf="IgammaGradA", type=_broadcast_type, numpy=each(_igamma_by_a), dtypes=_DTYPES, differentiable=False,
-    samples=reals(0.5, 4, (0.5, 6)),
+    tf="IgammaGradA", type=_broadcast_type, numpy=each(_igamma_by_a), dtypes=_DTYPES, differentiable=(1,),
+    samples=reals(0.5, 4, (0.5, 6)), grad=_igamma_grad_a_grad,
 )  # fmt: skip
 def igamma_grad_a(a: Any, x: Any) -> Any:
-    """The derivative of igamma(a, x) by a."""
+    """The derivative of igamma(a, x) by a. There is no gradient by a."""
 
 
 @on_host(

@@ -57,7 +57,7 @@ def moments(
         x = convert_to_tensor(x)
         wide = _as(x, float32) if x.dtype is float16 else x
         mean = reduce_mean(wide, axes, keepdims=True, name="mean")
-        differences = ops.squared_difference(wide, ops.stop_gradient(mean))
+        differences = ops.squared_difference(wide, ops.stationary(mean))
         variance = reduce_mean(differences, axes, keepdims=True, name="variance")
         if not keep:
             mean, variance = (ops.squeeze(v, axis=_axes(axes)) for v in (mean, variance))
@@ -77,7 +77,7 @@ def weighted_moments(
         total = reduce_sum(everywhere, axes, keepdims=True, name="sum_of_weights")
         share = ops.reciprocal(total)
         mean = reduce_sum(weights * x, axes, keepdims=True) * share
-        distances = weights * ops.squared_difference(x, ops.stop_gradient(mean))
+        distances = weights * ops.squared_difference(x, ops.stationary(mean))
         variance = reduce_sum(distances, axes, keepdims=True) * share
         if not keep:
             mean, variance = (ops.squeeze(v, axis=_axes(axes)) for v in (mean, variance))

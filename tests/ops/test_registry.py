@@ -251,8 +251,9 @@ WITHOUT_SAMPLES = {
     "assert_true", "branch", "branch_region", "check_numerics", "constant", "cotangent", "custom_gradient",
     "effect", "identity", "initialized_value", "is_variable_initialized", "loop", "no_op", "override",
     "parameter", "placeholder", "placeholder_with_default", "print_line", "print_values", "rank_of",
-    "read_variable", "region_parameter", "report_uninitialized", "shape_of", "size_of", "stop_gradient",
-    "symbolic_gradients", "tensor_array", "unset", "variable", "watch", "while_region",
+    "read_variable", "region_parameter", "report_uninitialized", "shape_of", "size_of", "stationary",
+    "stop_gradient", "symbolic_gradients", "tensor_array", "unset", "vanishing", "variable", "watch",
+    "while_region",
 }  # fmt: skip
 
 
