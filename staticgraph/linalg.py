@@ -11,6 +11,7 @@ from staticgraph.array_ops import squeeze
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.ops.arithmetic import absolute
 from staticgraph.creation import diag as tensor_diag
 from staticgraph.creation import diag_part as tensor_diag_part
 from staticgraph.creation import eye
@@ -20,7 +21,15 @@ from staticgraph.creation import matrix_diag_part as diag_part
 from staticgraph.creation import matrix_set_diag as set_diag
 from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import convert_to_tensor
-from staticgraph.matrix_functions import expm, lu, matrix_rank, pinv, tridiagonal_matmul, tridiagonal_solve
+from staticgraph.matrix_functions import (
+    expm,
+    lu,
+    matrix_rank,
+    pinv,
+    sqrtm,
+    tridiagonal_matmul,
+    tridiagonal_solve,
+)
 from staticgraph.reductions import reduce_max, reduce_sum
 from staticgraph.renamed import renamed
 
@@ -55,6 +64,7 @@ __all__ = [
     "set_diag",
     "slogdet",
     "solve",
+    "sqrtm",
     "svd",
     "tensor_diag",
     "tensor_diag_part",
@@ -271,7 +281,7 @@ def norm(
         x = convert_to_tensor(tensor)
         if ord in ("euclidean", "fro") or (ord == 2 and not is_matrix):
             return _kept(ops.sqrt(reduce_sum(x * _conjugated(x), axis, keepdims=True)), axis, keepdims)
-        size = ops.abs(x)
+        size = absolute(x)
         if is_matrix and ord == 2:
             with checked("norm"):
                 require(

@@ -229,10 +229,9 @@ def huber_loss(
     """
     with name_scope(scope, "huber_loss", [predictions, labels, weights]) as scope:
         y, p = _pair(labels, predictions)
-        error = ops.abs(ops.subtract(p, y))
-        square = ops.minimum(error, delta)
-        linear = ops.subtract(error, square)
-        losses = ops.add(ops.multiply(0.5, ops.multiply(square, square)), ops.multiply(delta, linear))
+        error = ops.subtract(p, y)
+        near = ops.minimum(ops.maximum(error, -delta), delta)
+        losses = ops.multiply(near, error - 0.5 * near)
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.dtypes import float32, float64
+from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.ops.kinds import on_host
+from staticgraph.compiler.graph.shapes import TensorType, broadcast
+from staticgraph.compiler.ops.kinds import composite, on_host
 from staticgraph.compiler.ops.lapack import FIELDS, adjoint, matrices, product, telling, widened
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -248,3 +250,52 @@ def self_adjoint_eig(input: Any, *, compute_v: bool = True) -> Any:
 
     Without `compute_v` the second result is empty.
     """
+
+
+def _pseudo_inverse_type(input: TensorType, rcond: TensorType) -> TensorType:
+    shape = matrices(input, square=False)
+    require(
+        rcond.dtype is input.dtype.real_dtype, f"rcond is {rcond.dtype} and the matrices are {input.dtype}"
+    )
+    if shape is None or rcond.shape is None:
+        return TensorType(input.dtype, None)
+    batch = broadcast(shape[:-2], rcond.shape)
+    return TensorType(input.dtype, None if batch is None else (*batch, shape[-1], shape[-2]))
+
+
+def _pseudo_inverse(x: np.ndarray, rcond: np.ndarray) -> np.ndarray:
+    left, values, right = np.linalg.svd(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64), False)
+    least = rcond[..., None] * values.max(axis=-1, keepdims=True, initial=0)
+    counts = values > least
+    inverted = np.where(counts, 1 / np.where(counts, values, 1), 0)
+    made = (np.swapaxes(right, -1, -2).conj() * inverted[..., None, :]) @ np.swapaxes(left, -1, -2).conj()
+    return made.astype(x.dtype)
+
+
+def _pseudo_inverse_grad(g: Any, y: Any, x: Any, rcond: Any) -> tuple[Any, None]:
+    """-P^H G P^H, and what the row and the column space gain (Golub and Pereyra, 1973); the rank stays."""
+    to_rows = product(g, product(y, y, adj_b=True), adj_a=True)
+    to_columns = product(product(y, y, adj_a=True), g, adj_b=True)
+    inner = product(product(y, g, adj_a=True), y, adj_b=True)
+    by_x = to_rows - product(x, product(y, to_rows)) + to_columns - product(product(to_columns, y), x) - inner
+    return by_x, None
+
+
+@composite(
+    type=_pseudo_inverse_type, numpy=_pseudo_inverse, grad=_pseudo_inverse_grad, differentiable=(0,),
+    vars={"rcond": "R"}, dtypes={"T": FIELDS, "R": frozenset({float32, float64})},
+    samples=[
+        Sample(real(3, 2), real(low=0.0, high=0.0)),
+        Sample(real(2, 2, 3), real(2, low=0.0, high=0.1)),
+        Sample(real(0, 2, 2), real(low=0.0, high=0.0)),
+    ],
+)  # fmt: skip
+def pseudo_inverse(input: Any, rcond: Any) -> Any:
+    """The Moore-Penrose inverses of matrices.
+
+    Singular values up to `rcond` times the greatest one count as zero. There is no gradient by `rcond`.
+    """
+    values, left, right = svd(input)
+    counts = values > _column(rcond) * _largest(values)
+    inverted = ops.select(counts, 1.0 / ops.select(counts, values, 1.0), 0.0)
+    return product(right * _as(_row(inverted), input.dtype), left, adj_b=True)

@@ -164,9 +164,7 @@ def cumprod(
     return scanned(outs[0], x, axis, exclusive, reverse, 1, lambda total, value: total * value)
 
 
-def _numpy_recurrence(
-    x: np.ndarray, factors: np.ndarray, axis: int = 0, reverse: bool = False
-) -> np.ndarray:
+def _numpy_recurrence(x: np.ndarray, factors: np.ndarray, axis: int = 0, reverse: bool = False) -> np.ndarray:
     out = np.moveaxis(x, axis, 0).copy()
     factors = np.moveaxis(factors, axis, 0)
     order = range(len(out))[:: -1 if reverse else 1]

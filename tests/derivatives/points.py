@@ -1,7 +1,7 @@
-"""Where derivatives of ops are looked at: beside the samples of the registry, the points that samples avoid.
+"""Where derivatives of ops are compared: at the samples of the registry, and at points that samples avoid.
 
-Zeros, equal elements, whole numbers, repeated indices, axes of size 0 and 1, and every value of the attributes
-that have few. An op refuses what makes no sense for it, and has no derivative at some of the rest.
+Those have zeros, equal elements, whole numbers, repeated indices, axes of size 0 and 1, or another value of an
+attribute of few values. An op refuses what makes no sense for it, and has no derivative at some of the rest.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def grid_use(op: OpDef) -> Use | None:
     size = (len(_GRID),) * count
     rng = np.random.default_rng(1)
     arrays = tuple(
-        next(numbers).copy() if d is float64 else np.broadcast_to(a.ravel()[rng.integers(a.size, size=size)], size)
+        next(numbers).copy()
+        if d is float64
+        else np.broadcast_to(a.ravel()[rng.integers(a.size, size=size)], size)
         for a, d in zip(first.arrays, first.dtypes, strict=True)
     )
     return Use(op, first.sample, arrays, first.dtypes)
@@ -92,7 +94,7 @@ def _values(use: Use) -> Iterator[tuple[np.ndarray, ...]]:
 
     groups = [[i] for i in floats] + ([floats] if len(floats) > 1 else [])
     for places in groups:
-        for change in (_one_zero, _two_zeros, _no_number, _equal, _ties, np.rint):
+        for change in CHANGES.values():
             yield changed(places, change)
     if whole:
         yield changed(whole, lambda a: np.full_like(a, a.ravel()[0]))
@@ -106,7 +108,7 @@ def _two_zeros(a: np.ndarray) -> np.ndarray:
     return np.where(np.arange(a.size).reshape(a.shape) < 2, 0, a)
 
 
-def _no_number(a: np.ndarray) -> np.ndarray:
+def _all_zero(a: np.ndarray) -> np.ndarray:
     return np.zeros_like(a)
 
 
@@ -129,3 +131,13 @@ def _sizes(use: Use) -> Iterator[Use]:
         rng = np.random.default_rng(size)
         arrays = tuple(t.round(d.values(t, rng)) for d, t in zip(draws, use.dtypes, strict=True))
         yield Use(use.op, Sample(*draws, **use.sample.attrs), arrays, use.dtypes)
+
+
+CHANGES = {
+    "a zero": _one_zero,
+    "two zeros": _two_zeros,
+    "zeros": _all_zero,
+    "all equal": _equal,
+    "pairs": _ties,
+    "whole numbers": np.rint,
+}

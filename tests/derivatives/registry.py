@@ -17,7 +17,16 @@ from tests.derivatives.points import differentiable_uses, grid_use
 from tests.ops.harness import Use
 
 # The whole numbers that an op refuses by its type rule, and by its meaning at such a point.
-REFUSALS = (GraphError, RuleError, InvalidArgumentError, TypeError, ValueError, IndexError, KeyError, ZeroDivisionError)
+REFUSALS = (
+    GraphError,
+    RuleError,
+    InvalidArgumentError,
+    TypeError,
+    ValueError,
+    IndexError,
+    KeyError,
+    ZeroDivisionError,
+)
 
 
 def compare(op: OpDef, deep: bool = True) -> Outcome:
@@ -57,7 +66,7 @@ def _variables(use: Use) -> list[tuple[set[int], set[int]]]:
 
 
 def _invariants(use: Use, results: tuple[Value, ...]) -> Sequence[Value]:
-    """What does not depend on the vectors that LAPACK chooses: their phases, and the bases of whole spaces."""
+    """Results that do not depend on the vectors that LAPACK chooses: their phases, and bases of spaces."""
     make = _INVARIANTS.get(use.op.name)
     return results if make is None else make(use, *results)
 
