@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from staticgraph.casts import of_dtype, widened
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
@@ -29,11 +30,12 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     'clip_by_norm:0'
     """
     with name_scope(name, "clip_by_norm", [t, clip_norm]) as scope:
-        values = _values(t)
+        given = _values(t)
+        values = widened(given)
         squares = ops.reduce_sum(values * values, axis=axes, keepdims=True)
         norm = root_of_squares(squares)
-        scaled = values * clip_norm
-        clipped = identity(scaled / ops.maximum(norm, convert_to_tensor(clip_norm, values.dtype)), name=scope)
+        limit = of_dtype(convert_to_tensor(clip_norm, given.dtype), values.dtype)
+        clipped = identity(of_dtype(values * limit / ops.maximum(norm, limit), given.dtype), name=scope)
     return t.with_values(clipped) if isinstance(t, IndexedSlices) else clipped
 
 
@@ -58,9 +60,10 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
     if not given:
         return None
     with name_scope(name, "global_norm", given):
-        halves = [ops.l2_loss(_values(t)) for t in given]
+        values = [_values(t) for t in given]
+        halves = [ops.l2_loss(widened(each)) for each in values]
         total = ops.reduce_sum(ops.stack(halves, axis=0))
-        return identity(root_of_squares(total * 2.0), name="global_norm")
+        return identity(of_dtype(root_of_squares(total * 2.0), values[0].dtype), name="global_norm")
 
 
 def clip_by_global_norm(
@@ -102,8 +105,10 @@ def _scaled(t: Any, scale: Tensor, name: str) -> Any:
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
     """`t` scaled so that its L2 norm divided by its number of elements is at most `clip_norm`."""
     with name_scope(name, "clip_by_average_norm", [t, clip_norm]) as scope:
-        values = convert_to_tensor(t)
+        given = convert_to_tensor(t)
+        values = widened(given)
         count = ops.cast(ops.size_of(values), dtype=values.dtype)
         norm = root_of_squares(ops.reduce_sum(values * values, keepdims=True))
-        limit = convert_to_tensor(clip_norm, values.dtype)
-        return identity(values * clip_norm / ops.maximum(norm / count, limit), name=scope)
+        limit = of_dtype(convert_to_tensor(clip_norm, given.dtype), values.dtype)
+        clipped = values * limit / ops.maximum(norm / count, limit)
+        return identity(of_dtype(clipped, given.dtype), name=scope)

@@ -71,6 +71,7 @@ def _like(g: Any, x: Any) -> Any:
 
 @composite(
     tf="SoftmaxCrossEntropyWithLogits",
+    wide=True,
     type=_dense_type,
     numpy=_numpy_dense,
     dtypes=FLOATING,
@@ -123,7 +124,8 @@ def _sparse_grad(g: Any, y: Any, features: Any, labels: Any) -> tuple[Any, None]
 
 
 @composite(
-    tf="SparseSoftmaxCrossEntropyWithLogits", type=_sparse_type, numpy=_numpy_sparse, vars={"labels": "L"},
+    tf="SparseSoftmaxCrossEntropyWithLogits", wide=True, type=_sparse_type, numpy=_numpy_sparse,
+    vars={"labels": "L"},
     dtypes={"T": FLOATING, "L": frozenset({int32, int64})}, differentiable=(0,), grad=_sparse_grad,
     samples=[
         Sample(real(3, 4), indices(3, below=4)),

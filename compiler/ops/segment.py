@@ -315,7 +315,7 @@ def _mean_numpy(data: np.ndarray, segment_ids: Any) -> np.ndarray:
     return np.trunc(total / sizes).astype(data.dtype) if data.dtype.kind in "iu" else total / sizes
 
 
-@composite(tf="SegmentMean", numpy=_mean_numpy, dtypes=NUMERIC, **_SORTED)
+@composite(tf="SegmentMean", wide=True, numpy=_mean_numpy, dtypes=NUMERIC, **_SORTED)
 def segment_mean(data: Any, *, segment_ids: Any) -> Any:
     """The mean of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
 

@@ -1,7 +1,7 @@
 """Where derivatives of ops are compared: at the samples of the registry, and at points that samples avoid.
 
-Those have zeros, equal elements, whole numbers, repeated indices, axes of size 0 and 1, or another value of an
-attribute of few values. An op refuses what makes no sense for it, and has no derivative at some of the rest.
+Those have zeros, equal elements, whole numbers, repeated indices, axes of size 0 and 1, or another value of
+an attribute. An op refuses what makes no sense for it, and has no derivative at some of the rest.
 """
 
 from __future__ import annotations
