@@ -41,7 +41,7 @@ class GpuLedger(Ledger):
         self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: Guard | None
     ) -> Executable:
         """A step as functions that are loaded on the card."""
-        limit, without = self.settings.memory_limit, self.settings.passes
+        limit, without = self.settings.memory_limit, self.settings.left_out
         precision = Precision(self.settings.matmul_precision)
         watching = Watching(self.settings, fetches.text)
         device = self._device

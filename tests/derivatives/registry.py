@@ -33,19 +33,19 @@ def compare(op: OpDef, deep: bool = True) -> Outcome:
     """Compare the derivatives of an op at its samples and at special points: all of them if `deep`."""
     outcome = Outcome()
     for use in differentiable_uses(op, deep):
-        outcome.add(_at(use, False))
+        outcome.add(_at(use, deep))
     grid = grid_use(op)
     if grid is not None:
-        outcome.add(_at(grid, True))
+        outcome.add(_at(grid, True, by_element=True))
     return outcome
 
 
-def _at(use: Use, by_element: bool) -> Outcome:
+def _at(use: Use, singly: bool, by_element: bool = False) -> Outcome:
     def function(*inputs: Value) -> Sequence[Value]:
         return _invariants(use, use.apply(inputs[0].recorder, inputs))
 
     outcome = Outcome()
-    for varied in _variables(use):
+    for varied in _variables(use, singly):
         try:
             outcome.add(check(function, use.arrays, str(use), varied, by_element))
         except REFUSALS:
@@ -53,15 +53,15 @@ def _at(use: Use, by_element: bool) -> Outcome:
     return outcome
 
 
-def _variables(use: Use) -> list[tuple[set[int], set[int]]]:
-    """The inputs to vary: all that have derivatives, and each of them alone."""
+def _variables(use: Use, singly: bool) -> list[tuple[set[int], set[int]]]:
+    """The inputs to vary: all that have derivatives and, if `singly`, each of them alone."""
     allowed, count = use.op.differentiable, range(len(use.arrays))
     first = {i for i in count if allowed is True or (allowed is not False and i in allowed)}
     exempt = EXEMPT.get(use.op.name, Exempt(""))
     if exempt.unless is not None and not exempt.unless(use.arrays):
         return []
     first -= set(exempt.first)
-    groups = [first] + [{i} for i in first if len(first) > 1 and use.dtypes[i].is_differentiable]
+    groups = [first] + [{i} for i in first if singly and len(first) > 1 and use.dtypes[i].is_differentiable]
     return [(group, group - set(exempt.second)) for group in groups if group]
 
 
