@@ -80,7 +80,8 @@ class Session:
             raise misuse(TypeError, f"target is {shown(target)}, and must be a string", hint)
         self.graph = graph if graph is not None else get_default_graph()
         self.settings = settings(
-            memory_limit=memory_limit, math=math, improve=improve, matmul_precision=matmul_precision, cudnn=cudnn,
+            memory_limit=memory_limit, math=math, improve=improve,
+            matmul_precision=matmul_precision, cudnn=cudnn,
             overlap=overlap, passes=passes, no_compile=no_compile, check_nan=check_nan, device=device,
             dump=dump, failures=failures, trace=trace, tune=tune,
         )  # fmt: skip

@@ -2,9 +2,9 @@
 
 It takes all differentiable ops of the registry, at their samples and at the points that samples avoid, by all
 inputs together and by each alone, and the public functions of the golden cases at such points. Both orders of
-derivatives are compared in float64. That takes an hour on one core: the record says what is done, and the same
-command goes on from there. `--only NAME` takes what has NAME in its name. `tests/derivatives/exceptions.py` says
-what is left out, and why; a part of the same runs with the tests.
+derivatives are compared in float64. That takes an hour on one core. The record says what is done; the same
+command goes on from there. `--only NAME` takes what has NAME in its name. What is left out, and why, is in
+`tests/derivatives/exceptions.py`; a part of the same runs with the tests.
 """
 
 from __future__ import annotations

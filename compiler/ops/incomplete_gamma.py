@@ -2,8 +2,8 @@
 
 There are four methods: the power series of P, for x below a; the continued fraction of Q, for x above a; the
 uniform asymptotic expansion of Temme (1979), for large a near x, where both of these are slow; and the power
-series of 1 - Q for small a and x, where Q itself is small. All have the factor x^a e^-x / Gamma(a + 1). For large
-a it keeps its digits as exp(-a (m - log(1 + m))), where 1 + m = x / a.
+series of 1 - Q for small a and x, where Q itself is small. All have the factor x^a e^-x / Gamma(a + 1). For
+large a it keeps its digits as exp(-a (m - log(1 + m))) with 1 + m = x / a.
 """
 
 from __future__ import annotations
@@ -170,8 +170,8 @@ def _log_gamma_1p(a: float) -> float:
     return (total - _EULER) * a
 
 
-# Temme's expansion: Q = erfc(h sqrt(a / 2)) / 2 + S and P = erfc(-h sqrt(a / 2)) / 2 - S. Here h has the sign of
-# x - a, h^2 / 2 = m - log(1 + m), and S = exp(-a h^2 / 2) / sqrt(2 pi a) times the sum of c_k(h) / a^k.
+# Temme's expansion: Q = erfc(h sqrt(a / 2)) / 2 + S and P = erfc(-h sqrt(a / 2)) / 2 - S. Here h has the sign
+# of x - a, h^2 / 2 = m - log(1 + m), and S = exp(-a h^2 / 2) / sqrt(2 pi a) times the sum of c_k(h) / a^k.
 
 
 @cache
