@@ -147,8 +147,8 @@ class Session:
             return values
         if timeout is None:
             return self.run(fetches, feed_dict)
-        with time_limit(1000 * timeout):
-            return self.run(fetches, feed_dict)
+        with time_limit(1000 * timeout), self.variables.in_time():
+            return self._called(fetches, feed_dict)[2]
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -266,15 +266,19 @@ class Session:
         if call is not None:
             return call(*feed_dict.values())
         with self.variables:
-            fed = feed_tensors(self.graph, feed_dict)
-            caller = self._caller(fetches, tuple(fed))
-            made = caller(*fed.values())
+            caller, fed, made = self._called(fetches, feed_dict)
             each_is_one_tensor = [*map(id, fed.values())] == [*map(id, feed_dict.values())]
             if caller.runs > 1 and key is not None and each_is_one_tensor:
                 call = self._calls[key] = caller.function()
                 if flat(fetches):
                     self._add(fetches, tuple(feed_dict), call)
             return made
+
+    def _called(self, fetches: Any, feed_dict: Any) -> tuple[Caller, dict[Tensor, Any], Any]:
+        """What runs fetches, what it was fed, and what it gave."""
+        fed = feed_tensors(self.graph, feed_dict)
+        caller = self._caller(fetches, tuple(fed))
+        return caller, fed, caller(*fed.values())
 
     def _add(self, fetches: Any, keys: tuple[Any, ...], call: Callable[..., Any]) -> None:
         """Have machine code find `call`."""

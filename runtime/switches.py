@@ -131,7 +131,8 @@ SWITCHES = {
         ),
         Switch(
             "cache_dir", "a folder", "a folder in the user's cache",
-            "where compiled code is kept for the next process; empty: nowhere",
+            "where compiled code is [cached](#the-cache-of-compiled-code) for the next process: a folder "
+            "that only you can use; empty: no cache",
             _folder, of_session=False,
         ),
         Switch(

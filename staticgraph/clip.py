@@ -9,8 +9,9 @@ from typing import Any
 from staticgraph.casts import of_dtype, widened
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.shapes import merge
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
+from staticgraph.framework import checked, name_scope
 from staticgraph.indexed_slices import IndexedSlices
 from staticgraph.inputs import convert_to_tensor, identity
 
@@ -35,7 +36,10 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         squares = ops.reduce_sum(values * values, axis=axes, keepdims=True)
         norm = root_of_squares(squares)
         limit = of_dtype(convert_to_tensor(clip_norm, given.dtype), values.dtype)
-        clipped = identity(of_dtype(values * limit / ops.maximum(norm, limit), given.dtype), name=scope)
+        scaled = values * limit
+        with checked("clip_by_norm"):
+            merge(values.type.shape, scaled.type.shape, "t, and t * clip_norm,")
+        clipped = identity(of_dtype(scaled / ops.maximum(norm, limit), given.dtype), name=scope)
     return t.with_values(clipped) if isinstance(t, IndexedSlices) else clipped
 
 

@@ -74,9 +74,10 @@ class TensorArray:
                 name=scope,
             )
 
-    def with_flow(self, flow: Tensor) -> TensorArray:
-        """The same array after changes: its rows are in `flow`."""
-        made = TensorArray(self._dtype, dynamic_size=self._dynamic, flow=flow, infer_shape=self._infer)
+    def with_flow(self, flow: Tensor, dynamic_size: bool | None = None) -> TensorArray:
+        """Return the array after changes: its rows are in `flow`. `dynamic_size`: if it may grow."""
+        dynamic = self._dynamic if dynamic_size is None else dynamic_size
+        made = TensorArray(self._dtype, dynamic_size=dynamic, flow=flow, infer_shape=self._infer)
         made._rows = self._rows
         return made
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from staticgraph.compiler.codegen import pool_layout
-from staticgraph.compiler.codegen.llvm_control_flow import ENSURE, RELEASE, RESTORE, SIGNALS
+from staticgraph.compiler.codegen.llvm_control_flow import WATCH_WORDS
 from staticgraph.compiler.codegen.llvm_pool import PoolCode
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter, module
 from staticgraph.compiler.codegen.target import CpuTarget
@@ -21,7 +21,7 @@ from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
 NO_POINTER, NOT_READY, WRONG_WEIGHTS, NO_NUMBER = 1, 2, 3, 4  # what a function returns where it does nothing
 STATE, WORKSPACE, WEIGHTS, POOL, NOTHING = "%self", "%workspace", "%weights", "%pool", "null"
-QUIET_WATCH = "@quiet_watch"  # tells no loop to stop
+QUIET_WATCH = "@quiet_watch"  # tells no step to stop
 _SERIAL_POOL = "@serial_pool"  # has no threads
 
 
@@ -179,25 +179,12 @@ def data(symbol: str, content: bytes) -> str:
 
 def surroundings(serial: Code) -> str:
     """What steps expect of the process that they are in, in one without Python and without other threads."""
-    watch = ["null"] * (1 + max(ENSURE, RELEASE, SIGNALS, RESTORE))
-    watch[ENSURE] = watch[SIGNALS] = "@quiet"
-    watch[RELEASE] = "@forget"
-    words = {_SERIAL_POOL: [f"@{serial.name}"], QUIET_WATCH: watch}
+    words = {_SERIAL_POOL: [f"@{serial.name}"], QUIET_WATCH: ["null"] * WATCH_WORDS}
     tables = [
         f"{symbol} = internal constant [{len(all)} x ptr] [{', '.join(f'ptr {each}' for each in all)}]\n"
         for symbol, all in words.items()
     ]
-    return "".join(tables) + _QUIET
-
-
-_QUIET = """\
-define internal i32 @quiet() nounwind {
-  ret i32 0
-}
-define internal void @forget(i32) nounwind {
-  ret void
-}
-"""
+    return "".join(tables)
 
 
 def linked_module(

@@ -57,7 +57,8 @@ class Call:
         for param in self.op.params:
             if param.name in self.operands:
                 value = static_value(self.operands[param.name], param.partial)
-                if value is None and not param.partial:
+                # A rule that is given None for an operand with that default takes it as left out.
+                if value is None and (not param.partial or param.default is None):
                     return self._unknown(types)
                 attrs[param.name] = value
         made = self.op.type(*types, **{p.name: attrs[p.name] for p in self.op.params if p.name in attrs})
@@ -69,6 +70,8 @@ class Call:
             if isinstance(self.attrs.get(attr), DType):
                 return (TensorType(self.attrs[attr], None),)
         dtype = types[0].dtype if types else next(iter(self.operands.values())).dtype
+        if self.attrs.get("keepdims") and types[0].rank is not None:
+            return (TensorType(dtype, (None,) * types[0].rank),)
         count = self.attrs.get("num_split") or self.attrs.get("num") or 1
         return (TensorType(dtype, None),) * count
 

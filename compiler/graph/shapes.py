@@ -77,6 +77,22 @@ def broadcast(*shapes: Shape | None) -> Shape | None:
     return tuple(out)
 
 
+def operand_shape(dims: Sequence[int | None] | None, name: str) -> Shape | None:
+    """Return the shape that an operand gives, such as `dims` of `fill`.
+
+    Args:
+        dims: The sizes, None for those that depend on what is fed; None if not even their number is known.
+        name: The operand's name, for the message.
+
+    Raises:
+        ShapeError: If a size is negative.
+    """
+    if dims is None:
+        return None
+    require(all(n is None or n >= 0 for n in dims), f"{name} {list(dims)} has a negative size")
+    return tuple(dims)
+
+
 def merge(a: Shape | None, b: Shape | None, what: str = "shapes") -> Shape | None:
     """The most that is known from two descriptions of one shape; an error where they disagree."""
     if a is None or b is None:
@@ -95,12 +111,15 @@ def compatible(a: Shape | None, b: Shape | None) -> bool:
     return True
 
 
-def normalize_axis(axis: int, rank: int, name: str = "axis") -> int:
-    """`axis` counted from the front; an error where it is out of range."""
+def normalize_axis(
+    axis: int, rank: int, name: str = "axis", kind: type[ShapeError] = ShapeError
+) -> int:
+    """`axis` counted from the front; an error of this kind where it is out of range."""
     require(
         -rank <= axis < rank,
         f"{name} {axis} is out of range for a tensor of rank {rank}",
         hint=f"{name} may be {-rank} to {rank - 1}" if rank else "a single number has no axes",
+        kind=kind,
     )
     return axis + rank if axis < 0 else axis
 

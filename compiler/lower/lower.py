@@ -5,10 +5,10 @@ for every value, and what each kernel reads and writes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from staticgraph.compiler.graph.function import Function, Value
+from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.kernel.expr import Reduce
 from staticgraph.compiler.lower.alike import Kernels
@@ -34,6 +34,8 @@ from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_contro
 from staticgraph.compiler.passes.pull import template
 
 LARGE_ARENA = 1 << 26  # bytes, of all values: with fewer it matters little how long they are kept
+_UNSTOPPABLE = 3e9  # ns of work of one thread that a run may still do when it should stop
+_FLOPS_PER_NS, _BYTES_PER_NS = 50, 5  # about what one core does
 _BYTES_PER_FLOP = 1 / 256  # that may be moved more: about a hundredth of the time, on processors of today
 
 
@@ -99,7 +101,7 @@ class _Lowering:
     def spare_arena(self) -> None:
         """Where much would be kept beside much arithmetic, compute values again that take hardly any time."""
         if sum(self.sizes.values()) > LARGE_ARENA:
-            traffic = _flops(self.function) * _BYTES_PER_FLOP
+            traffic = _flops(self.function.nodes) * _BYTES_PER_FLOP
             self.groups = [item.group for item in spared(self._items(), self.sizes, traffic)]
 
     def _items(self) -> list[Item]:
@@ -237,18 +239,33 @@ class _Lowering:
         found: set[int] = set()
         # After what may fail or be stopped, nothing may have been overwritten.
         stops = [i for i, g in enumerate(self.groups) if self.may_stop and self._stops(g)]
+        last_stop = max((*stops, self._last_stop()))
         home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
         last_read = self._last_reads()
         claimed: set[Value] = set()
         for result, argument in self.updates.items():
             value, old = self._base(self.function.results[result]), self.function.params[argument]
             at = home.get(value)
-            if at is None or value in claimed or last_read.get(old, -1) > at or at <= max(stops, default=-1):
+            if at is None or value in claimed or last_read.get(old, -1) > at or at <= last_stop:
                 continue
             if may_overwrite(self.groups[at], value, old, self._base, self.kernels):
                 claimed.add(value)
                 found.add(result)
         return frozenset(found)
+
+    def _last_stop(self) -> int:
+        """The last kernel before which a run must be able to stop, or -1: what is left after it is short.
+
+        When a variable is overwritten, the run has to go on to its end.
+        """
+        if self.may_stop and self.updates:
+            left = 0.0
+            for number, group in reversed([*enumerate(self.groups)]):
+                outputs = sum(v.size * v.dtype.size for v in group.outputs)
+                left += _flops(group.nodes) / _FLOPS_PER_NS + outputs / _BYTES_PER_NS
+                if left > _UNSTOPPABLE:
+                    return number
+        return -1
 
     def _stops(self, group: Group) -> bool:
         """Whether a run can end in `group`."""
@@ -313,15 +330,15 @@ class _Lowering:
         return Launch(made.work, args, tuple(group.nodes), reads, writes)
 
 
-def _flops(function: Function) -> int:
+def _flops(nodes: Iterable[Node]) -> int:
     """Those of products, in all rounds of loops of which the number is known."""
     total = 0
-    for node in function.nodes:
+    for node in nodes:
         if node.op.kind is Kind.CONTRACTION:
             summed = (e.axes for e in template(node).order if isinstance(e, Reduce))
             total += 2 * node.outputs[0].size * math.prod(axis.extent for axes in summed for axis in axes)
         elif node.op.name == "loop" and node.attrs["exact"]:
-            total += node.attrs["bound"] * _flops(node.attrs["body"])
+            total += node.attrs["bound"] * _flops(node.attrs["body"].nodes)
     return total
 
 

@@ -43,6 +43,7 @@ from staticgraph.compiler.ops import (
     morphology,
     movement,
     normalization,
+    patches,
     pooling,
     random,
     reduce,
@@ -67,6 +68,7 @@ from staticgraph.compiler.ops import (
     structural,
     summation,
     trigonometric,
+    user_gradients,
 )
 
 __all__ = [
@@ -107,6 +109,7 @@ __all__ = [
     "morphology",
     "movement",
     "normalization",
+    "patches",
     "pooling",
     "random",
     "reduce",
@@ -131,6 +134,7 @@ __all__ = [
     "structural",
     "summation",
     "trigonometric",
+    "user_gradients",
 ]
 
 

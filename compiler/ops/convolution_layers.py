@@ -17,7 +17,7 @@ from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
-from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
+from staticgraph.compiler.graph.shapes import Shape, TensorType, operand_shape, shape_text
 from staticgraph.compiler.ops.convolution import conv_filter, conv_transposed, conv_windows
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
@@ -317,10 +317,10 @@ def _family(
 
     def sized(name: str) -> Any:
         def type(first: TensorType, out_backprop: TensorType, **attrs: Any) -> TensorType:
-            sizes = attrs.pop(name)
+            sizes = operand_shape(attrs.pop(name), name) or (None,) * rank
             Layer(**attrs).check(rank)
             require(len(sizes) == rank, f"{name} {sizes} has {len(sizes)} entries, {rank} are needed")
-            return TensorType(out_backprop.dtype, tuple(sizes))
+            return TensorType(out_backprop.dtype, sizes)
 
         return type
 

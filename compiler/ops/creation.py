@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, FLOATING, DType, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
-from staticgraph.compiler.graph.shapes import TensorType, compatible, shape_text
+from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import View, composite, movement, same_type, source, structural
@@ -23,8 +23,7 @@ def _fill_type(value: TensorType, dims: Any) -> TensorType:
         f"the value must be a number, not of shape {shape_text(value.shape)}",
         hint="tile and broadcast_to repeat an array",
     )
-    require(dims is None or all(n is None or n >= 0 for n in dims), f"dims {dims} have a negative size")
-    return TensorType(value.dtype, None if dims is None else tuple(dims))
+    return TensorType(value.dtype, operand_shape(dims, "dims"))
 
 
 @movement(

@@ -78,7 +78,8 @@ def _polygamma(a: float, x: float) -> float:
 
 @on_host(
     tf="Zeta", type=_broadcast_type, numpy=each(_zeta), dtypes=_DTYPES, samples=reals(2, 4, (0.5, 4)),
-    differentiable=(1,), grad=lambda g, y, x, q: (None, -g * x * ops.zeta(x + 1.0, q)),
+    differentiable=(1,), no_gradient_known=(0,),
+    grad=lambda g, y, x, q: (None, -g * x * ops.zeta(x + 1.0, q)),
 )  # fmt: skip
 def zeta(x: Any, q: Any) -> Any:
     """The Hurwitz zeta function: the sum of (q + n) ** -x for n = 0, 1, 2... There is no gradient by x.
@@ -127,7 +128,7 @@ def _igamma_grad_a_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
 
 @on_host(
     tf="IgammaGradA", type=_broadcast_type, numpy=each(_igamma_by_a), dtypes=_DTYPES, differentiable=(1,),
-    samples=reals(0.5, 4, (0.5, 6)), grad=_igamma_grad_a_grad,
+    no_gradient_known=(0,), samples=reals(0.5, 4, (0.5, 6)), grad=_igamma_grad_a_grad,
 )  # fmt: skip
 def igamma_grad_a(a: Any, x: Any) -> Any:
     """The derivative of igamma(a, x) by a. There is no gradient by a."""
@@ -197,7 +198,7 @@ def _betainc_grad(g: Any, y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
 
 @on_host(
     tf="Betainc", type=_broadcast_type, numpy=each(_betainc), dtypes=_DTYPES, grad=_betainc_grad,
-    differentiable=(2,), samples=reals(0.5, 4, (0.5, 4), (0.1, 0.9)),
+    differentiable=(2,), no_gradient_known=(0, 1), samples=reals(0.5, 4, (0.5, 4), (0.1, 0.9)),
 )  # fmt: skip
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularised incomplete beta function: the share of the integral below x. Gradient by x only.

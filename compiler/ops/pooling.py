@@ -14,7 +14,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import FLOATING, REAL, float32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import TensorType, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import View, composite, windowed
@@ -134,7 +134,7 @@ def _max_pool(rank: int, name: str, tf: str, default: str) -> OpDef:
 
 def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef]:
     def back_type(g: TensorType, orig_input_shape: Any, **attrs: Any) -> TensorType:
-        return TensorType(g.dtype, tuple(orig_input_shape))
+        return TensorType(g.dtype, operand_shape(orig_input_shape, "orig_input_shape"))
 
     @windowed(
         name=name, tf=tf, type=_pooled_type, numpy=_numpy_mean, dtypes=FLOATING, samples=_samples(real, rank),

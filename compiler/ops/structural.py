@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.dtypes import int32 as INT32
 from staticgraph.compiler.graph.dtypes import string as STRING
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.function import Literal, Value, substitute
+from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -139,52 +139,17 @@ def _gradients_type(*inputs: TensorType, ys: int, seeds: int, xs: int) -> tuple[
     return inputs[ys + seeds : ys + seeds + xs]
 
 
-@structural(tf="Gradients", type=_gradients_type, vars={"inputs": "*"})
+def _ys_and_seeds(count: int, ys: int, seeds: int, **_: Any) -> range:
+    return range(ys + seeds)
+
+
+@structural(tf="Gradients", type=_gradients_type, vars={"inputs": "*"}, differentiable=_ys_and_seeds)
 def symbolic_gradients(*inputs: Any, ys: int, seeds: int, xs: int) -> Any:
     """Derivatives of the first `ys` inputs, weighted with the next `seeds`, by the next `xs`.
 
     What follows are tensors to stop at. A compile replaces
     it by the ops of the gradient once all shapes are known.
     """
-
-
-def _custom_type(*inputs: TensorType, ys: int, xs: int) -> tuple[TensorType, ...]:
-    return inputs[:ys]
-
-
-def _weight(g: Any, y: Value) -> Value:
-    """The derivative by one result; zeros where nothing depends on it."""
-    return y.recorder.constant(np.zeros(y.shape), y.dtype) if g is None else g
-
-
-def _custom_grad(g: Any, y: Any, *inputs: Any, ys: int, xs: int) -> tuple[Any, ...]:
-    pairs = [(g, y)] if ys == 1 else list(zip(g, y, strict=True))
-    given = [_weight(one, value) for one, value in pairs]
-    derivatives, cotangents = inputs[ys + xs : ys + 2 * xs], inputs[ys + 2 * xs :]
-    made = substitute(derivatives, dict(zip(cotangents, given, strict=True)))
-    return (None,) * ys + tuple(made) + (None,) * (xs + ys)
-
-
-def _custom_value(*inputs: Any, ys: int, xs: int) -> Any:
-    return inputs[0] if ys == 1 else inputs[:ys]
-
-
-@structural(
-    tf="CustomGradient", type=_custom_type, numpy=_custom_value, grad=_custom_grad, vars={"inputs": "*"}
-)  # fmt: skip
-def custom_gradient(*inputs: Any, ys: int, xs: int) -> Any:
-    """The first `ys` inputs, differentiated as the user says.
-
-    After them come the `xs` tensors that the user's function took, the derivative by each of them, and the
-    `ys` `cotangent`s in terms of which these are written.
-    """
-
-
-@structural(
-    type=same_type, effect=Effect.MARK, numpy=lambda input, key: np.zeros_like(input), differentiable=False
-)
-def cotangent(input: Any, *, key: str) -> Any:
-    """What stands for the derivative by `input` in a custom gradient: `key` tells it from others."""
 
 
 def _shape_static(types: list[TensorType], values: list[Any], out_type: DType) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Sequence
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.passes.defined import defined
 from staticgraph.compiler.passes.expand import expand
 from staticgraph.compiler.passes.fewer_products import fewer_products
 from staticgraph.compiler.passes.loops import tidy
@@ -51,6 +52,7 @@ def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeli
         expand,  # composites and markers have done their work once gradients are taken
         fewer_products,
         simplify,
+        defined,  # what only an unused derivative needed is gone
     )
     made = Pipeline(tuple(each for each in passes if each.__name__ not in without))
     return made

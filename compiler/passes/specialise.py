@@ -36,7 +36,7 @@ from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.random import philox_advance
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.compiler.passes.derivatives import perform_gradients, watched
+from staticgraph.compiler.passes.derivatives import perform_custom_gradient, perform_gradients, watched
 from staticgraph.compiler.passes.effects import perform_effect
 from staticgraph.compiler.passes.guard import DECISIONS
 from staticgraph.compiler.passes.loops import merge_loops
@@ -44,6 +44,7 @@ from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, Val
 from staticgraph.compiler.passes.prune import prune
 from staticgraph.compiler.passes.regions import (
     is_rounds,
+    only_entered,
     outermost,
     perform_branch,
     perform_while,
@@ -123,6 +124,7 @@ class Specialiser:
         self.advances: dict[Operation, int] = {}
         self.order = self.build.constant(0, int32)  # of effects: each takes it and gives a new one
         self.inner: dict[Operation, list[Tensor]] = {}  # fetched tensors inside loops and branches
+        self.entered: set[Operation] = set()  # branches of which only tensors inside are wanted
         self.counted: set[Operation] = set()  # loops whose number of rounds is fetched
         self.loops: dict[int, Operation] = {}  # by family
         # Tensors and variables that a derivative is taken by, or stops at, with their values so far.
@@ -149,6 +151,11 @@ class Specialiser:
         computed = [t for t in fetches if t not in self.fed]
         roots = [*(outermost(t, self.calls.region) for t in computed), *targets, *self.calls.after]
         needed, self.overridden = prune(roots, self.fed, self.calls.elsewhere)
+        self.entered = only_entered(
+            (op for op in self.inner if op.definition.name == "branch_region"),
+            needed,
+            (*(t.op for t in computed if t.op.region is self.calls.region), *targets, *self.calls.after),
+        )
         self.watched = watched(with_inner(needed))
         with recording(self.build):
             self.perform_all(needed)
@@ -216,7 +223,7 @@ class Specialiser:
         definition = op.definition
         if definition.name in ("variable", "read_variable", "placeholder", "region_parameter"):
             return
-        if is_host(op):
+        if is_host(op) and self.overridden.isdisjoint(op.outputs):
             made: Any = self._host(op)
             if made is None:
                 return
@@ -224,10 +231,16 @@ class Specialiser:
             made = perform_gradients(self, op)
             if op.region is self.calls.region:
                 self.losses |= dict.fromkeys(self.value(t) for t in op.inputs[: op.attrs["ys"]])
+        elif definition.name == "custom_gradient":
+            made = perform_custom_gradient(self, op)
         elif definition.name == "while_region":
             made = perform_while(self, op, self.inner.get(op, ()))
+            if not op.attrs["back_prop"]:
+                made = [ops.stop_gradient(v) if v.dtype.is_differentiable else v for v in made]
         elif definition.name == "branch_region":
             made = perform_branch(self, op, self.inner.get(op, ()))
+            if op in self.entered:
+                return
         elif definition.effect is Effect.EFFECT:
             made = perform_effect(self, op, [self.value(t) for t in op.inputs])
         elif definition.effect is Effect.WRITE:

@@ -75,6 +75,19 @@ def is_host(op: Operation) -> bool:
     return any(map(_hosted, regions_of(op)))
 
 
+def is_replayed(op: Operation) -> bool:
+    """Return if a derivative can flow through `op` although Python runs it: a loop that only changes shapes.
+    The compiler does its rounds one after the other, since their number is known when it has run.
+    """
+    if op.definition.name != "while_region" or not is_host(op):
+        return False
+    inner = with_inner([op])[1:]
+    return all(each.definition.effect in _COMPUTING and not is_host(each) for each in inner)
+
+
+_COMPUTING = {Effect.PURE, Effect.SOURCE, Effect.READ, Effect.CONTROL, Effect.MARK}
+
+
 def _hosted(region: Region) -> bool:
     if region.hosted is None:
         region.hosted = any(map(is_host, region.operations()))
@@ -126,13 +139,15 @@ def stages(
 def reaches(
     roots: Iterable[Operation], tensors: Iterable[Tensor], cut: Collection[Operation]
 ) -> list[Tensor]:
-    """Those of `tensors` that `roots` may depend on. Does not look above the operations in `cut`."""
+    """Return those of `tensors` that `roots` may depend on. Does not look above the operations in `cut`, but
+    for those through which derivatives flow.
+    """
     seen: set[Operation] = set()
     used: set[Tensor] = set()
     stack = list(roots)
     while stack:
         op = stack.pop()
-        if op not in seen and op not in cut:
+        if op not in seen and (op not in cut or is_replayed(op)):
             seen.add(op)
             used.update(op.all_inputs)
             used.update(t for inner in with_inner([op]) for t in inner.outputs if is_rounds(t))

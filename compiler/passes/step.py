@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
+from staticgraph.compiler.cached import cached_property
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import UninitializedError, layout
 from staticgraph.compiler.graph.function import Function

@@ -7,7 +7,9 @@ from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, int32, string
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.graph_def.export import EXCEPTIONS, Writer
+from staticgraph.graph_def.attributes import attr_value
+from staticgraph.graph_def.correspondence import GRADIENT
+from staticgraph.graph_def.export import EXCEPTIONS, Writer, full_attrs
 
 __all__: list[str] = []
 
@@ -60,6 +62,17 @@ def _pseudo_inverse(writer: Writer, op: Operation) -> bool:
     row = node("ExpandDims", [inverted, before], real, Tdim=int32)
     scaled = node("Mul", [f"{svd}:2", writer.cast(row, real, x.dtype, f"{name}/row", op)], x.dtype)
     writer.node("BatchMatMulV2", name, [scaled, f"{svd}:1"], {"T": x.dtype, "adj_y": True}, op)
+    return True
+
+
+@_exception("custom_gradient")
+def _custom_gradient(writer: Writer, op: Operation) -> bool:
+    """TensorFlow's is an IdentityN, and its gradient function has a name in the program that made it."""
+    if op.attrs["derivative"] is not None or len(op.inputs) != op.attrs["ys"] + op.attrs["xs"]:
+        return False
+    types = tuple(t.dtype for t in op.inputs)
+    attrs = full_attrs("IdentityN", {"T": types}) | {GRADIENT: attr_value("string", op.type)}
+    writer.add("IdentityN", op.name, [writer.port(t, op) for t in op.inputs], attrs, op)
     return True
 
 

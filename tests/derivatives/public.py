@@ -27,10 +27,11 @@ class Point:
 
 
 def golden_points(deep: bool = True) -> Iterator[Point]:
-    """The golden cases with derivatives, as they are and, if `deep`, with special elements."""
+    """The golden cases with derivatives that take float64; if `deep` all, also with special elements."""
     for subject, cases in SUBJECTS.items():
         for case in cases:
-            if isinstance(case, Value) and case.differentiate and case.dtype == "float32":
+            takes = case.dtype == ("float32" if deep else "float64") if isinstance(case, Value) else False
+            if takes and case.differentiate:
                 yield from _of_case(f"{subject}/{case.name}", replace(case, dtype="float64"), deep)
 
 

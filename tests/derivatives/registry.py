@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import GraphError, InvalidArgumentError, RuleError
 from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.opdef import OpDef, Role
 from tests.derivatives.differences import Outcome, check
 from tests.derivatives.exceptions import EXEMPT, Exempt
 from tests.derivatives.points import differentiable_uses, grid_use
@@ -55,8 +55,8 @@ def _at(use: Use, singly: bool, by_element: bool = False) -> Outcome:
 
 def _variables(use: Use, singly: bool) -> list[tuple[set[int], set[int]]]:
     """The inputs to vary: all that have derivatives and, if `singly`, each of them alone."""
-    allowed, count = use.op.differentiable, range(len(use.arrays))
-    first = {i for i in count if allowed is True or (allowed is not False and i in allowed)}
+    attrs = {p.name: p.default for p in use.op.params if p.role is Role.ATTR} | use.sample.attrs
+    first = set(use.op.gradient_inputs(len(use.arrays), attrs))
     exempt = EXEMPT.get(use.op.name, Exempt(""))
     if exempt.unless is not None and not exempt.unless(use.arrays):
         return []

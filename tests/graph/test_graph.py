@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.graph.dtypes import DTYPES
 from staticgraph.compiler.graph.errors import DtypeError, FinalizedError, ShapeError
 
 
@@ -166,3 +168,11 @@ def test_networkx(graph):
     assert set(made.nodes) == {"x", "y"}
     assert [d["tensor"] for _, _, d in made.edges(data=True)] == [x, x, None]
     assert made.nodes["y"]["op"] is y.op
+
+
+def test_equal_element_types_have_equal_hashes():
+    types = {dtype: dtype.name for dtype in DTYPES.values()}
+    assert len(types) == len(DTYPES)
+    for dtype in DTYPES.values():
+        if dtype.is_numpy_compatible:
+            assert types[np.dtype(dtype.numpy)] == dtype.name
