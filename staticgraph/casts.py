@@ -7,6 +7,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import (
     UNSIGNED,
+    DType,
     as_dtype,
     bfloat16,
     complex64,
@@ -35,6 +36,16 @@ __all__ = [
     "to_int32",
     "to_int64",
 ]
+
+
+def widened(x: Tensor) -> Tensor:
+    """`x`, in float32 if its elements are of 16 bits: for sums that may be too large for them."""
+    return ops.cast(x, dtype=float32) if x.dtype.is_floating and x.dtype.size == 2 else x
+
+
+def of_dtype(x: Tensor, dtype: DType) -> Tensor:
+    """`x` as numbers of `dtype`, without an operation if they are."""
+    return x if x.dtype is dtype else ops.cast(x, dtype=dtype)
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:

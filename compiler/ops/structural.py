@@ -11,10 +11,10 @@ from staticgraph.compiler.graph.dtypes import int32 as INT32
 from staticgraph.compiler.graph.dtypes import string as STRING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.function import Literal
-from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.opdef import Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.kinds import same_type, structural
+from staticgraph.compiler.ops.kinds import composite, same_type, structural
 
 
 @structural(
@@ -98,6 +98,22 @@ def identity(input: Any) -> Any:
 @structural(tf="StopGradient", type=same_type, numpy=lambda input: input, differentiable=False, strings=True)
 def stop_gradient(input: Any) -> Any:
     """The input, taken as a constant by `gradients`."""
+
+
+@structural(
+    tf="StopGradient", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (ops.vanishing(g),)
+)
+def stationary(input: Any) -> Any:
+    """The input, where the user of the result does not change with it to first order: a mean in a variance.
+
+    The first derivative through it is zero and costs nothing; higher ones are right.
+    """
+
+
+@composite(type=same_type, numpy=np.zeros_like, samples=None, grad=lambda g, y, x: (g,))
+def vanishing(input: Any) -> Any:
+    """Zeros, for an input that is known to be zero; the input may have derivatives that are not."""
+    return ops.zeros_like(input)
 
 
 @structural(tf="NoOp", type=lambda: ())

@@ -140,6 +140,11 @@ def _same(_: Given, g: Tensor) -> Sequence[Any]:
     return [g]
 
 
+@_rule("stationary")
+def _stationary(at: Given, g: Tensor) -> Sequence[Any]:
+    return [None]
+
+
 @_rule("print_values")
 def _print(at: Given, g: Tensor) -> Sequence[Any]:
     return [g, *[None] * (len(at.op.inputs) - 1)]
