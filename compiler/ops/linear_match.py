@@ -115,7 +115,8 @@ class LinearPattern:
         elif kind is op.BRANCH:
             self._branch(argument[1], flags)
         elif kind in (op.MAX_REPEAT, op.MIN_REPEAT):
-            self._repeat(*argument, flags, lazy=kind is op.MIN_REPEAT)
+            least, most, inside = argument
+            self._repeat(least, most, inside, flags, lazy=kind is op.MIN_REPEAT)
         elif kind is op.AT:
             self._add((_ASSERT, _assertion(argument, flags)))
         else:
