@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import (
+    UNSIGNED,
     as_dtype,
     bfloat16,
     complex64,
@@ -14,9 +15,11 @@ from staticgraph.compiler.graph.dtypes import (
     float64,
     int32,
     int64,
+    string,
 )
+from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
+from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import constant, convert_to_tensor
 
 __all__ = [
@@ -65,12 +68,42 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
-    """The bits of `input` read as another type of the same size.
+    """Return the bits of a tensor, read as another type.
+
+    Args:
+        input: Integers or floating numbers. If `type` is larger, the last axis holds the parts of a number.
+        type: The type. If it is smaller, a new last axis holds the parts of each number, the lowest first.
+        name: The name of the operation.
+
+    Raises:
+        ShapeError: If the last axis has another size than the number of parts.
 
     >>> sg.Session().run(sg.bitcast(sg.constant([1.0, -0.0]), sg.uint32))
     array([1065353216, 2147483648], dtype=uint32)
+    >>> sg.Session().run(sg.bitcast(sg.constant([1, 256]), sg.uint8))
+    array([[1, 0, 0, 0],
+           [0, 1, 0, 0]], dtype=uint8)
     """
-    return ops.bitcast(input, type=as_dtype(type), name=name)
+    x, wanted = convert_to_tensor(input, name="input"), as_dtype(type)
+    others = any(d.is_complex or d.is_bool or d is string for d in (x.dtype, wanted))
+    if x.dtype.size == wanted.size or others:
+        return ops.bitcast(x, type=wanted, name=name)
+    with name_scope(name, "Bitcast", [x]) as scope:
+        small, large = (UNSIGNED[n] for n in sorted((x.dtype.size, wanted.size)))
+        count, bits = large.size // small.size, 8 * small.size
+        places = [constant(bits * i, large) for i in range(count)]
+        if x.dtype.size > wanted.size:
+            whole = ops.bitcast(x, type=large)
+            parts = [ops.cast(ops.right_shift(whole, place), dtype=small) for place in places]
+            return ops.bitcast(ops.stack(parts, axis=-1), type=wanted, name=scope)
+        with checked(f"bitcast from {x.dtype} to {wanted}"):
+            sizes = x.type.shape
+            what = f"the last axis must have size {count}, and the shape is {x.shape}"
+            require(sizes is None or (sizes and sizes[-1] in (None, count)), what)
+        parts = ops.unstack(ops.bitcast(x, type=small), num=count, axis=-1)
+        wide = [ops.cast(part, dtype=large) for part in parts]
+        shifted = [ops.left_shift(part, place) for part, place in zip(wide, places, strict=True)]
+        return ops.bitcast(ops.add_n(shifted), type=wanted, name=scope)
 
 
 def to_float(x: Any, name: str = "ToFloat") -> Tensor:

@@ -8,8 +8,9 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.shapes import merge
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
+from staticgraph.framework import checked, name_scope
 from staticgraph.indexed_slices import IndexedSlices
 from staticgraph.inputs import convert_to_tensor, identity
 
@@ -35,6 +36,8 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         # The root has no finite derivative at zero: it is taken of ones there, and the zeros are put back.
         norm = ops.select(positive, ops.sqrt(ops.select(positive, squares, ops.ones_like(squares))), squares)
         scaled = values * clip_norm
+        with checked("clip_by_norm"):
+            merge(values.type.shape, scaled.type.shape, "t, and t * clip_norm,")
         clipped = identity(scaled / ops.maximum(norm, convert_to_tensor(clip_norm, values.dtype)), name=scope)
     return t.with_values(clipped) if isinstance(t, IndexedSlices) else clipped
 

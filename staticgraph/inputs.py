@@ -142,7 +142,10 @@ def convert_to_tensor(
     if hasattr(value, "to_tensor"):
         value = value.to_tensor()
     if isinstance(value, list | _tuple) and any(_holds_tensor(v) for v in value):
-        parts = [convert_to_tensor(v, wanted or _first_dtype(value)) for v in value]
+        kind = _first_dtype(value)
+        parts = [convert_to_tensor(v, kind) for v in value]
+        if wanted is not None and kind is not wanted:
+            parts = [ops.cast(part, dtype=wanted) for part in parts]
         value = METHODS["stack"](parts, name=name or "packed")
     if isinstance(value, Tensor):
         with checked("convert_to_tensor"):

@@ -9,6 +9,7 @@ import numpy as np
 
 from staticgraph.array_ops import squeeze
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.creation import diag as tensor_diag
@@ -84,8 +85,10 @@ def matmul(
         if transposed and adjoint_:
             raise misuse(ValueError, f"matmul: only one of transpose_{which} and adjoint_{which} can be True")
     with name_scope(name, "MatMul", [a, b]) as scope:
-        dtype = next((x.dtype for x in (a, b) if isinstance(x, Tensor)), None)
-        a = convert_to_tensor(a, dtype=dtype, name="a")
+        dtypes = [x.dtype for x in (a, b) if isinstance(x, Tensor)]
+        if set(dtypes) == {bfloat16, float32}:
+            a, b, dtypes = ops.cast(a, dtype=float32), ops.cast(b, dtype=float32), [float32]
+        a = convert_to_tensor(a, dtype=dtypes[0] if dtypes else None, name="a")
         b = convert_to_tensor(b, dtype=a.dtype, name="b")
         if all(x.shape.ndims is None or x.shape.ndims > 2 for x in (a, b)) or max(_ranks(a, b)) > 2:
             a, b = (_conjugated(x) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))

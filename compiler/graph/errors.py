@@ -167,6 +167,10 @@ class FedShapeError(ShapeError, InvalidArgumentError):
     """Shapes of what was fed do not fit."""
 
 
+class OperandError(ShapeError, InvalidArgumentError):
+    """An operand such as an axis has a wrong value, which TensorFlow 1 finds out only in a run."""
+
+
 class MissingValueError(GraphError, ValueError, TypeError):
     """None was given where a value is needed."""
 

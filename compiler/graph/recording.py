@@ -70,6 +70,8 @@ class Call:
             if isinstance(self.attrs.get(attr), DType):
                 return (TensorType(self.attrs[attr], None),)
         dtype = types[0].dtype if types else next(iter(self.operands.values())).dtype
+        if self.attrs.get("keepdims") and types[0].rank is not None:
+            return (TensorType(dtype, (None,) * types[0].rank),)
         count = self.attrs.get("num_split") or self.attrs.get("num") or 1
         return (TensorType(dtype, None),) * count
 

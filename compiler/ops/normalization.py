@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import FLOATING, float32, int64
-from staticgraph.compiler.graph.errors import DtypeError, require
+from staticgraph.compiler.graph.errors import DtypeError, OperandError, require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis
 from staticgraph.compiler.kernel import scalar
@@ -28,7 +28,7 @@ _SOFTMAX_SAMPLES = [
 def _softmax_type(logits: TensorType, axis: int) -> TensorType:
     if logits.rank is not None:
         require(logits.rank > 0, "logits is a scalar, at least one axis is needed")
-        normalize_axis(axis, logits.rank)
+        normalize_axis(axis, logits.rank, kind=OperandError)
     return logits
 
 

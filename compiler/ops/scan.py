@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC, int64
+from staticgraph.compiler.graph.errors import OperandError
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis
 from staticgraph.compiler.kernel import scalar
@@ -20,9 +21,11 @@ from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.scatter import counters, nested
 
 
-def _type(x: TensorType, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> TensorType:
-    if x.shape is not None:
-        normalize_axis(axis, len(x.shape))
+def _type(
+    x: TensorType, axis: int | None = 0, exclusive: bool = False, reverse: bool = False
+) -> TensorType:
+    if x.shape is not None and axis is not None:
+        normalize_axis(axis, len(x.shape), kind=OperandError)
     return x
 
 
@@ -114,6 +117,7 @@ def _cumsum_grad(
     type=_type,
     numpy=_numpy_scan(np.cumsum, 0),
     operands=("axis",),
+    partial=("axis",),
     dtypes=NUMERIC,
     grad=_cumsum_grad,
     samples=_SAMPLES,
@@ -137,7 +141,8 @@ def _cumprod_grad(
 
 
 @routine(
-    tf="Cumprod", type=_type, numpy=_numpy_scan(np.cumprod, 1), operands=("axis",), dtypes=NUMERIC,
+    tf="Cumprod", type=_type, numpy=_numpy_scan(np.cumprod, 1), operands=("axis",), partial=("axis",),
+    dtypes=NUMERIC,
     grad=holomorphic(_cumprod_grad), samples=_SAMPLES,
 )  # fmt: skip
 def cumprod(
@@ -177,6 +182,7 @@ def _cumulative_logsumexp_grad(
     type=_type,
     numpy=_cumulative_logsumexp,
     operands=("axis",),
+    partial=("axis",),
     dtypes=FLOATING,
     grad=_cumulative_logsumexp_grad,
     samples=[Sample(real(5)), Sample(real(2, 3, 2), axis=1), Sample(real(3, 4), axis=-1, reverse=True)],
