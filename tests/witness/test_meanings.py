@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.opdef import OPS
 from tests.witness import structures, tape
 from tests.witness.interpreter import Witness
 from tests.witness.meanings import MEANINGS
@@ -103,10 +102,6 @@ def test_derivatives_are_differences(name: str):
     np.testing.assert_allclose(second(Node(x)).value, differences(first, x), rtol=1e-5, atol=1e-7)
 
 
-reads = pytest.mark.skipif("read_value" not in OPS, reason="reads are at the turn of their use")
-
-
-@reads
 def test_a_variable_is_read_at_its_turn():
     """As the documentation says it, step by step."""
     v = sg.get_variable("v", initializer=np.float64(1.0))
@@ -123,7 +118,6 @@ def test_a_variable_is_read_at_its_turn():
     assert found[6] is None
 
 
-@reads
 def test_nothing_flows_through_an_assignment():
     v = sg.get_variable("v", initializer=np.float64(1.0))
     x = sg.placeholder(sg.float64, [], name="x")

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.opdef import OPS
 from tests.everywhere import Outcome
 from tests.golden import store
 from tests.witness import recorded
@@ -24,12 +23,6 @@ from tests.witness.programs import Program
 from tests.witness.shrink import shrunk
 
 PARTS = 20
-# Programs in which a value read before an assignment is used after it.
-WAITING = (
-    set()
-    if "read_value" in OPS
-    else {69, 89, 102, 115, 135, 148, 234, 279, 282, 291, 331, 337, 348, 406, 411, 413, 465}
-)
 
 
 @cache
@@ -58,7 +51,7 @@ def test_most_programs_were_recorded():
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_programs(part: int):
-    for seed in set(range(part, recorded.PROGRAMS, PARTS)) - WAITING:
+    for seed in range(part, recorded.PROGRAMS, PARTS):
         program = Generator(seed, recorded.SIZE).program()
         try:
             check(program, known=known(seed, program))
