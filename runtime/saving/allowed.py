@@ -11,7 +11,9 @@ from typing import Any
 from staticgraph.compiler.graph.opdef import Effect, OpDef
 
 # Made by the compiler.
-_INTERNAL = {"parameter", "watch", "override", "loop", "branch", "unset", "effect", "custom_vjp"}
+_INTERNAL = {
+    "parameter", "watch", "override", "loop", "branch", "unset", "effect", "custom_vjp", "vanishing",
+}  # fmt: skip
 _INTERNAL |= {"undefined_gradient"}
 _READING = {"read_file", "matching_files"}  # host ops that change nothing
 # What attributes may be where otherwise they are Python's, or the paths of other files.
