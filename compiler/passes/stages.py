@@ -162,7 +162,7 @@ def _acts(op: Operation) -> bool:
 
 def _written(write: Operation) -> Operation | None:
     """The variable that an assignment changes."""
-    return variable_of(write.inputs[0], through_writes=True)
+    return variable_of(write.tensors[0], through_writes=True)
 
 
 def _producers(op: Operation, fed: Collection[Tensor]) -> list[Operation]:
