@@ -20,7 +20,10 @@ import numpy as np
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import OpError, RuleError
 from staticgraph.compiler.graph.function import Function, Node, Value, as_outputs
+from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Kind, Role
+from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.ops.control_flow import taken
 from staticgraph.compiler.passes.guard import may_be_infinite
 
@@ -252,3 +255,10 @@ def _shown(node: Node, array: np.ndarray, index: tuple[int, ...]) -> tuple[Any, 
     if not array.size or array.dtype.kind not in "biuf":
         return ()
     return tuple(dict.fromkeys((array.min().item(), array.max().item())))
+
+
+def operation_at(graph: Graph, where: Provenance | None, name: str) -> Operation | None:
+    """Return the operation of the user's that a node with this line and kind of op was made for, if clear."""
+    made = [op for op in graph.get_operations() if where is not None and op.where == where]
+    same = [op for op in made if op.definition.name == name]
+    return next((few[0] for few in (same, made) if len(few) == 1), None)

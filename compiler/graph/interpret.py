@@ -65,7 +65,7 @@ def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, 
 
 def failure(error: Exception, what: str, where: Provenance | None, op: Operation | None = None) -> Exception:
     """What to raise for an `error` out of the meaning of an op: an OpError that names the user's line."""
-    made: Exception
+    made: OpError
     match error:
         case OpError() if error.op is None:
             made = type(error)(layout(f"{what}: {error.message}", where, (), error.hint), op)
@@ -81,4 +81,5 @@ def failure(error: Exception, what: str, where: Provenance | None, op: Operation
             made.__cause__ = error
         case _:
             return error  # it tells its own line
+    made.place = where, what
     return made

@@ -31,6 +31,7 @@ from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.saving import container, graph_json, safetensors
 from staticgraph.runtime.saving.attributes import decode_strings, encode, encode_type, type_of
+from staticgraph.runtime.saving.mapped import cut_short
 from staticgraph.runtime.saving.restored_variable import RestoredVariable
 from staticgraph.runtime.saving.safetensors import Stored
 from staticgraph.runtime.saving.signature import STRUCTURES, Bound, InputShapes, operations_of
@@ -227,6 +228,8 @@ def restored_state(
     graph, records = graph_json.read(members[GRAPH], constant)
     session = Session(graph=graph)
     _restore_variables(graph, records, weights, session.variables, mapped)
+    if mapped:
+        session.variables.guard(cut_short(members[WEIGHTS]))
     return session, _restore_counters(graph, counters, session.variables)
 
 
