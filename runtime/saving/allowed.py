@@ -12,8 +12,8 @@ from staticgraph.compiler.graph.opdef import Effect, OpDef
 
 # Made by the compiler.
 _INTERNAL = {
-    "branch", "custom_vjp", "effect", "loop", "override", "parameter", "reads_of", "undefined_gradient", "unset",
-    "vanishing", "watch",
+    "branch", "custom_vjp", "effect", "loop", "override", "parameter", "reads_of", "undefined_gradient",
+    "unset", "vanishing", "watch",
 }  # fmt: skip
 _READING = {"read_file", "matching_files"}  # host ops that change nothing
 # What attributes may be where otherwise they are Python's, or the paths of other files.
