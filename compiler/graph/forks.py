@@ -22,7 +22,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import _bootstrap  # type: ignore[attr-defined]
+from importlib import _bootstrap
 from typing import Any, TypeVar
 from weakref import WeakMethod, WeakSet
 
