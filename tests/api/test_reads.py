@@ -252,7 +252,7 @@ def test_a_derivative_by_a_variable_that_changed_its_shape_is_refused():
             second = sg.reduce_sum(v * v)
         slope = sg.gradients(first + second, v)
         sess.run(v.initializer)
-        with pytest.raises(sg.errors.InvalidArgumentError, match="v is read as .* in this run"):
+        with pytest.raises(sg.errors.InvalidArgumentError, match=r"v is read as .* in this run"):
             sess.run(slope)
 
 
