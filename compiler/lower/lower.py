@@ -198,6 +198,7 @@ class _Lowering:
         """The number of instructions before the test of the flag: as few as can be if they serve the flag
         alone, or else all until a variable is overwritten. A test in the middle divides the work of threads.
         """
+        assert self.flag is not None
         home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
         ready = home.get(self.flag, -1) + 1
         serving, stack = set(), [self.flag]
