@@ -42,8 +42,8 @@ def ctc_loss(
     how many steps of each are used. The same label in successive steps is one, unless `ctc_merge_repeated`
     is False; `preprocess_collapse_repeated` makes one of equal successive labels first. Blanks and labels
     beyond them end a sequence; others after them, and negative labels, are an InvalidArgumentError. So are
-    more labels than steps, or with `ignore_longer_outputs_than_inputs` a loss of 0; the loss is infinite
-    where there is no way for another reason. TypeError for labels that are not sparse.
+    more labels than steps; with `ignore_longer_outputs_than_inputs` their loss is 0. The loss is infinite if
+    there is no way for another reason. TypeError for labels that are not sparse.
 
     >>> import staticgraph as sg
     >>> labels = sg.SparseTensor([[0, 0], [0, 1]], sg.constant([0, 1]), [1, 2])
