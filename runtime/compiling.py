@@ -59,7 +59,7 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
         POOL.expect()
     made = compile(
         step, target, watching.observers, cpu_jit.begin, settings.memory_limit, KEPT,
-        without=settings.passes, trace=watching.trace,
+        without=settings.left_out, trace=watching.trace,
     )  # fmt: skip
     watching.finish(made, "ll", lambda: module(made.codes, cpu_jit.host()))
     return made

@@ -15,6 +15,7 @@ from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.compiler.passes.stages import is_host
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.culprit import STATE, Finding, culprit
+from staticgraph.runtime.owner import operation_at
 from staticgraph.runtime.progress import Progress
 
 _CURES = {
@@ -66,7 +67,7 @@ class _Told:
                 text = f"a constant ({found.node.outputs[0].type}) is {_extent(found)}"
                 hint = "it was so when the graph was made"
                 return InvalidArgumentError(layout(text, found.node.where, hint=hint))
-        owner = self._operation(found)
+        owner = operation_at(self.graph, found.node.where, found.node.op.name)
         what, hint = "the result", _CURES.get(found.node.op.name) or _general_cure(found)
         if owner is not None and owner.definition is not found.node.op:
             what = f"a part of {owner.name}, or of its derivative,"
@@ -88,13 +89,6 @@ class _Told:
             return op, f"what Python gives as {op.name} ({type})", "look at what the function is given"
         hint = "look at the data: np.isfinite tells which elements are good"
         return op, f"the feed {op.name} ({type})", hint
-
-    def _operation(self, found: Finding) -> Operation | None:
-        """The user's operation that a node was made for, where that is clear."""
-        where = found.node.where
-        made = [op for op in self.graph.get_operations() if where is not None and op.where == where]
-        same = [op for op in made if op.definition is found.node.op]
-        return next((few[0] for few in (same, made) if len(few) == 1), None)
 
 
 def _call(found: Finding) -> str:

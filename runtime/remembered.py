@@ -38,7 +38,7 @@ def key_of(step: Step, settings: Settings) -> str | None:
         digest = step_digest(step)
     except NoDigest:
         return None
-    options = (settings.math, settings.memory_limit, sorted(settings.passes), settings.tune)
+    options = (settings.math, settings.memory_limit, sorted(settings.left_out), settings.tune)
     # It is NumPy that folds constants.
     parts = (_FORMAT, version, np.__version__, digest, cpu_jit.host(), options)
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()

@@ -65,6 +65,7 @@ class Session:
         *,
         memory_limit: int | None = None,
         math: str | None = None,
+        improve: bool | None = None,
         matmul_precision: str | None = None,
         cudnn: bool | None = None,
         overlap: bool | None = None,
@@ -83,8 +84,8 @@ class Session:
             raise misuse(TypeError, f"target is {shown(target)}, and must be a string", hint)
         self.graph = graph if graph is not None else get_default_graph()
         self.settings = settings(
-            memory_limit=memory_limit, math=math, matmul_precision=matmul_precision, cudnn=cudnn,
-            overlap=overlap, passes=passes, no_compile=no_compile, check_bounds=check_bounds,
+            memory_limit=memory_limit, math=math, improve=improve, matmul_precision=matmul_precision,
+            cudnn=cudnn, overlap=overlap, passes=passes, no_compile=no_compile, check_bounds=check_bounds,
             check_nan=check_nan, device=device, dump=dump, failures=failures, trace=trace, tune=tune,
         )  # fmt: skip
         self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
@@ -122,9 +123,9 @@ class Session:
         them. `feed_dict`: values for placeholders, or for any other tensor in place of
         what would be computed. A run sees all variables as they are before it, changes
         all of them or none, and executes operations in the order of their construction.
-        `timeout`: the seconds after which loops are stopped, and waiting for a queue ends; so does
-        `timeout_in_ms` of `options`. With a `trace_level` in `options`, `run_metadata` is given the time of
-        each kernel, as `step_stats`.
+        `timeout`: the seconds after which the run is stopped, and waiting for a queue or for runs of other
+        threads ends; so does `timeout_in_ms` of `options`. With a `trace_level` in `options`, `run_metadata`
+        is given the time of each kernel, as `step_stats`.
 
         Errors: FeedError, FetchError, UninitializedError and DeadlineExceededError, each naming the line at
         fault.

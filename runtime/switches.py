@@ -173,6 +173,12 @@ SWITCHES = {
             _folder,
         ),
         Switch(
+            "improve", "0 or 1", "1",
+            "0: formulas are computed as they are written, without the [rules that improve results]"
+            "(accuracy.md#rules-that-improve-results), such as `log(exp(x))` to `x`",
+            _truth, True,
+        ),
+        Switch(
             "math", "'precise' or 'fast'", "precise",
             "fast: shorter `tanh`, `erf` and what is made of them in float32, [less precise]"
             "(accuracy.md#faster-less-precise)",
@@ -240,6 +246,7 @@ class Settings:
     device: str = "auto"
     dump: str | None = None
     failures: str | None = None
+    improve: bool = True
     math: str = "precise"
     matmul_precision: str = "float32"
     memory_limit: Any = None
@@ -248,6 +255,11 @@ class Settings:
     passes: frozenset[str] = frozenset()
     trace: frozenset[str] = frozenset()
     tune: bool = False
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Names of the passes to leave out, and `improve` if the rules that improve results are."""
+        return self.passes if self.improve else self.passes | {"improve"}
 
 
 def settings(**chosen: Any) -> Settings:

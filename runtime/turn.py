@@ -37,6 +37,8 @@ class Turn:
     ) -> None:
         self.values = dict(feeds)
         self.called: set[Operation] = set()
+        self.done: set[Operation] = set()  # what compiled stages did before a cut, and is committed
+        self.settled: set[Tensor] = set()  # what they computed
         self.changes = Changes()
         self.store = store
         self._stages = stages
@@ -59,6 +61,13 @@ class Turn:
         """Values to give to later stages. That of a variable is another one for each op that takes it."""
         found = zip(tensors, arrays, strict=True)
         self.values.update((t, array) for t, array in found if variable_of(t) is None)
+
+    def settle(self, done: Iterable[Operation], tensors: Iterable[Tensor]) -> None:
+        """Commit what was done so far: later stages do not do it again."""
+        self.changes.commit(self.store)
+        self.changes = Changes()
+        self.done.update(done)
+        self.settled.update(tensors)
 
     def lacks(self, op: Operation) -> bool:
         """Whether a compiled stage must compute inputs of a host op."""
@@ -98,18 +107,20 @@ class Turn:
                 hint = f"add it to the feed_dict: {{{op.name.rpartition('/')[2]}: value}}"
                 text = f"placeholder {op.name} ({op.outputs[0].type}) must be fed"
                 raise FeedError(layout(text, op.where, hint=hint), op)
+            case "read_value":  # of strings
+                return (self.value(op.tensors[0]),)
             case "assign":
                 return (self._assigned(op),)
             case "initialized_value":
-                return (self._value(op, op.inputs[0 if self._has_value(op, op.inputs[0]) else 1]),)
+                return (self._value(op, op.tensors[0 if self._has_value(op, op.tensors[0]) else 1]),)
             case "is_variable_initialized":
-                return (np.asarray(self._has_value(op, op.inputs[0])),)
+                return (np.asarray(self._has_value(op, op.tensors[0])),)
             case "while_region":
                 return self._regions.rounds(op, lambda t: self._value(op, t), self.store)
             case "branch_region":
                 return self._regions.taken(op, lambda t: self._value(op, t), self.store)
             case "report_uninitialized":
-                missing = [t.op.name for t in op.inputs if not self._has_value(op, t)]
+                missing = [t.op.name for t in op.tensors if not self._has_value(op, t)]
                 return (string.round(missing),)
         if op.definition.reference is None:
             text = f"{op.name} ({op.type}) does not take strings"
@@ -137,7 +148,7 @@ class Turn:
 
     def _assigned(self, op: Operation) -> np.ndarray:
         """An assignment to a variable of strings."""
-        owner, value = variable_of(op.inputs[0], through_writes=True), self._value(op, op.inputs[1])
+        owner, value = variable_of(op.tensors[0], through_writes=True), self._value(op, op.tensors[1])
         assert owner is not None, op
         known = owner.outputs[0].type
         if op.attrs.get("validate_shape", True) and not compatible(known.shape, value.shape):

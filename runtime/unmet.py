@@ -13,11 +13,10 @@ import numpy as np
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.interpret import failure
-from staticgraph.compiler.graph.provenance import Provenance
-from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.passes.proven import has_requirements
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.interpreter import Interpreter, Performed
+from staticgraph.runtime.owner import operation_at
 from staticgraph.runtime.progress import Progress
 
 _CURES = {
@@ -83,12 +82,5 @@ def _error(graph: Graph, done: Performed) -> InvalidArgumentError:
         text += f", in iteration {', '.join(numbers)} of the loop{'s around it' if len(numbers) > 1 else ''}"
     loops = [("the loop", loop.where) for loop, _ in done.rounds]
     hint = _CURES.get(node.op.name, _GENERAL)
-    owner = operation(graph, node.where, node.attrs["of"])
+    owner = operation_at(graph, node.where, node.attrs["of"])
     return InvalidArgumentError(layout(text, node.where, loops, hint), owner)
-
-
-def operation(graph: Graph, where: Provenance | None, name: str) -> Operation | None:
-    """Return the user's operation of an op that was made at a line, if there is one."""
-    made = [op for op in graph.get_operations() if where is not None and op.where == where]
-    found = [op for op in made if op.definition.name == name]
-    return found[0] if len(found) == 1 else None

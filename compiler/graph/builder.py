@@ -78,7 +78,10 @@ class Builder:
         except RuleError as error:
             operands = ", ".join(str(v.type) for v in inputs)
             kind = IN_A_RUN.get(error.kind, error.kind)
-            raise kind(layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint)) from None
+            made = kind(layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint))
+            if isinstance(made, OpError):
+                made.place = self.where, op.name
+            raise made from None
         return types if isinstance(types, tuple) else (types,)
 
     def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:

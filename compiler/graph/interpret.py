@@ -54,7 +54,7 @@ def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, 
     attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
     try:
         with np.errstate(all="ignore"):
-            made = definition.reference(*(value(t) for t in op.inputs), **attrs)
+            made = definition.reference(*(value(t) for t in op.tensors), **attrs)
         outputs = made if isinstance(made, tuple) else (made,)
         return tuple(
             np.asarray(t.dtype.round(m), order="C") for m, t in zip(outputs, op.outputs, strict=True)
@@ -65,7 +65,7 @@ def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, 
 
 def failure(error: Exception, what: str, where: Provenance | None, op: Operation | None = None) -> Exception:
     """What to raise for an `error` out of the meaning of an op: an OpError that names the user's line."""
-    made: Exception
+    made: OpError
     match error:
         case OpError() if error.op is None:
             made = type(error)(layout(f"{what}: {error.message}", where, (), error.hint), op)
@@ -81,4 +81,5 @@ def failure(error: Exception, what: str, where: Provenance | None, op: Operation
             made.__cause__ = error
         case _:
             return error  # it tells its own line
+    made.place = where, what
     return made

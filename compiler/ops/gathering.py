@@ -221,6 +221,7 @@ def _one_hot(indices: np.ndarray, on_value: Any, off_value: Any, depth: int, axi
     partial=("depth",),
     vars={"indices": "I"},
     dtypes={"T": ANY, "I": INDEX | {uint8}},
+    strings=True,
     differentiable=False,
     samples=[
         Sample(indices(4, below=3), real(), real(), depth=3),

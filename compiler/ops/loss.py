@@ -72,6 +72,7 @@ def _like(g: Any, x: Any) -> Any:
 
 @composite(
     tf="SoftmaxCrossEntropyWithLogits",
+    wide=True,
     type=_dense_type,
     numpy=_numpy_dense,
     dtypes=FLOATING,
@@ -124,7 +125,8 @@ def _sparse_grad(g: Any, y: Any, features: Any, labels: Any) -> tuple[Any, None]
 
 
 @composite(
-    tf="SparseSoftmaxCrossEntropyWithLogits", type=_sparse_type, numpy=_numpy_sparse, vars={"labels": "L"},
+    tf="SparseSoftmaxCrossEntropyWithLogits", wide=True, type=_sparse_type, numpy=_numpy_sparse,
+    vars={"labels": "L"},
     dtypes={"T": FLOATING, "L": frozenset({int32, int64})}, differentiable=(0,), grad=_sparse_grad,
     requires=index_in(
         "sparse_softmax_cross_entropy", "labels", 1, lambda features, labels: features.shape[-1]

@@ -43,7 +43,7 @@ def _place(operand: str, index: tuple[int, ...]) -> str:
     return f"{operand}[{','.join(map(str, index))}]" if index else operand
 
 
-def _first(wrong: np.ndarray) -> tuple[int, ...]:
+def _first(wrong: Any) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
 
 

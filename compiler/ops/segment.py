@@ -133,14 +133,23 @@ def unsorted_segment_sum(
 
 
 def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int) -> tuple[Any, None]:
-    """The product of the others: by division, and where an element is 0 by leaving it out."""
-    zero = ops.equal(data, ops.zeros_like(data))
-    zeros = unsorted_segment_sum(ops.cast(zero, dtype=int32), segment_ids, num_segments=num_segments)
-    g = ops.select(zeros > 1, ops.zeros_like(g), g)
-    nonzero = ops.select(zero, ops.ones_like(data), data)
-    others = unsorted_segment_prod(nonzero, segment_ids, num_segments=num_segments)
-    partial = ops.select(zero, ops.gather(others, segment_ids), ops.gather(y, segment_ids) / nonzero)
-    return ops.gather(g, segment_ids) * partial, None
+    """The product of the elements before it in its segment times that of those after it: no division."""
+    n = math.prod(segment_ids.shape)
+    if n == 0:
+        return ops.zeros_like(data), None
+    rest = data.shape[segment_ids.rank :]
+    ids = ops.reshape(segment_ids, shape=(n,))
+    order = ops.top_k(ids, k=n)[1]
+    ids, rows = ops.gather(ids, order), ops.gather(ops.reshape(data, shape=(n, *rest)), order)
+    same = ops.reshape(ops.equal(ids[1:], ids[:-1]), shape=(n - 1, *(1,) * len(rest)))
+    links = ops.cast(ops.broadcast_to(same, shape=(n - 1, *rest)), dtype=data.dtype)
+    others = ops.ones_like(rows)
+    for reverse, neighbours in ((False, rows[:-1]), (True, rows[1:])):
+        end = [(0, 1) if reverse else (1, 0), *((0, 0) for _ in rest)]
+        start, factors = (ops.pad(part, paddings=end) for part in (links, links * neighbours))
+        others = others * ops.linear_recurrence(1.0 - start, factors, reverse=reverse)
+    back = ops.gather(others, ops.invert_permutation(order))
+    return ops.gather(g, segment_ids) * ops.reshape(back, shape=data.shape), None
 
 
 @routine(
@@ -314,7 +323,7 @@ def _mean_numpy(data: np.ndarray, segment_ids: Any) -> np.ndarray:
     return np.trunc(total / sizes).astype(data.dtype) if data.dtype.kind in "iu" else total / sizes
 
 
-@composite(tf="SegmentMean", numpy=_mean_numpy, dtypes=NUMERIC, **_SORTED)
+@composite(tf="SegmentMean", wide=True, numpy=_mean_numpy, dtypes=NUMERIC, **_SORTED)
 def segment_mean(data: Any, *, segment_ids: Any) -> Any:
     """The mean of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
 

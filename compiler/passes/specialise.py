@@ -9,8 +9,8 @@ becomes, for fetches (y, step) and a feed x of shape [4, 3], a Function
     (x: float32[4, 3], w: float32[3, 2]) -> (y, w', w')
 
 whose last result is the new value of the variable. Operations take effect in the order in which they were
-made: a read sees the assignments of this run that were made before the operation that uses it. Control
-dependencies always point backwards in that order, so it honours them.
+made: a read sees the assignments of this run that were made before it. Control dependencies always point
+backwards in that order, so it honours them. `reads.py` beside this file says when a variable is read.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.dtypes import bool_, int32, uint64
 from staticgraph.compiler.graph.errors import (
     InvalidArgumentError,
+    UnimplementedError,
     layout,
 )
 from staticgraph.compiler.graph.function import Function, Value, as_outputs, substitute, toposort
@@ -43,6 +44,7 @@ from staticgraph.compiler.passes.loops import merge_loops
 from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
 from staticgraph.compiler.passes.proven import proven
 from staticgraph.compiler.passes.prune import prune
+from staticgraph.compiler.passes.reads import Reads
 from staticgraph.compiler.passes.regions import (
     is_rounds,
     only_entered,
@@ -133,8 +135,8 @@ class Specialiser:
         self.entered: set[Operation] = set()  # branches of which only tensors inside are wanted
         self.counted: set[Operation] = set()  # loops whose number of rounds is fetched
         self.loops: dict[int, Operation] = {}  # by family
-        # Tensors and variables that a derivative is taken by, or stops at, with their values so far.
-        self.watched: dict[Any, list[Value]] = {}
+        self.watched: set[Tensor] = set()  # a derivative is taken by them, or stops at them
+        self.reads = Reads((), False)
         self.losses: dict[Value, None] = {}  # what derivatives are taken of, outside of regions
         # Fed tensors that are computed too, since derivatives flow through them.
         self.overridden: set[Tensor] = set()
@@ -143,6 +145,8 @@ class Specialiser:
             for tensor, type in feeds.items()
         }
         self.captured: dict[tuple[Operation, Tensor], Value] = {}  # inputs of host ops, at their turn
+        # A variable that is fed, as itself or as an operand, has this value for all that read it.
+        self.fed_variables = {o: param for t, param in self.fed.items() if (o := variable_of(t)) is not None}
         self.flags = {param: t for t, param in self.fed.items() if t.dtype is bool_ and param.shape == ()}
         self.known = {self.fed[t]: self.build.constant(v, t.dtype) for t, v in static.items()}
 
@@ -157,12 +161,16 @@ class Specialiser:
         computed = [t for t in fetches if t not in self.fed]
         roots = [*(outermost(t, self.calls.region) for t in computed), *targets, *self.calls.after]
         needed, self.overridden = prune(roots, self.fed, self.calls.elsewhere)
+        for tensor in self.overridden & self.calls.settled:
+            text = f"no derivative flows back through {tensor.name}, from after a loop or branch to before it"
+            hint = "it is done in Python, as it calls Python, and shares variables with the rest of the run"
+            raise UnimplementedError(layout(text, tensor.op.where, hint=hint), tensor.op)
         self.entered = only_entered(
             (op for op in self.inner if op.definition.name == "branch_region"),
             needed,
             (*(t.op for t in computed if t.op.region is self.calls.region), *targets, *self.calls.after),
         )
-        self.watched = watched(with_inner(needed))
+        self.watched, self.reads = watched(with_inner(needed))
         with recording(self.build):
             self.perform_all(needed)
             results = [*(self.value(t) for t in fetches), *self.captured.values()]
@@ -199,19 +207,17 @@ class Specialiser:
         """The value of `tensor` for an operation that is performed now."""
         if tensor in self.fed and tensor not in self.overridden:
             return self.fed[tensor]
-        if tensor.op.definition.name == "read_variable" and tensor.op.inputs[0] in self.fed:
-            return self.value(tensor.op.inputs[0])
         owner = variable_of(tensor)
         if owner is not None:
-            state = self.variable(owner)
-            if owner in self.watched:
-                state = ops.watch(state, key=owner.name)
-                if state not in self.watched[owner]:
-                    self.watched[owner].append(state)
-            return state
+            return self.fed_variables[owner] if owner in self.fed_variables else self._read(owner)
         if tensor not in self.values and is_host(tensor.op):
             raise HostNeeded(tensor.op)
         return self.values[tensor]
+
+    def _read(self, owner: Operation) -> Value:
+        """The present value of a variable, as an operand."""
+        value = self.variable(owner)
+        return self.reads.read(owner, value, assigned=value is not self.initial.get(owner))
 
     def variable(self, owner: Operation) -> Value:
         """The present value of a variable."""
@@ -244,7 +250,7 @@ class Specialiser:
         elif definition.name == "symbolic_gradients":
             made = perform_gradients(self, op)
             if op.region is self.calls.region:
-                self.losses |= dict.fromkeys(self.value(t) for t in op.inputs[: op.attrs["ys"]])
+                self.losses |= dict.fromkeys(self.value(t) for t in op.tensors[: op.attrs["ys"]])
         elif definition.name == "custom_gradient":
             made = perform_custom_gradient(self, op)
         elif definition.name == "while_region":
@@ -256,21 +262,21 @@ class Specialiser:
             if op in self.entered:
                 return
         elif definition.effect is Effect.EFFECT:
-            made = perform_effect(self, op, [self.value(t) for t in op.inputs])
+            made = perform_effect(self, op, [self.value(t) for t in op.tensors])
         elif definition.effect is Effect.WRITE:
             made = self._write(op)
         elif definition.effect is Effect.RANDOM:
             made = self._random(op)
         elif definition.name == "is_variable_initialized":
-            made = self.build.constant(self._has_value(op.inputs[0]), bool_)
+            made = self.build.constant(self._has_value(op.tensors[0]), bool_)
         elif definition.name == "initialized_value":
-            made = self.value(op.inputs[0 if self._has_value(op.inputs[0]) else 1])
-        elif definition.name == "placeholder_with_default":  # not fed
-            made = self.value(op.inputs[0])
+            made = self.value(op.tensors[0 if self._has_value(op.tensors[0]) else 1])
+        elif definition.name in ("read_value", "placeholder_with_default"):  # the latter is not fed
+            made = self.value(op.tensors[0])
         elif definition.name == "tensor_array":
             made = self._array(op)
         else:
-            inputs = [self.value(t) for t in op.inputs]
+            inputs = [self.value(t) for t in op.tensors]
             if op.attrs.get("number") in self._unshaped:
                 self._find_rows(op, inputs)
             made = self._chosen(op, inputs) or self._apply(op, inputs)
@@ -279,7 +285,6 @@ class Specialiser:
                 value = self._override(tensor, value)
             if tensor in self.watched:
                 value = ops.watch(value, key=tensor.name)
-                self.watched[tensor].append(value)
             self.values[tensor] = value
 
     def _array(self, op: Operation) -> Value:
@@ -396,21 +401,21 @@ class Specialiser:
         raise ValueNeeded([tensor])
 
     def _write(self, op: Operation) -> Value:
-        owner = variable_of(op.inputs[0], through_writes=True)
+        owner = variable_of(op.tensors[0], through_writes=True)
         if owner is None:
             raise InvalidArgumentError(
                 layout(
-                    f"{op.name} ({op.type}) assigns to {op.inputs[0].name}, which is not a variable", op.where
+                    f"{op.name} ({op.type}) assigns to {op.tensors[0].name}, which is no variable", op.where
                 ),
                 op,
             )
-        rest = [self.value(t) for t in op.inputs[1:]]
+        rest = [self.value(t) for t in op.tensors[1:]]
         if op.definition.name == "assign":
             new = self._assigned(op, owner, rest[0])
         else:
             new = self._apply(op, [self.variable(owner), *rest])
         self.state[owner] = new
-        return new
+        return self._read(owner)
 
     def _assigned(self, op: Operation, owner: Operation, value: Value) -> Value:
         """An assignment does not look at the old value, so the variable need not have one."""
@@ -428,7 +433,7 @@ class Specialiser:
         return value
 
     def _random(self, op: Operation) -> Value:
-        inputs = [self.counter(op), *(self.value(t) for t in op.inputs)]
+        inputs = [self.counter(op), *(self.value(t) for t in op.tensors)]
         made = self._apply(op, inputs)
         advance = philox_advance(op.definition, [v.type for v in inputs], made.shape)
         if op in self.counts:

@@ -50,7 +50,7 @@ class GpuLedger(Ledger):
             on_host = Executable(compiled_for_host(early.checks, Settings(), "checks of feeds"))
             checks = FeedChecks(on_host, early.feeds)
             step = early.rest
-        limit, without = self.settings.memory_limit, self.settings.passes
+        limit, without = self.settings.memory_limit, self.settings.left_out
         precision = Precision(self.settings.matmul_precision)
         watching = Watching(self.settings, fetches.text)
         device = self._device

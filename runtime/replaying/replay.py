@@ -25,7 +25,7 @@ from staticgraph.runtime.saving.failure_file import Failure
 from staticgraph.runtime.staged import run
 from staticgraph.runtime.switches import Settings
 
-_QUIET = ("constant", "parameter", "unset", "watch", "override")
+_QUIET = ("constant", "parameter", "unset", "watch", "override", "reads_of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class _Recorder:
         while node not in seen:
             seen.add(node)
             if node.op.name in ("watch", "override"):
-                node = node.inputs[0].node
+                node = node.inputs[-1].node
             node = self._outer.get(node, node)
         return self._names.get(node, node.op.name)
 

@@ -43,7 +43,7 @@ class Whole:
 
     def __init__(self, variable: Variable) -> None:
         self.variable = variable
-        self.value = variable.value()
+        self.value = variable.to_tensor()
         self._new: tuple[Any, Tensor] | None = None
 
     def set(self, value: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ class Rows:
     def __init__(self, variable: Variable, indices: Tensor) -> None:
         self.variable = variable
         self.indices = indices
-        self.value = ops.gather(variable.value(), indices, axis=0)
+        self.value = ops.gather(variable.to_tensor(), indices, axis=0)
         self._new: Tensor | None = None
 
     def set(self, value: Tensor) -> Tensor:

@@ -252,7 +252,7 @@ def recorded(operation: Operation) -> tuple[Any, ...]:
     return (
         operation.name,
         operation.definition,
-        [t.name for t in operation.inputs],
+        [t.name for t in operation.tensors],
         {name: t.name for name, t in operation.operands.items()},
         repr(operation.attrs),  # a NaN equals itself only in print
         [t.type for t in operation.outputs],
@@ -266,8 +266,10 @@ WITHOUT_SAMPLES = {
     "custom_vjp", "effect",
     "identity", "initialized_value", "is_variable_initialized", "loop", "no_op", "override",
     "parameter", "placeholder", "placeholder_with_default", "print_line", "print_values", "rank_of",
-    "read_variable", "region_parameter", "report_uninitialized", "shape_of", "size_of", "stop_gradient",
-    "symbolic_gradients", "tensor_array", "undefined_gradient", "unset", "variable", "watch", "while_region",
+    "read_value", "read_variable", "reads_of", "region_parameter", "report_uninitialized", "shape_of",
+    "size_of", "stationary", "stop_gradient", "symbolic_gradients", "tensor_array", "undefined_gradient",
+    "unset", "vanishing",
+    "variable", "watch", "while_region",
 }  # fmt: skip
 
 
