@@ -36,7 +36,8 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.graph_def.nodes import UnknownOpError
 from staticgraph.messages.graph import GraphDef
-from staticgraph.runtime.replaying.replay import Interpreter, InterpretingLedger
+from staticgraph.runtime.interpreter import Interpreter
+from staticgraph.runtime.replaying.interpreted import InterpretingLedger
 from staticgraph.runtime.saving.loaded import LoadedGraph
 from tests.ahead.native import CC, Native, built
 

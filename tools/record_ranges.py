@@ -6,6 +6,8 @@
 own, since some kill it.
 """
 
+from __future__ import annotations
+
 import json
 import multiprocessing
 import os

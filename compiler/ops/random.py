@@ -189,6 +189,9 @@ def _numpy_integer(
 @drawn(
     Kind.SOURCE, tf="RandomUniformInt", type=_integer_type, numpy=_numpy_integer, operands=("shape",),
     partial=("shape",), dtypes=frozenset({int32, int64}),
+    requires=lambda state, minval, maxval, **_: [
+        ops.below(minval, maxval, of="random_uniform_int", operand="minval")
+    ],
     samples=[
         Sample(STATE, Draw((), -5, 0), Draw((), 1, 100), shape=(3, 5), seed=3, seed2=4),
         Sample(STATE, Draw((), 0, 0), Draw((), 7, 7), shape=(), seed=3),

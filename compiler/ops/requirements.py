@@ -14,13 +14,27 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import INTEGER, bool_
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import TensorType, broadcast, shape_text
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Draw, Sample, indices
 
-_REQUIREMENT: dict[str, Any] = {
-    "type": lambda *types, **attrs: TensorType(bool_, ()), "dtypes": INTEGER, "differentiable": False,
-}  # fmt: skip
+
+def _type(
+    x: TensorType, *others: TensorType, of: str, operand: str, low: Any = None, high: Any = None,
+    sizes: Any = None,
+) -> TensorType:  # fmt: skip
+    require(isinstance(of, str) and isinstance(operand, str), "an op and its operand are named by strings")
+    require(all(isinstance(n, int | None) for n in (low, high)), "the limits of a range are integers or None")
+    if sizes is not None:
+        require(isinstance(sizes, tuple) and all(isinstance(n, int) for n in sizes), "sizes are integers")
+        fits = x.shape is None or (x.shape and x.shape[-1] in (None, len(sizes)))
+        require(fits, f"there are {len(sizes)} sizes for coordinates of shape {shape_text(x.shape)}")
+    if others:
+        broadcast(x.shape, others[0].shape)
+    return TensorType(bool_, ())
+
+
+_REQUIREMENT: dict[str, Any] = {"type": _type, "dtypes": INTEGER, "differentiable": False}
 _OF = {"of": "gather", "operand": "indices"}
 
 
@@ -79,7 +93,7 @@ def _coordinates_inside(x: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
 
 
 def _no_coordinates(x: np.ndarray, sizes: tuple[int, ...], of: str, operand: str) -> str:
-    index = _first(~_coordinates_inside(x, sizes).all(axis=-1))
+    index = _first(~np.asarray(_coordinates_inside(x, sizes).all(axis=-1)))
     found, shape = list(map(int, x[index])), list(sizes)
     return f"{of}: {_place(operand, index)} = {found} does not index into shape {shape}"
 
@@ -106,7 +120,7 @@ def coordinates_in_range(x: Any, *, sizes: tuple[int, ...], of: str, operand: st
 @composite(
     numpy=lambda x, of, operand: np.all(x != 0),
     violation=lambda x, of, operand: (
-        f"{of}: {_place(operand, _first(x == 0))} = 0, and integers cannot be divided by zero"
+        f"{of}: {_place(operand, _first(np.asarray(x == 0)))} = 0, and integers cannot be divided by zero"
     ),
     samples=[
         Sample(Draw((2, 3), 1, 3, dtype="int32"), of="floor_div", operand="y"),
@@ -136,9 +150,14 @@ def _no_permutation(x: np.ndarray, of: str, operand: str) -> str:
     return f"{of}: {operand}[{index}] = {x[index]} is a duplicate: a permutation has each number once"
 
 
-def _vector(x: TensorType, **_: Any) -> TensorType:
+def _vector(x: TensorType, **attrs: Any) -> TensorType:
     require(x.rank in (None, 1), "a permutation is a vector")
-    return TensorType(bool_, ())
+    return _type(x, **attrs)
+
+
+def _matrix(x: TensorType, **attrs: Any) -> TensorType:
+    require(x.rank in (None, 2), "rows are those of a matrix")
+    return _type(x, **attrs)
 
 
 @composite(
@@ -188,7 +207,7 @@ def _not_ascending(x: np.ndarray, of: str, operand: str) -> str:
         Sample(indices(2, 1, below=4, dtype="int64"), of="sparse_to_dense", operand="sparse_indices"),
         Sample(indices(0, 2, below=4), of="sparse_to_dense", operand="sparse_indices"),
     ],
-    **_REQUIREMENT,
+    **_REQUIREMENT | {"type": _matrix},
 )
 def rows_ascend(x: Any, *, of: str, operand: str) -> Any:
     """True if each row of the matrix `x` comes after the one before it, in lexicographic order.
@@ -202,6 +221,28 @@ def rows_ascend(x: Any, *, of: str, operand: str) -> Any:
         before, after = x[:-1, column], x[1:, column]
         above = ops.logical_or(ops.greater(after, before), ops.logical_and(ops.equal(after, before), above))
     return ops.reduce_all(above)
+
+
+def _not_below(x: np.ndarray, y: np.ndarray, of: str, operand: str) -> str:
+    return f"{of}: {operand} = {x.max()} is not below the limit {y.min()}"
+
+
+@composite(
+    numpy=lambda x, y, of, operand: np.bool_(np.all(x < y)),
+    violation=_not_below,
+    samples=[
+        Sample(indices(below=4), indices(below=4), of="random_uniform_int", operand="minval"),
+        Sample(indices(below=2, dtype="int64"), indices(below=9, dtype="int64"), **_OF),
+        Sample(indices(3, below=3), indices(3, below=9), **_OF),
+    ],
+    **_REQUIREMENT,
+)
+def below(x: Any, y: Any, *, of: str, operand: str) -> Any:
+    """True if each element of `x` is less than that of `y`: `x` is the `operand` of the op `of`.
+
+    That op requires it of the least of its results and of the limit that they do not reach.
+    """
+    return ops.reduce_all(ops.less(x, y))
 
 
 # What ops say as `requires=`

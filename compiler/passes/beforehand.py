@@ -13,7 +13,7 @@ from functools import reduce
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.opdef import ops, recording
-from staticgraph.compiler.passes.intervals import plain
+from staticgraph.compiler.passes.rounds import conjuncts
 from staticgraph.compiler.passes.step import Step
 
 
@@ -35,7 +35,7 @@ class Beforehand:
 def beforehand(step: Step) -> Beforehand | None:
     """Return the checks of a checked step that depend on feeds alone; None if there are none."""
     *results, flag = step.function.results
-    parts = _conjuncts(flag)
+    parts = conjuncts(flag)
     given = set(step.function.params[: len(step.feeds)])
     early = [part for part in parts if _params(part) <= given]
     if not early:
@@ -49,13 +49,6 @@ def beforehand(step: Step) -> Beforehand | None:
     kept = results if left is None else [*results, left]
     rest = replace(step, function=step.function.with_results(kept), checked=left is not None)
     return Beforehand(checks, tuple(map(step.function.params.index, params)), rest)
-
-
-def _conjuncts(flag: Value) -> list[Value]:
-    flag = plain(flag)
-    if flag.node.op.name == "logical_and":
-        return [part for v in flag.node.inputs for part in _conjuncts(v)]
-    return [flag]
 
 
 def _params(value: Value) -> set[Value]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import reduce
 
-from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.passes.rounds import conjuncts, plain, step_of
 
 Interval = tuple[float, float]  # the least and the greatest
 
@@ -160,13 +160,13 @@ def _counted(
     """Return the interval of a carried number to which each iteration adds a constant; None for others."""
     body: Function = loop.attrs["body"]
     result = body.results[1 + body.params.index(param)]
-    step = _step(result, param)
-    if step is None:
+    step = None if param.rank else step_of(plain(result), param)
+    if not step:
         return None
     bound = loop.attrs["bound"]
     ends = [] if bound is None else [step * max(bound - 1, 0) + (first[1] if step > 0 else first[0])]
     inside = Intervals(captures)
-    for condition in _conjuncts(body.results[0]):
+    for condition in conjuncts(body.results[0]):
         limit = _limit(condition, result, step > 0)
         if limit is not None and _outside(limit[0], body.params[: loop.attrs["carried"]]):
             least, greatest = inside.of(limit[0])
@@ -175,24 +175,6 @@ def _counted(
     if not ends:
         return (first[0], int(param.dtype.max)) if step > 0 else (int(param.dtype.min), first[1])
     return (first[0], min(ends)) if step > 0 else (max(ends), first[1])
-
-
-def _step(result: Value, param: Value) -> float | None:
-    """Return the constant that an iteration adds to a carried integer."""
-    result = plain(result)
-    if not param.dtype.is_integer or param.rank or result.node.op.name not in ("add", "subtract"):
-        return None
-    left, right = map(plain, result.node.inputs)
-    if left is param and (step := number(right)):
-        return step if result.node.op.name == "add" else -step
-    return number(left) or None if right is param and result.node.op.name == "add" else None
-
-
-def _conjuncts(condition: Value) -> list[Value]:
-    condition = plain(condition)
-    if condition.node.op.name == "logical_and":
-        return [part for v in condition.node.inputs for part in _conjuncts(v)]
-    return [condition]
 
 
 def _limit(condition: Value, counter: Value, upwards: bool) -> tuple[Value, int] | None:
@@ -219,10 +201,3 @@ def _outside(value: Value, carried: Iterable[Value]) -> bool:
             seen.add(each)
             stack += each.node.inputs
     return seen.isdisjoint(carried)
-
-
-def plain(value: Value) -> Value:
-    """Return the value behind markers."""
-    while value.node.op.name in ("identity", "watch"):
-        value = value.node.inputs[0]
-    return value

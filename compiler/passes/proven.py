@@ -12,7 +12,8 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.ops.control_flow import functions
-from staticgraph.compiler.passes.intervals import Interval, Intervals, plain
+from staticgraph.compiler.passes.intervals import Interval, Intervals
+from staticgraph.compiler.passes.rounds import plain
 
 
 def proven(function: Function) -> Function:
@@ -21,7 +22,7 @@ def proven(function: Function) -> Function:
 
 
 def _proven(function: Function, intervals: Intervals) -> Function:
-    if not _requires(function):
+    if not has_requirements(function):
         return function
 
     def rebuild(node: Node, inputs: tuple[Value, ...]) -> Sequence[Value]:
@@ -32,7 +33,7 @@ def _proven(function: Function, intervals: Intervals) -> Function:
             left = [v for v in inputs if v.constant is None or not v.constant.all() or v.size != 1]
             if len(left) < 2 and all(v.shape == () for v in inputs):
                 return left or [inputs[0]]
-        if any(map(_requires, functions(node.attrs))):
+        if any(map(has_requirements, functions(node.attrs))):
             return (_loop if node.op.name == "loop" else _branch)(node, inputs, intervals)
         build: Builder | None = node.outputs[0].recorder if node.outputs else None
         return node.outputs if inputs == node.inputs or build is None else build.again(node, inputs).outputs
@@ -40,10 +41,10 @@ def _proven(function: Function, intervals: Intervals) -> Function:
     return transform(function, rebuild)
 
 
-def _requires(function: Function) -> bool:
-    return any(
-        node.op.violation is not None or any(map(_requires, functions(node.attrs))) for node in function.nodes
-    )
+def has_requirements(function: Function) -> bool:
+    """Return if there are requirements in a Function, or in its loops and branches."""
+    inner = (each for node in function.nodes for each in functions(node.attrs))
+    return any(node.op.violation is not None for node in function.nodes) or any(map(has_requirements, inner))
 
 
 def _loop(node: Node, inputs: tuple[Value, ...], intervals: Intervals) -> Sequence[Value]:
@@ -74,7 +75,7 @@ def _branch(node: Node, inputs: tuple[Value, ...], intervals: Intervals) -> Sequ
 
 def _holds(node: Node, intervals: Intervals) -> bool:
     """Return if a requirement holds for all numbers that its input may be."""
-    (x,), attrs = node.inputs, node.attrs
+    x, attrs = node.inputs[0], node.attrs
     if not x.size:
         return True
     match node.op.name:
@@ -83,6 +84,8 @@ def _holds(node: Node, intervals: Intervals) -> bool:
         case "coordinates_in_range":
             columns = _columns(x, intervals)
             return all(_inside(i, 0, n) for i, n in zip(columns, attrs["sizes"], strict=True))
+        case "below":
+            return intervals.of(x)[1] < intervals.of(node.inputs[1])[0]
         case "nonzero":
             least, greatest = intervals.of(x)
             return least > 0 or greatest < 0

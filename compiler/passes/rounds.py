@@ -30,16 +30,17 @@ def most_rounds(
 
     `results`: the condition of the next round, then what it carries into it.
     """
-    conditions = _conjuncts(results[0])
+    conditions = conjuncts(results[0])
     counts = [_counted(each, init, params, results[1:]) for each in conditions]
     return min((n for n in counts if n is not None), default=None), len(counts) == 1 and counts[0] is not None
 
 
-def _conjuncts(pred: Value) -> list[Value]:
+def conjuncts(pred: Value) -> list[Value]:
+    """Return the conditions that hold if `pred` does."""
     if pred.node.op.name in ("identity", "watch"):
-        return _conjuncts(pred.node.inputs[0])
+        return conjuncts(pred.node.inputs[0])
     if pred.node.op.name == "logical_and":
-        return [part for v in pred.node.inputs for part in _conjuncts(v)]
+        return [part for v in pred.node.inputs for part in conjuncts(v)]
     return [pred]
 
 
@@ -50,14 +51,14 @@ def _counted(
     name = condition.node.op.name
     if name not in _MIRRORED:
         return None
-    left, right = map(_plain, condition.node.inputs)
+    left, right = map(plain, condition.node.inputs)
     if number(right) is None:
         left, right, name = right, left, _MIRRORED[name]
     bound = number(right)
-    counters = [i for i, result in enumerate(results) if _plain(result) is left]
+    counters = [i for i, result in enumerate(results) if plain(result) is left]
     if bound is None or not counters:
         return None
-    first, step = number(_plain(init[counters[0]])), _step(left, params[counters[0]])
+    first, step = number(plain(init[counters[0]])), step_of(left, params[counters[0]])
     if first is None or not step:
         return None
     if name in _DOWN:
@@ -69,11 +70,11 @@ def _counted(
     return max(0, int(steps))
 
 
-def _step(value: Value, param: Value) -> float | None:
+def step_of(value: Value, param: Value) -> float | None:
     """The constant that makes `value` of `param`."""
     if value.node.op.name not in ("add", "subtract") or not value.dtype.is_integer:
         return None
-    left, right = map(_plain, value.node.inputs)
+    left, right = map(plain, value.node.inputs)
     if left is param and (step := number(right)) is not None:
         return step if value.node.op.name == "add" else -step
     if right is param and value.node.op.name == "add":
@@ -81,7 +82,7 @@ def _step(value: Value, param: Value) -> float | None:
     return None
 
 
-def _plain(value: Value) -> Value:
+def plain(value: Value) -> Value:
     """The value behind markers."""
     while value.node.op.name in ("identity", "watch"):
         value = value.node.inputs[0]

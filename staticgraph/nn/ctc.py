@@ -40,9 +40,10 @@ def ctc_loss(
     `labels`: a SparseTensor [batch, length] of int32. `inputs` or `logits`: logits [time, batch, classes], or
     [batch, time, classes] if not `time_major`; the last class is the blank. `sequence_length` [batch] says
     how many steps of each are used. The same label in successive steps is one, unless `ctc_merge_repeated`
-    is False; `preprocess_collapse_repeated` makes one of equal successive labels first. More labels than
-    steps are an InvalidArgumentError, or with `ignore_longer_outputs_than_inputs` a loss of 0; the loss is
-    infinite where there is no way for another reason. TypeError for labels that are not sparse.
+    is False; `preprocess_collapse_repeated` makes one of equal successive labels first. Blanks and labels
+    beyond them end a sequence; others after them, and negative labels, are an InvalidArgumentError. So are
+    more labels than steps; with `ignore_longer_outputs_than_inputs` their loss is 0. The loss is infinite if
+    there is no way for another reason. TypeError for labels that are not sparse.
 
     >>> import staticgraph as sg
     >>> labels = sg.SparseTensor([[0, 0], [0, 1]], sg.constant([0, 1]), [1, 2])
@@ -61,18 +62,34 @@ def ctc_loss(
             raise ValueError(layout(text, user_frame()))
         scores = scores if time_major else transpose(scores, [1, 0, 2])
         steps = ops.cast(convert_to_tensor(sequence_length), dtype=int32)
-        dense = ops.cast(to_dense(labels, default_value=-1), dtype=int32)
+        demands, dense = _classes(labels, shape(scores)[2])
+        shown = ("ctc_loss: sequence_length has ", None, " and there are ", None, " time steps")
+        count, longest = shape(scores)[0], ops.reduce_max(steps)
+        demands.append(ops.assert_true(longest <= count, [longest, count], shown=shown))
         if preprocess_collapse_repeated:
             dense = _collapsed(dense)
         lengths = reduce_sum(ops.cast(dense >= 0, dtype=int32), 1)
         fits = lengths <= steps
         if not ignore_longer_outputs_than_inputs:
             shown = ("ctc_loss: there are more labels ", None, " than time steps ", None)
-            demand = ops.assert_true(ops.reduce_all(fits), [lengths, steps], shown=shown)
-            with control_dependencies([demand]):
-                scores = identity(scores)
+            demands.append(ops.assert_true(ops.reduce_all(fits), [lengths, steps], shown=shown))
+        with control_dependencies(demands):
+            scores = identity(scores)
         loss = _Lattice(log_softmax(scores), dense, ctc_merge_repeated).loss(steps, lengths)
         return ops.select(fits, loss, zeros_like(loss)) if ignore_longer_outputs_than_inputs else loss
+
+
+def _classes(labels: SparseTensor, classes: Tensor) -> tuple[list[Any], Tensor]:
+    """The labels [batch, length], filled up with -1, and what a run demands of them."""
+    shown = ("ctc_loss: labels must not be negative: ", None)
+    positive = ops.assert_true(ops.reduce_all(labels.values >= 0), [labels.values], shown=shown)
+    dense = ops.cast(to_dense(labels, default_value=-1), dtype=int32)
+    ends = dense >= classes - 1
+    label = logical_and(dense >= 0, ops.logical_not(ends))
+    after = ops.reduce_any(logical_and(ends[:, :-1], label[:, 1:]))
+    shown = ("ctc_loss: a label follows one that is not below the number of the blank: ", None)
+    ended = ops.assert_true(ops.logical_not(after), [labels.values], shown=shown)
+    return [positive, ended], ops.select(label, dense, -1)
 
 
 def _collapsed(dense: Tensor) -> Tensor:

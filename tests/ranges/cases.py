@@ -157,6 +157,44 @@ case("pow", lambda tf, x, y: tf.pow(x, y), [ints(2, 3), ints(3, 0)], [ints(2, 3)
      [longs(1), longs(-1)])
 case("unravel_index", lambda tf, i: tf.unravel_index(i, [2, 3]), [ints(0, 5)], [ints(0, 6)])
 
+# What shapes depend on
+
+case("slice", lambda tf, x, i: tf.slice(x, i, [1, 1]), [FLOATS, ints(3, 2)], [FLOATS, ints(3, 3)],
+     [FLOATS, ints(-1, 0)])
+case("pad", lambda tf, x, p: tf.pad(x, p), [FLOATS, ints([0, 1], [0, 0])], [FLOATS, ints([0, -1], [0, 0])])
+case("tile", lambda tf, x, n: tf.tile(x, n), [FLOATS, ints(1, 2)], [FLOATS, ints(1, -1)])
+case("fill", lambda tf, n: tf.fill(n, 1.0), [ints(1, 2)], [ints(1, -2)])
+case("range", lambda tf, d: tf.range(0, 5, d), [np.int32(2)], [np.int32(0)])
+case("split", lambda tf, x, n: tf.split(x, n, num=2)[0], [FLOATS, ints(1, 3)], [FLOATS, ints(1, 4)])
+case("reverse", lambda tf, x, a: tf.reverse(x, a), [FLOATS, ints(1)], [FLOATS, ints(2)])
+case("batch_to_space", lambda tf, x, c: tf.batch_to_space_nd(x, [2], c), [FLOATS, ints([0, 1])],
+     [FLOATS, ints([0, 7])], [FLOATS, ints([0, -1])])
+case("top_k", lambda tf, x, k: tf.nn.top_k(x, k)[0], [FLOATS, np.int32(3)], [FLOATS, np.int32(4)])
+case("embedding_lookup of two",
+     lambda tf, x, i: tf.nn.embedding_lookup([x, x], i), [FLOATS, ints(7)], [FLOATS, ints(8)],
+     [FLOATS, ints(9)])
+case("embedding_lookup of two parts",
+     lambda tf, x, i: tf.nn.embedding_lookup([x, x], i, partition_strategy="div"), [FLOATS, ints(7)])
+for _name in ("mean", "sqrt_n"):
+    case("sparse_segment_" + _name,
+         lambda tf, x, i, name=_name: getattr(tf, "sparse_segment_" + name)(x, i, [0, 0]),
+         [FLOATS, ints(0, 3)], [FLOATS, ints(0, 4)])
+case("random integers", lambda tf, n: tf.random_uniform([2], n, 6, dtype=tf.int32) * 0, [np.int32(5)],
+     [np.int32(6)])
+case("ctc_loss",
+     lambda tf, x, i: tf.nn.ctc_loss(tf.SparseTensor([[0, 0]], i, [1, 1]), tf.reshape(x, [4, 1, 3]), [4]),
+     [FLOATS, ints(1)], [FLOATS, ints(-1)])
+case("ctc_loss of two labels",
+     lambda tf, x, i: tf.nn.ctc_loss(
+         tf.SparseTensor([[0, 0], [0, 1]], i, [1, 2]), tf.reshape(x, [4, 1, 3]), [4]),
+     [FLOATS, ints(1, 0)], [FLOATS, ints(1, 2)], [FLOATS, ints(2, 1)])
+case("ctc_loss lengths",
+     lambda tf, x, n: tf.nn.ctc_loss(tf.SparseTensor([[0, 0]], [1], [1, 1]), tf.reshape(x, [4, 1, 3]), n),
+     [FLOATS, ints(4)], [FLOATS, ints(5)])
+case("derivative of a lookup",
+     lambda tf, x, i: tf.convert_to_tensor(tf.gradients(tf.gather(x, i), x)[0]), [FLOATS, ints(1, 1)],
+     [FLOATS, ints(1, 4)])
+
 # Where it happens
 
 case("in a loop", lambda tf, n: tf.while_loop(

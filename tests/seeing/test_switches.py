@@ -50,6 +50,7 @@ def test_optional_passes_exist():
 TEXTS = {
     "all_frames": ("1", True),
     "cache_dir": ("/some/where", "/some/where"),
+    "check_bounds": ("0", False),
     "check_nan": ("1", True),
     "cudnn": ("0", False),
     "data_workers": ("0", False),
@@ -79,6 +80,7 @@ def test_the_environment_chooses(name, monkeypatch):
 
 
 WRONG = {
+    "check_bounds": "yes",
     "check_nan": "no", "cudnn": "off", "data_workers": "2", "device": "tpu", "math": "sloppy",
     "matmul_precision": "float16", "memory_limit": "-1", "no_compile": "maybe", "overlap": "some",
     "passes": "fuse", "threads": "0", "trace": "everything", "tune": "fast",
