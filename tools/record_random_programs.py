@@ -61,7 +61,8 @@ def main() -> int:
     parser.add_argument("--to", type=Path, default=recorded.FOLDER)
     asked = parser.parse_args()
     logging.getLogger("tensorflow").setLevel(logging.FATAL)
-    outcomes, refused = {}, collections.Counter()
+    outcomes: dict[str, Any] = {}
+    refused: collections.Counter[str] = collections.Counter()
     for seed in range(asked.first, asked.first + asked.programs):
         try:
             outcomes[str(seed)] = answers(seed, asked.size)
