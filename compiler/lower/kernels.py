@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute, walk
 from staticgraph.compiler.kernel.form import Staged, Updates
+from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.place import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
@@ -44,7 +46,29 @@ def build_kernel(group: Group, in_place: Mapping[Value, Value] | None = None) ->
         work = puller.loops()
     else:
         work = puller.routine(root)
-    return GroupKernel(work, tuple(puller.values))
+    return GroupKernel(_bounded(work, root), tuple(puller.values))
+
+
+def _bounded(work: Loops | Kernel, root: Node) -> Loops | Kernel:
+    """`work` with every position in its buffer. InvalidArgumentError if one is sure to lie outside."""
+    try:
+        if isinstance(work, Kernel):
+            body = in_bounds(work.body, work.buffers)
+            return work if body is work.body else replace(work, body=body, form=None)
+        buffers = dict(work.buffers)
+        nests, sums = (tuple(_bounded_nest(n, buffers) for n in part) for part in (work.nests, work.sums))
+        return replace(work, nests=nests, sums=sums)
+    except OutOfBoundsError as error:
+        operands = ", ".join(str(v.type) for v in root.inputs)
+        text = f"{root.op.name}({operands}): operands of these sizes do not fit together: {error}"
+        raise InvalidArgumentError(layout(text, root.where)) from None
+
+
+def _bounded_nest(nest: Nest, buffers: Mapping[str, Buffer]) -> Nest:
+    if any(i.extent == 0 for i in nest.domain):
+        return nest
+    stores = in_bounds(nest.stores, buffers)
+    return nest if stores is nest.stores else replace(nest, stores=stores)
 
 
 @dataclass(slots=True)
