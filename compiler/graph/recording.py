@@ -31,7 +31,8 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS, OPS, OpDef, Param, Role
-from staticgraph.compiler.graph.shapes import Dimension, TensorType
+from staticgraph.compiler.graph.result_types import result_types
+from staticgraph.compiler.graph.shapes import Dimension, TensorType, check_parts
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Tensor
@@ -60,8 +61,9 @@ class Call:
                 if value is None and not param.partial:
                     return self._unknown(types)
                 attrs[param.name] = value
-        made = self.op.type(*types, **{p.name: attrs[p.name] for p in self.op.params if p.name in attrs})
-        return made if isinstance(made, tuple) else (made,)
+        return result_types(
+            self.op, types, {p.name: attrs[p.name] for p in self.op.params if p.name in attrs}
+        )
 
     def _unknown(self, types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
         """An operand depends on what is fed: only the dtype is known."""
@@ -69,7 +71,15 @@ class Call:
             if isinstance(self.attrs.get(attr), DType):
                 return (TensorType(self.attrs[attr], None),)
         dtype = types[0].dtype if types else next(iter(self.operands.values())).dtype
-        count = self.attrs.get("num_split") or self.attrs.get("num") or 1
+        name = next((n for n in ("num_split", "num") if self.attrs.get(n)), None)
+        count = 1 if name is None else self.attrs[name]
+        if name is not None:
+            require(
+                isinstance(count, int),
+                f"{name} is {shown(count)}, and must be a whole number",
+                kind=DtypeError,
+            )
+            check_parts(name, count)
         return (TensorType(dtype, None),) * count
 
 

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Load, Local, Reduce, Scalar, rebuild, walk
+from staticgraph.compiler.kernel.expr import Expr, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.index import (
     Affine,
     Range,

@@ -12,7 +12,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, float32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import method, ops
-from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis, shape_text
+from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis, shape_text, sizes_of
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import Piece, View, assembly, movement
@@ -234,6 +234,9 @@ def pad_v2(tensor: View, constant_values: View, *, paddings: Any) -> list[Piece]
 def _interior_type(x: TensorType, low: Any, high: Any, interior: Any) -> TensorType:
     if x.shape is None:
         return x
+    for name, values in (("low", low), ("high", high), ("interior", interior)):
+        fits = None not in sizes_of(name, values) and len(values) == len(x.shape)
+        require(fits, f"{name} {values} needs {len(x.shape)} entries")
     sizes = zip(x.shape, low, high, interior, strict=True)
     return TensorType(
         x.dtype, tuple(None if n is None else a + n + max(n - 1, 0) * gap + b for n, a, b, gap in sizes)
@@ -276,15 +279,23 @@ def interior_pad(x: View, *, low: Any, high: Any, interior: Any) -> list[Piece]:
 
 
 def _interleave_type(*parts: TensorType, strides: Any) -> TensorType:
+    require(
+        None not in sizes_of("strides", strides) and 0 not in strides, f"strides {strides} must be positive"
+    )
     require(len(parts) == math.prod(strides), f"strides {strides} need {math.prod(strides)} parts")
     shapes = [p.shape for p in parts if p.shape is not None]
     if len(shapes) < len(parts):
         return TensorType(parts[0].dtype, None)
+    fits = all(len(s) == len(strides) for s in shapes)
+    require(fits, f"a part has another rank than strides {strides} have entries")
     sizes = []
     for axis in range(len(strides)):
         along = [s[axis] for s, at in zip(shapes, _remainders(strides), strict=True) if not any(
             r for d, r in enumerate(at) if d != axis)]  # fmt: skip
         sizes.append(None if None in along else sum(n for n in along if n is not None))
+    for shape, at in zip(shapes, _remainders(strides), strict=True):
+        wanted = (None if n is None else -(-(n - r) // s) for n, r, s in zip(sizes, at, strides, strict=True))
+        merge(shape, tuple(wanted), f"part {at} and the place for it,")
     return TensorType(parts[0].dtype, tuple(sizes))
 
 
@@ -327,6 +338,7 @@ def interleave(*parts: View, strides: Any) -> list[Piece]:
 
 def _mirror_type(tensor: TensorType, paddings: Any, mode: str) -> TensorType:
     made = _padded(tensor, paddings)
+    require(mode in ("REFLECT", "SYMMETRIC"), f"mode {mode!r} is neither 'REFLECT' nor 'SYMMETRIC'")
     if tensor.shape is not None and paddings is not None:
         for axis, (n, pair) in enumerate(zip(tensor.shape, paddings, strict=True)):
             most = None if n is None else n - 1 if mode == "REFLECT" else n

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, REAL
+from staticgraph.compiler.graph.dtypes import ANY, REAL, float32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
+
+MOST_TAPS = 1 << 12  # elements of a window: each is written out
 
 
 def _divided(n: int | None, by: int, what: str) -> int | None:
@@ -116,6 +118,8 @@ def depth_to_space(input: Any, *, block_size: int, data_format: str = "NHWC") ->
 def _blocks(input: TensorType, block_shape: Any, pairs: Any, what: str) -> int:
     """The number of blocked axes, after a check that the operands fit."""
     m = len(block_shape)
+    pairs_fit = pairs is None or all(len(p) == 2 and min(p) >= 0 for p in pairs)
+    require(pairs_fit, f"{what} {pairs} must be pairs of numbers that are not negative")
     require(
         all(b is None or b >= 1 for b in block_shape), f"block_shape {list(block_shape)} must be positive"
     )
@@ -165,6 +169,10 @@ def _to_batch(x: np.ndarray, block_shape: Any, paddings: Any) -> np.ndarray:
 def _from_batch(x: np.ndarray, block_shape: Any, crops: Any) -> np.ndarray:
     blocks, m = math.prod(block_shape), len(block_shape)
     batch = x.shape[0] // blocks
+    if not x.size:
+        return np.zeros(
+            _from_batch_type(TensorType(float32, x.shape), block_shape, crops).static_shape, x.dtype
+        )
     spatial = [n * b for n, b in zip(x.shape[1:], block_shape, strict=False)]
     out = np.zeros((batch, *spatial, *x.shape[m + 1 :]), x.dtype)
     for k, offset in enumerate(np.ndindex(*block_shape)):
@@ -262,6 +270,9 @@ def _patches_type(images: TensorType, ksizes: Any, strides: Any, rates: Any, pad
             len(value) == 4 and value[0] == value[3] == 1,
             f"{name} {list(value)} must be [1, rows, columns, 1]",
         )
+        require(min(value) > 0, f"{name} {list(value)} must be positive")
+    taps = ksizes[1] * ksizes[2]
+    require(taps <= MOST_TAPS, f"the windows have {taps} elements, and {MOST_TAPS} is the most")
     if images.shape is None:
         return TensorType(images.dtype, (None,) * 4)
     require(len(images.shape) == 4, f"images have four axes, and this is {shape_text(images.shape)}")
@@ -283,7 +294,7 @@ def _patches(images: np.ndarray, ksizes: Any, strides: Any, rates: Any, padding:
         y, x = i * strides[1] + p * rates[1] - top, j * strides[2] + q * rates[2] - left
         if 0 <= y < h and 0 <= x < w:
             out[:, i, j, p, q] = images[:, y, x]
-    return out.reshape(n, rows, columns, -1)
+    return out.reshape(n, rows, columns, ksizes[1] * ksizes[2] * c)
 
 
 @composite(
@@ -314,6 +325,9 @@ def extract_image_patches(
     (rows, *above), (columns, *beside) = (
         _windows(size, ksizes[d], strides[d], rates[d], padding) for d, size in ((1, h), (2, w))
     )
+    if 0 in (rows, columns):
+        shape = (n, rows, columns, ksizes[1] * ksizes[2] * c)
+        return ops.fill(images.recorder.constant(0, images.dtype), dims=shape)
     padded = ops.pad(images, paddings=((0, 0), tuple(above), tuple(beside), (0, 0)))
     parts = []
     for p in range(ksizes[1]):
