@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, int32
-from staticgraph.compiler.graph.errors import IN_A_RUN, OpError, RuleError, layout, require
+from staticgraph.compiler.graph.errors import OpError, RuleError, refused, require
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
@@ -90,14 +90,15 @@ class Builder:
             require(known and all(t.is_static for t in types), "the sizes of its result are not known")
             return types
         except RuleError as error:
-            operands = ", ".join(str(v.type) for v in inputs)
-            kind = IN_A_RUN.get(error.kind, error.kind)
-            raise kind(layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint)) from None
+            raise refused(error, _call(op, inputs), self.where) from None
 
     def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
         types = self.types(op, inputs, attrs)
-        if folded := self._fold(op, inputs, attrs, types):
-            return folded
+        try:
+            if folded := self._fold(op, inputs, attrs, types):
+                return folded
+        except RuleError as error:  # what is known of the values does not fit
+            raise refused(error, _call(op, inputs), self.where) from None
         self.serial += 1
         return Node(op, inputs, attrs, types, self.serial, self.where, self)
 
@@ -153,6 +154,10 @@ class Builder:
             yield self
         finally:
             self.where = before
+
+
+def _call(op: OpDef, inputs: Sequence[Value]) -> str:
+    return f"{op.name}({', '.join(str(v.type) for v in inputs)})"
 
 
 def operands(

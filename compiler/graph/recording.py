@@ -214,7 +214,11 @@ def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: s
     target = dtype or infer_dtype(value)
     check_representable(value, array, target)
     if target is string:  # NumPy's arrays of bytes would lose zero bytes at the end
-        array = as_strings(value)
+        try:
+            array = as_strings(value)
+        except TypeError as error:
+            hint = "a tensor holds numbers or strings, and not both"
+            raise RuleError(str(error), hint, DtypeError) from None
     return graph.record(OPS["constant"], {"value": Literal.of(array, target)}, f"{name}/")
 
 

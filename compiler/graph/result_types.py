@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.opdef import OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType, shape_text
 
 _ADDRESSES = 1 << 63  # bytes
+_SHOWN = (int, float, str, tuple, DType)  # attributes that mean something to a reader
 
 
 def result_types(op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]) -> tuple[TensorType, ...]:
@@ -30,7 +31,7 @@ def result_types(op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         _check_kinds(op, attrs)
-        given = ", ".join(f"{name} = {shown(value)}" for name, value in attrs.items())
+        given = ", ".join(f"{name} = {shown(v)}" for name, v in attrs.items() if isinstance(v, _SHOWN))
         raise RuleError(f"operands and attributes do not fit together: {given or error}") from error
     _check_kinds(op, attrs)
     made = made if isinstance(made, tuple) else (made,)

@@ -104,7 +104,7 @@ class _Known:
 
         self.ranges = {e: r for e, r in self.ranges.items() if not is_gone(e)}
         self.least = {k: n for k, n in self.least.items() if not is_gone(*(term for term, _ in k))}
-        self.meaning = {l: e for l, e in self.meaning.items() if not is_gone(l, e)}
+        self.meaning = {m: e for m, e in self.meaning.items() if not is_gone(m, e)}
 
     def given(self, condition: Expr, holds: bool = True) -> _Known:
         """What holds besides if `condition` does, or if it does not."""
@@ -152,7 +152,7 @@ class _Prover:
         self.buffers = buffers
 
     def block(self, body: tuple[Stmt, ...], known: _Known, runs: bool) -> tuple[Stmt, ...]:
-        """`body` in bounds. Leaves in `known` what holds after it. `runs`: nothing prevents it from running."""
+        """`body` in bounds. `known` becomes what holds after it. `runs`: nothing prevents it from running."""
         made = tuple(self.statement(stmt, known, runs) for stmt in body)
         return body if all(a is b for a, b in zip(made, body, strict=True)) else made
 

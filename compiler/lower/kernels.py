@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import field, replace
 
@@ -40,28 +41,29 @@ def build_kernel(group: Group, in_place: Mapping[Value, Value] | None = None) ->
     """
     puller = _Puller(group, group.local, in_place or {})
     root = group.root
-    if group.in_pieces:
-        work: Loops | Kernel = puller.assembly(root, group.assembly or root)
-    elif root.op.element is not None:
-        work = puller.loops()
-    else:
-        work = puller.routine(root)
-    return GroupKernel(_bounded(work, root), tuple(puller.values))
-
-
-def _bounded(work: Loops | Kernel, root: Node) -> Loops | Kernel:
-    """`work` with every position in its buffer. InvalidArgumentError if one is sure to lie outside."""
     try:
-        if isinstance(work, Kernel):
-            body = in_bounds(work.body, work.buffers)
-            return work if body is work.body else replace(work, body=body, form=None)
-        buffers = dict(work.buffers)
-        nests, sums = (tuple(_bounded_nest(n, buffers) for n in part) for part in (work.nests, work.sums))
-        return replace(work, nests=nests, sums=sums)
-    except OutOfBoundsError as error:
+        if group.in_pieces:
+            work: Loops | Kernel = puller.assembly(root, group.assembly or root)
+        elif root.op.element is not None:
+            work = puller.loops()
+        else:
+            work = puller.routine(root)
+        return GroupKernel(_bounded(work), tuple(puller.values))
+    except OutOfBoundsError as error:  # the last resort: a type rule has let them pass
         operands = ", ".join(str(v.type) for v in root.inputs)
         text = f"{root.op.name}({operands}): operands of these sizes do not fit together: {error}"
-        raise InvalidArgumentError(layout(text, root.where)) from None
+        hint = "operations with other sizes, or reshape, give each operand the size that the others need"
+        raise InvalidArgumentError(layout(text, root.where, hint=hint)) from None
+
+
+def _bounded(work: Loops | Kernel) -> Loops | Kernel:
+    """`work` with every position in its buffer."""
+    if isinstance(work, Kernel):
+        body = in_bounds(work.body, work.buffers)
+        return work if body is work.body else replace(work, body=body, form=None)
+    buffers = dict(work.buffers)
+    nests, sums = (tuple(_bounded_nest(n, buffers) for n in part) for part in (work.nests, work.sums))
+    return replace(work, nests=nests, sums=sums)
 
 
 def _bounded_nest(nest: Nest, buffers: Mapping[str, Buffer]) -> Nest:
@@ -107,6 +109,10 @@ class _Puller:
         out = self.output(root.outputs[0])
         stores: list[tuple[tuple[Index, ...], Store]] = []
         numbers: dict[tuple[int, ...], int] = {}  # by shape
+        covered = sum(math.prod(piece.shape) for piece, _ in pieces(assembled))
+        if covered != assembled.outputs[0].size:  # what no piece covers would be what lay there before
+            size = assembled.outputs[0].size
+            raise OutOfBoundsError(f"its parts have {covered} elements, and its result has {size}")
         for piece, formula in pieces(assembled):
             number = numbers.setdefault(piece.shape, len(numbers))
             at = tuple(Index(f"p{number}_{d}", n) for d, n in enumerate(piece.shape))

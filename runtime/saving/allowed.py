@@ -1,6 +1,7 @@
 """What a graph in a file may hold: nothing that reaches out of it, since the file may come from anybody.
 
-Running such a graph computes, and may read files; it calls nothing of Python's, and writes no files.
+Running such a graph computes. It calls nothing of Python's, and neither reads nor writes files: the names of
+files are tensors, so a graph that may read could send home whatever its user can read.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import Any
 from staticgraph.compiler.graph.opdef import Effect, OpDef
 
 _INTERNAL = {"parameter", "watch", "override", "loop", "branch", "unset", "effect"}  # made by the compiler
-_READING = {"read_file", "matching_files"}  # host ops that change nothing
 # What attributes may be where otherwise they are Python's, or the paths of other files.
 _PLAIN: dict[tuple[str, str], tuple[Any, ...]] = {
     ("print_line", "stream"): ("stdout", "stderr"),
@@ -33,6 +33,6 @@ def refusal(op: OpDef, attrs: Mapping[str, Any]) -> str | None:
     for name, value in attrs.items():
         if value not in _PLAIN.get((op.name, name), (value,)):
             return f"its {name} is {value!r}"
-    if op.effect is Effect.HOST and op.name not in _READING:
+    if op.effect is Effect.HOST:
         return f"{op.name} reaches out of the graph"
     return None

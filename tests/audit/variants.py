@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
-from staticgraph.compiler.graph.opdef import OpDef, Role
+from staticgraph.compiler.graph.opdef import Effect, OpDef, Role
 from staticgraph.compiler.ops.samples import Sample
 from tests.ops.harness import Use, dtype_choices, uses
 
@@ -44,7 +44,8 @@ def samples(op: OpDef) -> list[Use]:
 
 def sizes(use: Use) -> Iterator[Use]:
     """Every axis of every operand with every other size, and every operand with one axis more or less."""
-    for number, array in enumerate(use.arrays):
+    hidden = int(use.op.effect is Effect.RANDOM)  # the state, which the compiler adds
+    for number, array in enumerate(use.arrays[hidden:], hidden):
         for shape in _shapes(array.shape):
             yield with_shape(use, number, shape)
 
@@ -65,8 +66,8 @@ def drawn(use: Use, chance: Random) -> Use:
             name = chance.choice(sorted(attrs))
             if found := list(others(attrs[name])):
                 use = with_attribute(use, name, chance.choice(found))
-        elif use.arrays:
-            number = chance.randrange(len(use.arrays))
+        elif len(use.arrays) > (hidden := int(use.op.effect is Effect.RANDOM)):
+            number = chance.randrange(hidden, len(use.arrays))
             use = with_shape(use, number, chance.choice(list(_shapes(use.arrays[number].shape))))
             if chance.random() < 0.3:
                 use = with_values(use, number, chance)
