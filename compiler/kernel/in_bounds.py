@@ -23,6 +23,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.index import (
+    UNKNOWN,
     Affine,
     Range,
     affine,
@@ -205,14 +206,14 @@ class _Prover:
         """Widen what is `known` before a loop until it holds before each of its iterations."""
         changed = _changed(inside)
         stored = {s.value.dtype for s in statements(inside) if isinstance(s, Store)}
-        first = {local: known.range(local) for local in changed}
+        first: dict[Expr, Range] = {local: known.range(local) for local in changed}
         known.forget(lambda e: e in first or (isinstance(e, Load) and e.dtype in stored))
         if not changed:
             return
         known.ranges |= first
         quiet = _Prover({})  # positions are looked at when ranges are known
 
-        def after() -> dict[Local, Range]:
+        def after() -> dict[Expr, Range]:
             state = _Known(known) if condition is None else known.given(condition)
             quiet.block(inside, state, False)
             return {c: _union(first[c], state.range(c)) for c in changed}
@@ -220,17 +221,19 @@ class _Prover:
         for turn in range(2 * _PATIENCE):
             found = after()
             join = _union if turn < _PATIENCE else _widened
-            wider = {c: join(known.ranges[c], found[c]) for c in changed}
+            wider: dict[Expr, Range] = {c: join(known.ranges[c], found[c]) for c in changed}
             if all(wider[c] == known.ranges[c] for c in changed):
                 break
             known.ranges |= wider
         else:
-            known.ranges |= dict.fromkeys(changed, (-math.inf, math.inf))
+            known.ranges |= dict.fromkeys(changed, UNKNOWN)
         known.ranges |= after()  # less wide, and true before each iteration all the same
 
     def join(self, inside: tuple[Stmt, ...], known: _Known, before: _Known, after: _Known) -> None:
         """Put into `known` what holds after a body that may have run."""
-        found = {local: _union(before.range(local), after.range(local)) for local in _changed(inside)}
+        found: dict[Expr, Range] = {
+            local: _union(before.range(local), after.range(local)) for local in _changed(inside)
+        }
         stored = {s.value.dtype for s in statements(inside) if isinstance(s, Store)}
         known.forget(lambda e: e in found or (isinstance(e, Load) and e.dtype in stored))
         known.ranges |= found

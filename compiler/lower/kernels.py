@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def _bounded(work: Loops | Kernel) -> Loops | Kernel:
 def _bounded_nest(nest: Nest, buffers: Mapping[str, Buffer]) -> Nest:
     if any(i.extent == 0 for i in nest.domain):
         return nest
-    stores = in_bounds(nest.stores, buffers)
+    stores: Any = in_bounds(nest.stores, buffers)
     return nest if stores is nest.stores else replace(nest, stores=stores)
 
 

@@ -82,6 +82,11 @@ def reshaped(tensor: Shape | None, shape: Shape | None) -> Shape | None:
     return tuple(left if d in free else n for d, n in enumerate(shape))
 
 
+def _numpy_reshape(tensor: np.ndarray, shape: Any) -> np.ndarray:
+    sizes: Any = reshaped(tensor.shape, shape)  # NumPy infers no size where another one is 0
+    return np.reshape(tensor, sizes)
+
+
 def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> Any:
     """A reshape of a number or a vector into a vector keeps what is known of it."""
     value, known = values[0], None not in shape
@@ -95,7 +100,7 @@ def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> A
 @movement(
     tf="Reshape",
     type=lambda tensor, shape: TensorType(tensor.dtype, reshaped(tensor.shape, shape)),
-    numpy=lambda tensor, shape: np.reshape(tensor, reshaped(tensor.shape, shape) or ()),
+    numpy=_numpy_reshape,
     operands=("shape",),
     partial=("shape",),
     dtypes=ANY,
