@@ -77,7 +77,7 @@ def _in_a_process(first: int, every: int, stride: int) -> Iterator[tuple[Counter
     told.close()
     try:
         for _ in range(_TURNS):
-            while not results.poll(6 * _LONGEST):
+            while not results.poll(60 * _LONGEST):  # other programs may have the processors
                 if at.value == first:
                     child.kill()
                 first = at.value

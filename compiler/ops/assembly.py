@@ -18,6 +18,7 @@ from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import Piece, View, assembly, movement
 from staticgraph.compiler.ops.samples import Sample, real
 
+MOST_GAPS = 64  # elements between two of an operand
 Pairs = tuple[tuple[int, int], ...]
 
 
@@ -237,6 +238,8 @@ def _interior_type(x: TensorType, low: Any, high: Any, interior: Any) -> TensorT
     for name, values in (("low", low), ("high", high), ("interior", interior)):
         fits = None not in sizes_of(name, values) and len(values) == len(x.shape)
         require(fits, f"{name} {values} needs {len(x.shape)} entries")
+    most = max(interior, default=0)
+    require(most <= MOST_GAPS, f"interior {interior} is more than {MOST_GAPS}: each gap is written by itself")
     sizes = zip(x.shape, low, high, interior, strict=True)
     return TensorType(
         x.dtype, tuple(None if n is None else a + n + max(n - 1, 0) * gap + b for n, a, b, gap in sizes)
@@ -276,6 +279,21 @@ def interior_pad(x: View, *, low: Any, high: Any, interior: Any) -> list[Piece]:
     Along axis i, low[i] of them before, high[i] after, and interior[i] between any two elements.
     """
     return embedded(x.shape, low, high, interior, x.__getitem__, Const(0, x.dtype))
+
+
+def spread_apart(x: Any, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Any:
+    """`interior_pad`, for gaps of any size: wide ones are padding of rows of one element each."""
+    if max(interior, default=0) <= MOST_GAPS:
+        return ops.interior_pad(x, low=tuple(low), high=tuple(high), interior=tuple(interior))
+    for axis, gap in enumerate(interior):
+        before, n, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+        if gap and n > 1:
+            rows = ops.reshape(x, shape=(*before, n, 1, *after))
+            wide = ops.pad(rows, paddings=[(0, gap if d == axis + 1 else 0) for d in range(rows.rank)])
+            whole = ops.reshape(wide, shape=(*before, n * (gap + 1), *after))
+            size = tuple(m - gap if d == axis else m for d, m in enumerate(whole.shape))
+            x = ops.slice(whole, begin=(0,) * x.rank, size=size)
+    return ops.pad(x, paddings=tuple(zip(low, high, strict=True)))
 
 
 def _interleave_type(*parts: TensorType, strides: Any) -> TensorType:

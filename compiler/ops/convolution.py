@@ -29,6 +29,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
 from staticgraph.compiler.kernel.padded import padded_load
+from staticgraph.compiler.ops.assembly import spread_apart
 from staticgraph.compiler.ops.kinds import View, contraction
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.windows import LONGEST
@@ -144,7 +145,7 @@ def conv_transposed(g: Any, w: Any, space: Ints, strides: Ints, dilations: Ints,
         return _side_by_side(g, w, space, strides, before)
     if math.prod(strides) > _MOST_PARTS:
         none, gaps = (0,) * g.rank, (0, *(s - 1 for s in strides), *(0,) * (g.rank - len(space) - 1))
-        spread = ops.interior_pad(g, low=none, high=none, interior=gaps)
+        spread = spread_apart(g, none, none, gaps)
         return _spread_over(spread, w, space, dilations, before)
     axes = [
         [_Reach.of(*each, remainder) for remainder in range(each[2])]

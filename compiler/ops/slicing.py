@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, check_parts, normalize_axis, shape_text
 from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.ops.assembly import spread_apart
 from staticgraph.compiler.ops.kinds import View, composite, movement
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -229,7 +230,7 @@ def _strided_grad(
     high = [m - a - n - (n - 1) * gap for m, a, n, gap in zip(input_.shape, low, counts, gaps, strict=True)]
     if not any(gaps):
         return (ops.pad(g, paddings=tuple(zip(low, high, strict=True))),)
-    return (ops.interior_pad(g, low=low, high=high, interior=gaps),)
+    return (spread_apart(g, low, high, gaps),)
 
 
 _MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
 
-MOST_TAPS = 1 << 12  # elements of a window: each is written out
+MOST_TAPS = 64  # elements of a window that are written out one by one
 
 
 def _divided(n: int | None, by: int, what: str) -> int | None:
@@ -271,8 +271,6 @@ def _patches_type(images: TensorType, ksizes: Any, strides: Any, rates: Any, pad
             f"{name} {list(value)} must be [1, rows, columns, 1]",
         )
         require(min(value) > 0, f"{name} {list(value)} must be positive")
-    taps = ksizes[1] * ksizes[2]
-    require(taps <= MOST_TAPS, f"the windows have {taps} elements, and {MOST_TAPS} is the most")
     if images.shape is None:
         return TensorType(images.dtype, (None,) * 4)
     require(len(images.shape) == 4, f"images have four axes, and this is {shape_text(images.shape)}")
@@ -282,6 +280,18 @@ def _patches_type(images: TensorType, ksizes: Any, strides: Any, rates: Any, pad
         for d, size in ((1, h), (2, w))
     )
     return TensorType(images.dtype, (n, rows, columns, None if c is None else c * ksizes[1] * ksizes[2]))
+
+
+def _gathered(padded: Any, rows: int, columns: int, ksizes: Any, strides: Any, rates: Any) -> Any:
+    """Patches of large windows: the rows of all windows, and then their columns, are looked up."""
+    for axis, count in ((1, rows), (2, columns)):
+        taps = np.arange(ksizes[axis], dtype=np.int32) * rates[axis]
+        places = np.arange(count, dtype=np.int32)[:, None] * strides[axis] + taps
+        padded = ops.gather(padded, places.reshape(-1), axis=axis)
+    n, c = padded.shape[0], padded.shape[3]
+    apart = ops.reshape(padded, shape=(n, rows, ksizes[1], columns, ksizes[2], c))
+    together = ops.transpose(apart, perm=(0, 1, 3, 2, 4, 5))
+    return ops.reshape(together, shape=(n, rows, columns, ksizes[1] * ksizes[2] * c))
 
 
 def _patches(images: np.ndarray, ksizes: Any, strides: Any, rates: Any, padding: str) -> np.ndarray:
@@ -329,6 +339,8 @@ def extract_image_patches(
         shape = (n, rows, columns, ksizes[1] * ksizes[2] * c)
         return ops.fill(images.recorder.constant(0, images.dtype), dims=shape)
     padded = ops.pad(images, paddings=((0, 0), tuple(above), tuple(beside), (0, 0)))
+    if ksizes[1] * ksizes[2] > MOST_TAPS:
+        return _gathered(padded, rows, columns, ksizes, strides, rates)
     parts = []
     for p in range(ksizes[1]):
         for q in range(ksizes[2]):

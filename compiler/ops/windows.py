@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.shapes import Shape
 
 LONGEST = 1 << 24  # elements from the first tap of a window to the last
-LONGEST_PADDED = 1 << 12  # the same, of windows that see more padding than elements
+LONGEST_PADDED = 1 << 8  # the same, of windows that see more padding than elements
 
 
 @dataclass(frozen=True, slots=True)
