@@ -10,8 +10,9 @@ from dataclasses import field, replace
 from itertools import chain, groupby, takewhile
 
 from staticgraph.compiler.codegen import abi
-from staticgraph.compiler.codegen.llvm_clock import Clock
+from staticgraph.compiler.codegen.llvm_clock import PORTABLE, Clock
 from staticgraph.compiler.codegen.llvm_step import step
+from staticgraph.compiler.codegen.llvm_stop import LOOK
 from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
@@ -31,6 +32,7 @@ from staticgraph.compiler.lower.program import (
     Loops,
     Program,
     Ref,
+    Require,
     RowAt,
     inner_programs,
 )
@@ -76,6 +78,12 @@ class Written:
         mine = any(isinstance(s, abi.Region) and s.parallel for s in self.segments)
         return mine or any(each.parallel for each in self.inner)
 
+    @property
+    def watched(self) -> bool:
+        """Whether a region of it looks at the watch."""
+        mine = any(isinstance(s, abi.Region) and s.watched for s in self.segments)
+        return mine or any(each.watched for each in self.inner)
+
 
 @dataclass(frozen=True, slots=True)
 class Times:
@@ -96,19 +104,23 @@ def write(
     first_host: int = 0,
     times: Times | None = None,
     whole: int | None = None,
-    checked: bool = False,
     fixed: Collection[int] = (),
+    looks: Clock = PORTABLE,
+    outermost: bool = True,
+    may_stop: bool = True,
 ) -> Written:
     """The code of `program`; `emit` gives that of a kernel. Its host calls are numbered from `first_host`.
 
-    With `times` it takes the time; `whole` is the entry of all of it. `checked`: the last result tells
-    whether the run is good. The slots `fixed` hold the same in every run.
+    With `times` it takes the time; `whole` is the entry of all of it. The slots `fixed` hold the same in
+    every run. `looks` is the clock by which the watch is asked. `outermost`: what it overwrites are
+    variables. `may_stop`: none are overwritten yet.
     """
     kernels: list[abi.KernelCode] = []
     segments: list[abi.Segment] = []
     inner: list[Written] = []
     before: list[abi.Segment] = []
-    most = 0
+    most, committed = 0, not may_stop
+    variables = frozenset(ARGUMENTS + argument for argument in program.in_place if outermost)
     if not all(isinstance(i, Launch | Copy) for i in program.instructions):
         fixed = ()  # scratch memory is not kept while something else runs
     own = sum(isinstance(i, HostCall) for i in program.instructions)
@@ -125,30 +137,38 @@ def write(
                 case HostCall():
                     segments.append(abi.HostCall(program.host_slot, host, _entry(times, instruction)))
                     host += 1
+                case Require(flag):
+                    segments.append(abi.Require(_ref(flag)))
                 case Loop() | Branch():
                     made = []
                     for each in inner_programs(instruction):
-                        made.append(write(each.program, emit, inner_host, times, fixed=_fixed(instruction)))
+                        code = write(
+                            each.program, emit, inner_host, times, fixed=_fixed(instruction), looks=looks,
+                            outermost=False, may_stop=not committed,
+                        )  # fmt: skip
+                        made.append(code)
                         inner_host += made[-1].hosted
                     inner += made
                     control = _control(program, instruction, made)
                     segments.append(replace(control, times=_entry(times, instruction)))
         if not alone:
-            once, region, shared = _region(work, times, fixed)
-            segments.append(region)
+            once, region, shared = _region(work, times, fixed, variables)
+            long = region.cost >= LOOK and region.committing > 0
+            segments.append(replace(region, watched=long and not committed))
+            committed |= region.committing < len(region.phases)
             before += [once] if once.phases else []
             most = max(most, shared)
     pool, private, watch = map(abi.BufferRef, (program.pool_slot, PRIVATE, program.watch_slot))
-    sound = abi.BufferRef(program.host_slot - 1) if checked else None
     clock = None if times is None else times.clock
-    entry = step(segments, pool, private, watch, clock, whole, sound)
+    entry = step(segments, pool, private, watch, clock, whole, looks)
+    prepare = step(before, pool, private, watch, clock) if before else None
     cost = sum(k.cost for k in kernels) + sum(_cost(s, inner) for s in segments)
     return Written(
         replace(entry, plain=cost > _LONG * sum(map(len, (entry.text, *entry.needs)))),
         tuple(kernels), tuple(segments), tuple(inner),
         max([most, *(each.shared for each in inner)]),
         max([0, *(k.private_bytes for k in kernels), *(each.private for each in inner)]),
-        cost, inner_host - first_host, step(before, pool, private, watch, clock) if before else None,
+        cost, inner_host - first_host, prepare,
     )  # fmt: skip
 
 
@@ -172,7 +192,6 @@ def _entry(times: Times | None, instruction: Instruction, count: int = 1) -> int
 
 _LONG = 30.0  # ns per character of the function of a step: what it calls takes a thousand times as long
 _ROUNDS = 1000  # of a loop of which nothing is known
-_LOOK = 4e6  # ns between looks at the watch
 _ROUND_COST = 5.0  # ns: of a round that does next to nothing
 
 
@@ -213,7 +232,7 @@ def _control(program: Program, instruction: Loop | Branch, made: Sequence[Writte
     copies = tuple(
         abi.Copy(_ref(w.final), _ref(w.init), w.size) for w in instruction.whole if w.init is not None
     )
-    patience = 1 << max(0, math.ceil(math.log2(_LOOK / (written.cost + _ROUND_COST))))
+    patience = 1 << max(0, math.ceil(math.log2(LOOK / (written.cost + _ROUND_COST))))
     return abi.Loop(
         inner, _ref(instruction.pred), _ref(body.pred), carried, tuple(rows), copies, _ref(instruction.spare),
         instruction.row, None if instruction.node.attrs["brief"] else patience,
@@ -242,10 +261,11 @@ def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Re
 
 
 def _region(
-    work: Sequence[_Work], times: Times | None, fixed: Collection[int]
+    work: Sequence[_Work], times: Times | None, fixed: Collection[int], variables: Collection[int]
 ) -> tuple[abi.Region, abi.Region, int]:
     """Instructions without host calls as two regions, what is done once and what is done in every run, and
-    the shared scratch memory that they need. The slots `fixed` hold the same in every run.
+    the shared scratch memory that they need. The slots `fixed` hold the same in every run; those of
+    `variables` are of such that are overwritten.
     """
     schedule = phases.schedule(list(map(_task, work)), fixed)
 
@@ -254,9 +274,11 @@ def _region(
             case Launch(args=args) as launch, abi.KernelCode() as kernel:
                 shared = abi.BufferRef(SHARED, schedule.offsets.get(number, 0))
                 entry = _entry(times, launch, kernel.phases[phase].chunks)
-                return abi.Call(kernel.phases[phase], tuple(map(_ref, args)), shared, entry)
+                commits = any(ref.slot in variables for ref in launch.writes)
+                return abi.Call(kernel.phases[phase], tuple(map(_ref, args)), shared, entry, commits)
             case Copy(target, source, size) as copy, _:
-                return abi.Copy(_ref(target), _ref(source), size, _entry(times, copy))
+                commits = target.slot in variables
+                return abi.Copy(_ref(target), _ref(source), size, _entry(times, copy), commits)
         raise AssertionError(work[number])
 
     def part(p: phases.Part) -> abi.Part:

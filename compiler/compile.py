@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from staticgraph.compiler.arrange import Times, Written, walk, write
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.listing import LaunchCode
-from staticgraph.compiler.codegen.llvm_clock import Clock
+from staticgraph.compiler.codegen.llvm_clock import Clock, clock_of
 from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.dataclass import dataclass
@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
+from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.once import by_meaning, runs_once
 from staticgraph.compiler.lower.program import Branch, Instruction, Launch, Loop, Loops, Program
 from staticgraph.compiler.passes.fuse import fuse
@@ -151,9 +151,11 @@ def compile(
     """
     with collector_paused():
         if may_interpret and runs_once(step):
-            return _coded(step, Fusion(step.function, ()), by_meaning(step.function), target, written, kept)
+            program = by_meaning(step.function, step.checked)
+            return _coded(step, Fusion(step.function, ()), program, target, written, kept)
         fusion = optimize(step.function, observers, without, trace)
-        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=partial(fuse, without=without))
+        fused = partial(fuse, without=without)
+        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=fused, checked=step.checked)
         made = _coded(step, fusion, lowered(), target, written, kept)
         if memory_limit is not None and (over := made.memory.peak - memory_limit) > 0:
             program = lowered(max(made.program.arena - over, 0))
@@ -175,8 +177,7 @@ def timed(compiled: Compiled, clock: Clock) -> tuple[Written, Times]:
         return found
 
     times = Times(clock)
-    checked = compiled.step.checked
-    return write(compiled.program, code_of, times=times, whole=0, checked=checked), times
+    return write(compiled.program, code_of, times=times, whole=0, looks=clock), times
 
 
 def _coded(
@@ -194,7 +195,10 @@ def _coded(
         return made
 
     step = replace(step, function=fusion.function)
-    return Compiled(step, fusion, program, write(program, code, checked=step.checked))
+    if (use := memory_use(program, len(step.feeds), scratch=0)).peak > ADDRESSABLE:
+        raise does_not_fit(use)
+    made = write(program, code, looks=clock_of(target.triple))
+    return Compiled(step, fusion, replace(program, watched=made.watched), made)
 
 
 # By structure, so that the layers of a deep model are generated once.

@@ -7,9 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import FeedError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.graph.errors import (
+    FeedError,
+    OpError,
+    ResourceExhaustedError,
+    headline,
+    hint,
+    layout,
+    misuse,
+    shown,
+)
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
 from staticgraph.runtime.chain import short_way
 from staticgraph.runtime.executable import Executable
@@ -42,8 +51,17 @@ class Caller:
             raise misuse(TypeError, f"the callable takes {len(self._order)} values, {len(values)} were given")
         with self._store:
             self.runs += 1
-            made = self._chain(*values)
-            return self._convert(values) if made is NotImplemented else made
+            try:
+                made = self._chain(*values)
+                return self._convert(values) if made is NotImplemented else made
+            except MemoryError as error:
+                if isinstance(error, OpError) and (error.op or hint(error)):
+                    raise  # it tells what was too large
+                raise self._exhausted(error, values) from None
+            except OpError as error:
+                if error.op is None and error.place is not None:
+                    error.op = self._operation(*error.place)
+                raise
 
     def executable(self, *values: Any) -> Executable:
         """The compiled program that a call with these values would use; of several stages, the main one."""
@@ -65,6 +83,21 @@ class Caller:
             text = "operations in Python come before the program: the shapes of feeds are not enough"
             raise FeedError(layout(text, user_frame(), hint="give values, in feed_dict"))
         return staged(self._plan).planned(ordered, self._store)
+
+    def _operation(self, where: Provenance, name: str) -> Operation | None:
+        """The operation of an error that tells only its line and kind."""
+        from staticgraph.runtime.owner import operation_at  # what few runs need
+
+        return operation_at(self._plan.graph, where, name)
+
+    def _exhausted(self, error: MemoryError, values: Sequence[Any]) -> ResourceExhaustedError:
+        """The error for feeds, a compile or a run that need more memory than there is."""
+        text = f"running {self._plan.fetches.text} takes more memory than the system gives"
+        more = f": {headline(error)}" if str(error) else ""
+        given = zip((self._plan.feeds[i] for i in self._order), values, strict=True)
+        fed = [f"{t.name} is fed {shown(value, 40)}, as {t.dtype}" for t, value in given]
+        cure = "\n".join(["run it on a smaller batch", *fed])
+        return misuse(ResourceExhaustedError, f"{text}{more}", cure)
 
     def _convert(self, values: Sequence[Any]) -> Any:
         arrays = [convert(value) for convert, value in zip(self._converters, values, strict=True)]

@@ -16,6 +16,7 @@ from staticgraph.runtime.devices.pool import POOL
 from staticgraph.runtime.dispatch import native, words
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.plan import Plan
+from staticgraph.runtime.resources import remaining
 from staticgraph.runtime.variables import VariableStore
 
 
@@ -61,7 +62,7 @@ class Chain:
 
     def __call__(self, *values: Any) -> Any:
         """The fetched structure for these values, NotImplemented where no bound program takes them."""
-        if self._bound is None:
+        if self._bound is None or remaining() is not None:  # machine code has no eye on the time
             return NotImplemented
         if self._parallel:
             POOL.ensure()

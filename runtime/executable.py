@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 import numpy as np
 
-from staticgraph.compiler.codegen.dispatch_layout import NOT_FINITE
+from staticgraph.compiler.cached import cached_property
+from staticgraph.compiler.codegen.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.dispatch_layout import Binding as Word
-from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
+from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExhaustedError, layout
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.provenance import user_frame
@@ -77,10 +77,15 @@ class Executable:
         self.enter(self.entry)
         self._address = ctypes.addressof(self.table)
         give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
-        self._arena = aligned_bytes(program.arena)
-        self._shared, self._private = aligned_bytes(prepared.shared), aligned_bytes(prepared.private)
-        self._constants = aligned_bytes(len(program.constants))
-        program.constants.write(self._constants)
+        try:
+            self._arena = aligned_bytes(program.arena)
+            self._shared, self._private = aligned_bytes(prepared.shared), aligned_bytes(prepared.private)
+            self._constants = aligned_bytes(len(program.constants))
+            program.constants.write(self._constants)
+            if prepared.parallel:
+                self.table[program.pool_slot] = POOL.open(prepared.private)
+        except MemoryError:
+            raise self._does_not_fit() from None
         blocks = (self._arena, self._shared, self._private, self._constants)
         for slot, block in zip((ARENA, SHARED, PRIVATE, CONSTANTS), blocks, strict=True):
             self.table[slot] = block.ctypes.data
@@ -93,8 +98,6 @@ class Executable:
         if guard is not None:
             self.table[program.host_slot - 1] = guard.sound.ctypes.data
         self._parallel = prepared.parallel
-        if self._parallel:
-            self.table[program.pool_slot] = POOL.open(prepared.private)
 
     @cached_property
     def compiled(self) -> Compiled | Prepared:
@@ -108,8 +111,9 @@ class Executable:
         for binding in self.bindings:
             binding.words[Word.ENTRY] = entry
 
-    def __call__(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
-        """Run the step: read `arguments`, write `results`.
+    def __call__(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
+        """Run the step: read `arguments`, write `results`. Return False if a check of the step failed.
+
         Arrays are C-contiguous, of the program's types.
         """
         table = self.table
@@ -132,9 +136,10 @@ class Executable:
         if self._failure is not None:
             error, self._failure = self._failure, None
             raise error
-        if stopped and stopped != NOT_FINITE:
+        if stopped and stopped != UNSOUND:
             text = "the time that the run was given is over; all variables are as they were before it"
             raise DeadlineExceededError(layout(text, user_frame()))
+        return not stopped
 
     def step(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler] = ()
@@ -142,6 +147,19 @@ class Executable:
         """Run the step for variables in `store`: what is fetched, as compiled code holds it, and what is to
         change in the store. Results are in memory of `recyclers`, as far as there are any.
         """
+        try:
+            arguments, results = self._arrays(feeds, store, recyclers)
+        except MemoryError:
+            raise self._does_not_fit() from None
+        if not self(arguments, results) and self.guard is not None:
+            self.guard.fail(arguments)
+        step = self.prepared.step
+        return results[: step.fetches], changes(step, step.writes, results[step.fetches :])
+
+    def _arrays(
+        self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler]
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """What a run reads, and what it writes."""
         step, layout = self.prepared.step, self.prepared.program
         read = zip(step.reads, layout.arguments[len(feeds) :], strict=False)
         arguments = [
@@ -159,10 +177,14 @@ class Executable:
         results += [empty(t) for t in layout.results[len(results) :]]
         if self.guard is not None:
             results[-1] = self.guard.sound
-        self(arguments, results)
-        if self.guard is not None and not results[-1]:
-            self.guard.fail(arguments)
-        return results[: step.fetches], changes(step, step.writes, results[step.fetches :])
+        return arguments, results
+
+    def _does_not_fit(self) -> ResourceExhaustedError:
+        """The error for a step that needs more memory than there is."""
+        from staticgraph.compiler.lower.memory_use import does_not_fit, memory_use  # needed only then
+
+        made = self.prepared
+        return does_not_fit(memory_use(made.program, len(made.step.feeds), made.shared + made.private))
 
     def origins(self, begun: int) -> tuple[int, int, int]:
         """How many of its functions were compiled, found in memory and found on disk since `begun`."""
@@ -175,6 +197,8 @@ class Executable:
 
     def _run_host(self, index: int, table: int) -> int:
         """Called from the native code: an op without native form, computed by its NumPy meaning."""
+        if self.watch is not None and self.watch.is_told:
+            return 1
         call = self._hosts[index]
         try:
             with np.errstate(all="ignore"):

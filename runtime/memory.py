@@ -11,13 +11,21 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
+from staticgraph.compiler.graph.errors import ResourceExhaustedError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
 
 def aligned_bytes(size: int) -> np.ndarray:
-    """`size` bytes of uninitialised memory, as uint8, from an aligned address."""
-    block = np.empty(size + ALIGNMENT, np.uint8)
+    """`size` bytes of uninitialised memory, as uint8, from an aligned address.
+
+    Raises:
+        ResourceExhaustedError: The system does not give so much.
+    """
+    try:
+        block = np.empty(size + ALIGNMENT, np.uint8)
+    except (MemoryError, ValueError):  # the latter for what cannot be addressed
+        raise misuse(ResourceExhaustedError, f"the system does not give {size:,} bytes of memory") from None
     start = -block.ctypes.data % ALIGNMENT
     return block[start:][:size]  # an empty slice begins where the sliced array does
 

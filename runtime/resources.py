@@ -15,7 +15,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-from staticgraph.compiler.graph.errors import CancelledError, DeadlineExceededError
+from staticgraph.compiler.graph.errors import AbortedError, CancelledError, DeadlineExceededError, layout
+from staticgraph.compiler.graph.forks import brief, in_child
+from staticgraph.compiler.graph.provenance import user_frame
 
 _MOMENT = 0.1  # seconds
 
@@ -36,7 +38,7 @@ class Resources:
 
     def __init__(self) -> None:
         self._held: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-        self._lock = threading.Lock()
+        self._lock = brief(threading.RLock())
         self._closed = False
 
     def of(self, owner: Any, make: Callable[[], R]) -> R:
@@ -110,11 +112,12 @@ def waiting() -> Iterator[None]:
 
 
 @contextmanager
-def exclusive(lock: threading.Lock) -> Iterator[None]:
+def exclusive(lock: threading.RLock) -> Iterator[None]:
     """Context that holds `lock`. Waits for it as if for another thread's run, which may hold it."""
     if not lock.acquire(blocking=False):
         with waiting():
-            lock.acquire()
+            while not lock.acquire(timeout=_moment()):
+                pass
     try:
         yield
     finally:
@@ -124,10 +127,45 @@ def exclusive(lock: threading.Lock) -> Iterator[None]:
 def wait(condition: threading.Condition) -> None:
     """Wait, inside `waiting()`, until `condition` is notified, or for a moment: the caller must look again.
 
-    DeadlineExceededError when time is over. A signal that comes just before a thread falls asleep does not
-    wake it, so that an interrupt would be lost if it slept for ever.
+    A signal that comes just before a thread falls asleep does not wake it, so that an interrupt would be lost
+    if it slept for ever.
+
+    Raises:
+        DeadlineExceededError: The time that the run was given is over.
+        AbortedError: This process was forked, and has no other thread that could bring what is awaited.
     """
+    if _forked and _is_alone():
+        raise left_behind("the threads that fill and empty queues")
+    condition.wait(_moment())
+
+
+def _moment() -> float:
+    """The seconds until a thread that waits looks around. DeadlineExceededError when time is over."""
     left = remaining()
     if left == 0:
         raise DeadlineExceededError("the time that the run was given is over")
-    condition.wait(_MOMENT if left is None else min(_MOMENT, left))
+    return _MOMENT if left is None else min(_MOMENT, left)
+
+
+def _is_alone() -> bool:
+    """Return if this process has no other thread than this one and those that work on steps."""
+    others = (thread for thread in threading.enumerate() if thread is not threading.current_thread())
+    return all(thread.name.startswith("staticgraph ") for thread in others)
+
+
+def left_behind(what: str) -> AbortedError:
+    """Return the error for what threads of the process that this one was forked from would have to do."""
+    text = f"this process was forked, and its parent has {what}"
+    hint = "fork before they start, or start them again in this process"
+    return AbortedError(layout(text, user_frame(), hint=hint))
+
+
+_forked = False
+
+
+def _note() -> None:
+    global _forked
+    _forked = True
+
+
+in_child(_note)

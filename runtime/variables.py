@@ -10,19 +10,26 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
 from staticgraph.compiler.codegen.dispatch_layout import Cell, State
 from staticgraph.compiler.graph.dtypes import as_dtype, string
-from staticgraph.compiler.graph.errors import ClosedSessionError, layout
+from staticgraph.compiler.graph.errors import (
+    AbortedError,
+    ClosedSessionError,
+    DeadlineExceededError,
+    OpError,
+    layout,
+)
+from staticgraph.compiler.graph.forks import in_child, reclaim
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.runtime.memory import empty, from_storage, to_storage
-from staticgraph.runtime.resources import Resources
+from staticgraph.runtime.resources import Resources, remaining
 
 
 class _Places:
@@ -62,6 +69,13 @@ def _closed() -> ClosedSessionError:
     return ClosedSessionError(layout("the session is closed", user_frame(), hint="open a new Session"))
 
 
+def _torn() -> AbortedError:
+    used = "this process was forked while another thread of its parent used the session"
+    text = f"{used}: the values of variables may be half changed"
+    hint = "open a new Session here, or fork while no other thread runs the session"
+    return AbortedError(layout(text, user_frame(), hint=hint))
+
+
 class VariableStore:
     """Values by variable, as compiled code holds them.
 
@@ -72,22 +86,39 @@ class VariableStore:
         self.resources = Resources()
         self._places: dict[Operation, _Places] = {}
         self._random: dict[Operation, np.ndarray] = {}
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # for as long as a run takes
+        in_child(self._forked)
         self._functions = self._lock.acquire, self._lock.release
         self.state = (ctypes.c_int64 * len(State))(0, 0, *map(id, self._functions))
-        self._closed = False
+        self._guard: Callable[[], OpError | None] | None = None  # says why there can be no run
 
     def __enter__(self) -> VariableStore:
         self._lock.acquire()
-        if self._closed:
+        if self._guard is not None and (error := self._guard()) is not None:
             self._lock.release()
-            raise _closed()
+            raise error
         self.state[State.HOLDERS] += 1
         return self
 
     def __exit__(self, *_: object) -> None:
         self.state[State.HOLDERS] -= 1
         self._lock.release()
+
+    @contextmanager
+    def in_time(self) -> Iterator[None]:
+        """As `with store:`, for a run that has only so much time: it does not wait longer for others."""
+        left = remaining()
+        if not self._lock.acquire(timeout=-1 if left is None else left):
+            text = "the time that the run was given is over; runs of other threads were not"
+            raise DeadlineExceededError(layout(text, user_frame()))
+        try:
+            self.__enter__()
+        finally:
+            self._lock.release()
+        try:
+            yield
+        finally:
+            self.__exit__()
 
     @contextmanager
     def released(self) -> Iterator[None]:
@@ -102,8 +133,17 @@ class VariableStore:
             for _ in range(depth):
                 self._lock.acquire()
             self.state[State.HOLDERS] = depth
-        if self._closed:
-            raise _closed()
+        if self._guard is not None and (error := self._guard()) is not None:
+            raise error
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether something must be looked at before each run."""
+        return self._guard is not None
+
+    def guard(self, look: Callable[[], OpError | None]) -> None:
+        """Have `look` called before each run. If it returns an error, that is raised, and nothing runs."""
+        self._guard = look
 
     @property
     def version(self) -> int:
@@ -179,7 +219,17 @@ class VariableStore:
         """Free everything. Nothing can be run or read any more."""
         self.resources.close()
         with self._lock:
-            self._closed = True
-            self.state[State.VERSION] += 1
-            self._places.clear()
-            self._random.clear()
+            self._end(_closed)
+
+    def _end(self, error: Callable[[], OpError]) -> None:
+        self._guard = error
+        self.state[State.VERSION] += 1
+        self._places.clear()
+        self._random.clear()
+
+    def _forked(self) -> None:
+        """In a forked process: give up what a run of another thread has perhaps half changed."""
+        if reclaim(self._lock):
+            self.state[State.HOLDERS] = 0
+            if self._places or self._random:
+                self._end(_torn)

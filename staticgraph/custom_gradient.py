@@ -1,18 +1,19 @@
-"""`custom_gradient`: a function whose derivative the user gives."""
+"""`custom_gradient`: a function whose gradient the script gives."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from staticgraph.compiler import ops
+from staticgraph import nest
 from staticgraph.compiler.graph.errors import layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import graph_of
+from staticgraph.gradient_functions import with_gradient
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.reachability import source
 from staticgraph.variables import Variable
@@ -21,12 +22,26 @@ __all__ = ["custom_gradient"]
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: `f(*xs)` returns `(y, grad)`, and `grad(dy)`
-    the derivative by each x in place of the symbolic one.
+    """Decorator: let `f(*xs)`, which returns `(y, grad)`, have the gradient `grad(dy)`.
 
-    y may be a list, then `grad` gets one derivative per y. Where `f` uses variables, `grad` takes a keyword
-    `variables` and returns `(by_xs, by_variables)`. TypeError where it uses some and `grad` does not take it,
-    ValueError where the number of derivatives is another than that of xs.
+    `gradients` calls `grad` when it gets there, once in each of its calls, with the derivative by y as a
+    tensor of the graph. So `grad` may use whatever a graph can: loops, `py_func`, assertions, ops whose
+    results have as many elements as the data say. What it is made of is differentiated for second
+    derivatives. In the body of a loop or a branch `grad` is called when the body is built, and cannot use
+    what only Python does.
+
+    Args:
+        f: A function of tensors that returns `(y, grad)`. y is a tensor, or a nest of them; then `grad` takes
+            one derivative per tensor in it. `grad` returns one derivative per x: a tensor, IndexedSlices, or
+            None for no derivative. If `f` uses variables, `grad` takes a keyword `variables`, a list of them,
+            and returns `(by_xs, by_variables)`.
+
+    Returns:
+        A function of the same arguments that returns y.
+
+    Raises:
+        TypeError: `f` returns something else, or uses variables that `grad` does not take.
+        ValueError: The number of derivatives is not that of the xs. `gradients` raises it.
 
     >>> import staticgraph as sg
     >>> @sg.custom_gradient
@@ -48,56 +63,57 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
                 hint = "return y, grad: the result, and a function of its derivative for those of the xs"
                 raise misuse(TypeError, f"custom_gradient: the function returned {shown(made)}", hint)
             result, grad = made
-            several = isinstance(result, list | tuple)
-            ys = [convert_to_tensor(y) for y in (result if several else [result])]
+            ys = [convert_to_tensor(y) for y in nest.flatten(result)]
             variables = _variables_used(graph, start, xs)
-            cotangents = [ops.cotangent(y, key=f"{graph.version}") for y in ys]
-            by_xs = _derivatives(grad, cotangents, len(xs), variables)
+            _check_takes(grad, variables)
             sources = [*xs, *(v.to_tensor() for v in variables)]
-            at = [d if d is not None else ops.zeros_like(x) for d, x in zip(by_xs, sources, strict=True)]
-            made = ops.custom_gradient(
-                [*ys, *sources, *map(convert_to_tensor, at), *cotangents], ys=len(ys), xs=len(sources)
-            )
-        if not several:
-            return made
-        return type(result)(made if len(ys) > 1 else [made])
+            function = functools.partial(_derivatives, grad, len(xs), variables, user_frame())
+            outputs = with_gradient(ys, sources, function)
+        return nest.pack_sequence_as(result, outputs)
 
     return decorated
 
 
 def _variables_used(graph: Graph, start: int, xs: list[Tensor]) -> list[Variable]:
-    """The trainable variables that operations made since `start` use, in order of first use."""
+    """Return the trainable variables that operations made since `start` use, in order of first use."""
     given = {source(x) for x in xs}
     used = dict.fromkeys(source(t) for op in graph.recorded[start:] for t in op.all_inputs)
     found = [graph.variables.get(t.op.name) for t in used if t not in given]
     return [v for v in found if isinstance(v, Variable) and v.trainable]
 
 
-def _derivatives(grad: Any, cotangents: list[Tensor], count: int, variables: list[Variable]) -> list[Any]:
-    """One derivative per x and per variable, some of them None."""
+def _check_takes(grad: Callable[..., Any], variables: Sequence[Variable]) -> None:
+    if not variables:
+        return
     takes = inspect.signature(grad).parameters
-    accepts = "variables" in takes or any(p.kind is p.VAR_KEYWORD for p in takes.values())
-    if variables and not accepts:
+    if "variables" not in takes and not any(p.kind is p.VAR_KEYWORD for p in takes.values()):
         names = ", ".join(v.op.name for v in variables)
-        raise TypeError(
-            layout(
-                f"custom_gradient: the function uses the variables {names}, "
-                "and its gradient has no parameter `variables`",
-                user_frame(),
-                hint="def grad(*dys, variables=None): return by_xs, by_variables",
-            )
+        raise misuse(
+            TypeError,
+            f"custom_gradient: the function uses the variables {names}, "
+            "and its gradient has no parameter `variables`",
+            "def grad(*dys, variables=None): return by_xs, by_variables",
         )
+
+
+def _derivatives(
+    grad: Callable[..., Any],
+    count: int,
+    variables: list[Variable],
+    where: Provenance | None,
+    cotangents: Sequence[Tensor | None],
+) -> list[Any]:
+    """Return one derivative per x and per variable, some of them None."""
     if variables:
         by_xs, by_variables = grad(*cotangents, variables=variables)
     else:
         by_xs, by_variables = grad(*cotangents), []
-    listed = list(by_xs) if isinstance(by_xs, list | tuple) else [by_xs]
-    if len(listed) != count or len(by_variables or ()) != len(variables):
-        raise ValueError(
-            layout(
-                f"custom_gradient: {len(listed)} derivatives for {count} arguments, "
-                f"{len(by_variables or ())} for {len(variables)} variables",
-                user_frame(),
-            )
+    by_xs = nest.flatten(by_xs) if nest.is_nested(by_xs) else [by_xs]
+    by_variables = list(by_variables or ())
+    if len(by_xs) != count or len(by_variables) != len(variables):
+        text = (
+            f"custom_gradient: {len(by_xs)} derivatives for {count} arguments, "
+            f"{len(by_variables)} for {len(variables)} variables"
         )
-    return [*listed, *(by_variables or ())]
+        raise ValueError(layout(text, where))
+    return [*by_xs, *by_variables]

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import UnknownNameError, layout, misuse
+from staticgraph.compiler.graph.errors import UnknownNameError, misuse
 from staticgraph.compiler.graph.graph import default_derivatives, with_derivative
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.inputs import convert_to_tensor
+from staticgraph.gradient_functions import registered, registered_gradient, with_gradient
 
 __all__ = ["NoGradient", "NotDifferentiable", "RegisterGradient"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_registered: dict[str, Callable[..., Any] | None] = {}  # None: no derivative flows
 
 
 class RegisterGradient:
-    """Decorator: `f(op, *grads)` returns the derivative by each input of `op`, None for some, given those by
-    its outputs.
+    """Decorator: register `f(op, *grads)` as the gradient of operations.
 
-    `op_type` is the name by which `Graph.gradient_override_map` refers to it; where it is the type of an op
-    without derivative, all operations of that type made from now on have this one. `f` is called when an
-    operation is made. KeyError where the name is taken.
+    `gradients` calls `f` for each operation on its way, with the derivatives by the outputs of `op` as
+    tensors, and `f` returns the derivative by each input of `op`: a tensor, IndexedSlices, or None for no
+    derivative. In the body of a loop or a branch `f` is called when the operation is made.
+
+    Args:
+        op_type: The name by which `Graph.gradient_override_map` refers to `f`. If it is the type of an op
+            without gradient, `f` is the gradient of all operations of that type.
+
+    Raises:
+        TypeError: `op_type` is not a string.
+        KeyError: The name is taken.
 
     >>> import staticgraph as sg
     >>> @sg.RegisterGradient("Straight")
@@ -49,7 +55,13 @@ class RegisterGradient:
 
 
 def NotDifferentiable(op_type: str) -> None:
-    """Register that no derivative flows through operations of `op_type`. KeyError where the name is taken.
+    """Register that no derivative flows through operations of `op_type`.
+
+    Args:
+        op_type: A type, or the name by which `Graph.gradient_override_map` refers to it.
+
+    Raises:
+        KeyError: The name is taken.
 
     >>> import staticgraph as sg
     >>> sg.NotDifferentiable("Quantised")
@@ -64,49 +76,31 @@ NoGradient = NotDifferentiable
 
 def _register(name: str, f: Callable[..., Any] | None) -> None:
     known = [op for op in OPS.values() if op.tf == name]
-    if name in _registered or any(op.differentiable is not False for op in known):
+    if name in registered or any(op.differentiable is not False for op in known):
         raise misuse(UnknownNameError, f"there is a gradient by the name {name} already: choose another name")
-    _registered[name] = f
+    registered[name] = f
     if known:
-        default_derivatives[name] = name
+        default_derivatives.add(name)
 
 
-def _overridden(op: Operation, registered: str, name: str) -> Any:
-    """The outputs of `op` with the derivative of that name, by an operation called `name`."""
-    if registered not in _registered:
-        text = f"no gradient is registered as {registered!r}, which {op.name} ({op.type}) is to have"
-        hint = f'write @RegisterGradient("{registered}") before the operation is made'
-        raise LookupError(layout(text, op.where, hint=hint))
-    differentiable = [y for y in op.outputs if y.dtype.is_differentiable]
-    if differentiable:
-        f = _registered[registered]
-        made = map(ops.stop_gradient, differentiable) if f is None else _derived(op, f, differentiable, name)
-        replaced = dict(zip(differentiable, made, strict=True))
-        outputs = tuple(replaced.get(y, y) for y in op.outputs)
-    else:
+def _wrapped(op: Operation, name: str, op_name: str) -> Any:
+    """Return the outputs of `op`, an operation in a body, with the gradient that is registered as `name`."""
+    real = [y for y in op.outputs if y.dtype.is_differentiable]
+    if not real:
         outputs = op.outputs
+    elif name not in registered:  # the compiler finds no derivative, and says so if one is asked for
+        made = ops.custom_gradient([*op.outputs, *op.inputs], ys=len(op.outputs), xs=len(op.inputs))
+        outputs = made if isinstance(made, tuple) else (made,)
+    elif registered[name] is None:
+        stopped = {y: ops.stop_gradient(y) for y in real}
+        outputs = tuple(stopped.get(y, y) for y in op.outputs)
+    else:
+
+        def function(cotangents: Sequence[Tensor | None]) -> list[Any]:
+            return registered_gradient(op, name, cotangents)
+
+        outputs = with_gradient(op.outputs, op.inputs, function, f"{op_name}/")
     return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _derived(op: Operation, f: Callable[..., Any], ys: list[Tensor], name: str) -> tuple[Tensor, ...]:
-    """`ys` again, with the derivatives that `f` makes of theirs."""
-    with op.graph.name_scope(f"{name}_grad/"):
-        cotangents = {y: ops.cotangent(y, key=f"{op.graph.version}") for y in ys}
-        given = f(op, *(cotangents.get(y) for y in op.outputs))
-        listed = list(given) if isinstance(given, list | tuple) else [given]
-        # TF1 counts as inputs what is an attribute here, such as axes: no derivative is by those.
-        if len(listed) < len(op.inputs) or any(d is not None for d in listed[len(op.inputs) :]):
-            counts = f"{len(listed)} derivatives are given for the {len(op.inputs)} inputs"
-            raise ValueError(layout(f"{counts} of {op.name} ({op.type})", op.where))
-        by = {
-            x: convert_to_tensor(d, x.dtype) if d is not None else ops.zeros_like(x)
-            for x, d in zip(op.inputs, listed, strict=False)
-            if x.dtype.is_differentiable
-        }
-    made = ops.custom_gradient(
-        [*ys, *by, *by.values(), *cotangents.values()], ys=len(ys), xs=len(by), name=f"{name}/"
-    )
-    return made if isinstance(made, tuple) else (made,)
-
-
-with_derivative.append(_overridden)
+with_derivative.append(_wrapped)

@@ -1,7 +1,8 @@
 """`gradients`: derivatives as tensors of the graph.
 
-The graph gets one operation per call, and a compile expands it once all shapes are known. What is decided
-here is which derivatives exist, and which of them only touch some rows.
+The graph gets one operation per call, and a compile expands it once all shapes are known; there are more of
+them if gradient functions of the script lie on the way (`pull_back`). What is decided here is which
+derivatives exist, and which of them only touch some rows.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout, misuse
+from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import name_scope
 from staticgraph.indexed_slices import IndexedSlices
 from staticgraph.inputs import convert_to_tensor
+from staticgraph.pull_back import pull_back
 from staticgraph.reachability import Uses, differentiable_inputs, path, source
 
 __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians", "why_no_gradient"]
@@ -70,25 +73,25 @@ def gradients(
     [<sg.Tensor 'gradients:0' shape=(3,) dtype=float32>]
     """
     targets = [convert_to_tensor(y) for y in _listed(ys)]
-    wanted = [convert_to_tensor(x) for x in _listed(xs)]
+    wanted = [_by(convert_to_tensor(x)) for x in _listed(xs)]
     stops = [convert_to_tensor(t) for t in _listed(stop_gradients)] if stop_gradients is not None else []
     with name_scope(name, "gradients", [*targets, *wanted]) as scope:
         seeds = _seeds(targets, grad_ys)
-        uses = Uses(targets, stops)
-        plans = [_plan(x, uses) if uses.reaches(x) else [] for x in wanted]
+        way = pull_back(targets, seeds, wanted, stops)
+        plans = [_plan(x, way.uses) if way.uses.reaches(x) else [] for x in wanted]
         at = [t for plan in plans for t in plan]
-        derivatives: list[Tensor] = []
-        if at:
-            made = ops.symbolic_gradients(
-                [*targets, *seeds, *at, *stops], ys=len(targets), seeds=len(seeds), xs=len(at), name=scope
-            )
-            derivatives = list(made) if isinstance(made, tuple) else [made]
+        derivatives = way.derivatives(at, scope) if at else []
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         results = []
         for x, plan in zip(wanted, plans, strict=True):
             mine, derivatives = derivatives[: len(plan)], derivatives[len(plan) :]
-            results.append(_result(x, plan, mine, zero))
+            results.append(_result(x, plan, mine, way.rows.get(source(x), []), zero))
     return results
+
+
+def _by(x: Tensor) -> Tensor:
+    """Return what a derivative by `x` is taken by: the variable for the result of an assignment to it."""
+    return source(x) if x.op.definition.effect is Effect.WRITE else x
 
 
 def _listed(value: Any) -> list[Any]:
@@ -117,7 +120,7 @@ def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
     gathers from it, of which each row comes from one row.
     """
     found = uses.of(x)
-    if found and x not in uses.roots and x.shape.ndims and all(_gathers_rows(op, p) for op, p in found):
+    if found and x.shape.ndims and all(_gathers_rows(op, p) for op, p in found):
         return [op.outputs[0] for op, _ in found]
     return [x]
 
@@ -129,17 +132,22 @@ def _gathers_rows(op: Operation, position: int) -> bool:
     return axis == 0
 
 
-def _result(x: Tensor, plan: list[Tensor], derivatives: list[Tensor], zero: bool) -> Any:
-    if not plan:
+def _result(
+    x: Tensor, plan: list[Tensor], derivatives: list[Tensor], rows: list[IndexedSlices], zero: bool
+) -> Any:
+    """Return the derivative by `x`: that along its `plan`, and the `rows` that gradient functions gave."""
+    if not plan and not rows:
         return ops.zeros_like(x) if zero else None
-    if plan[0] is x:
-        return derivatives[0]
+    if plan and plan[0] is x:
+        return sum((each.to_tensor() for each in rows), derivatives[0])
     row = [n if n is not None else -1 for n in x.shape.as_list()[1:]]
-    slices = [ops.reshape(d, shape=[-1, *row]) for d in derivatives]
-    rows = [ops.reshape(t.op.inputs[1], shape=[-1]) for t in plan]
-    if len({r.dtype for r in rows}) > 1:
-        rows = [ops.cast(r, dtype=int64) for r in rows]
-    return IndexedSlices(_joined(slices), _joined(rows), ops.shape_of(x))
+    values = [*derivatives, *(each.values for each in rows)]
+    indices = [*(t.op.inputs[1] for t in plan), *(each.indices for each in rows)]
+    slices = [ops.reshape(d, shape=[-1, *row]) for d in values]
+    numbers = [ops.reshape(t, shape=[-1]) for t in indices]
+    if len({n.dtype for n in numbers}) > 1:
+        numbers = [ops.cast(n, dtype=int64) for n in numbers]
+    return IndexedSlices(_joined(slices), _joined(numbers), ops.shape_of(x))
 
 
 def _joined(parts: list[Tensor]) -> Tensor:
@@ -158,7 +166,10 @@ def why_no_gradient(ys: Any, x: Any) -> str:
     """
     targets = [convert_to_tensor(y) for y in _listed(ys)]
     start = convert_to_tensor(x)
-    if Uses(targets).reaches(start):
+    uses = Uses(targets)
+    if found := uses.lacking([start]):
+        return layout(f"{found[0].name} ({found[0].type}) has no gradient", found[0].where)
+    if uses.reaches(start):
         return ""
     wrong = next((y for y in targets if not y.dtype.is_differentiable), None)
     if wrong is not None and len(targets) == 1:

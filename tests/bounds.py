@@ -37,7 +37,7 @@ class _Block(np.ndarray):
         Bytes are compared, not arrays: NumPy's functions read a context variable, and before CPython 3.12 a
         finalizer that reads one while it is being reset leaves a reference to the freed value behind.
         """
-        if self.start is None:
+        if self.start is None or _blocks is None:  # this module is cleared when the interpreter ends
             return
         starts = (self.start - ALIGNMENT, self.start + self.size_lent)
         if any(self[i : i + ALIGNMENT].tobytes() != _BORDER for i in starts):

@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import benchmark
+import compare_versions
 import numpy as np
 import pytest
 
@@ -353,3 +354,22 @@ def test_a_second_run_replaces_its_rows_and_keeps_the_others():
         ("JAX", "cold", "before"),
         ("JAX", "warm", "before"),
     ]
+
+
+def test_the_interval_of_a_median_is_that_of_the_tables():
+    """As tables of the sign test have it: the 10th and the 21st of 30 samples, the 2nd and the 8th of 9."""
+    assert compare_versions.interval(range(1, 31)) == (10, 21)
+    assert compare_versions.interval(range(9, 0, -1)) == (2, 8)
+    assert compare_versions.interval([1.0]) == (1.0, 1.0)
+
+
+def test_two_checkouts_are_compared(capfd):
+    command = ["compare_versions", str(ROOT), "--work", "scalar", "--pairs", "2", "--seconds", "0.01"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [*command, "--bound", "1e9"])
+        assert compare_versions.main() == 0
+        assert "scalar" in capfd.readouterr().out
+        patch.setattr(sys, "argv", ["compare_versions", str(ROOT / "nowhere")])
+        with pytest.raises(SystemExit):
+            compare_versions.main()
+        assert "no checkout in" in capfd.readouterr().err

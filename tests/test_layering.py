@@ -22,6 +22,7 @@ PACKAGES = ("staticgraph", "runtime", "compiler")
 LAYERS = {
     "compiler":          "",                             # its __init__ imports nothing
     "compiler.dataclass": "",                            # as good as the standard library's: for all
+    "compiler.cached":   "",                             # the same
     "compiler.graph":    "",
     "compiler.kernel":   "compiler.graph.dtypes",
     "compiler.ops":      "compiler.graph compiler.kernel",
@@ -157,7 +158,8 @@ def wrong_layer(use: Import) -> str | None:
     if layer is None:
         return use.refused(f"{use.module} has no line in LAYERS")
     allowed = LAYERS[layer].split()
-    if target in (layer, "compiler.dataclass") or any(covers(name, use.target) for name in allowed):
+    for_all = (layer, "compiler.dataclass", "compiler.cached")
+    if target in for_all or any(covers(name, use.target) for name in allowed):
         return None
     return use.refused(f"{layer} may import {', '.join(allowed) or 'no other layer'}")
 

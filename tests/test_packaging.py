@@ -4,6 +4,8 @@
 Each form is imported by a fresh interpreter that sees that form, the dependencies, and nothing more.
 """
 
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -127,6 +129,27 @@ for name in ("compiler", "runtime"):
 """,
     )
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64", "arm64", "AMD64"), reason="no wheel")
+def test_the_readme_runs_on_the_core_dependencies_alone(wheel: Path, tmp_path: Path):
+    """Without any extra, and without a `dot` program, the first program of the README also draws."""
+    program = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    names = [re.split(r"[^\w.-]", line)[0] for line in SETTINGS["project"]["dependencies"]]
+    before = f"""
+import importlib.abc, os
+os.environ["PATH"], os.environ["SG_CACHE_DIR"] = "", ""
+os.chdir({str(tmp_path)!r})
+class OnlyThese(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        top = name.partition(".")[0]
+        if top not in {["staticgraph", *names]!r} and top not in sys.stdlib_module_names:
+            raise ImportError(name + " is no core dependency")
+sys.meta_path.insert(0, OnlyThese())
+"""
+    run = python(wheel, before + program)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "net.svg").read_text().lstrip().startswith("<")
 
 
 def test_the_command_is_installed(wheel: Path, editable: Path):

@@ -3,7 +3,8 @@
     python tools/record_saved.py
 
 A file that is there already was written by a version that is out, and is left as it is. A new kind of thing
-in files is a new case here, a new format a new folder.
+in files is a new case here, a new format a new folder. `custom_gradient` is of a version whose operations for
+custom gradients were others.
 """
 
 from __future__ import annotations

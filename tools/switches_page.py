@@ -34,6 +34,20 @@ keyword or argument is an error.
 ('fast', 1048576)
 
 ```
+
+## The cache of compiled code
+
+The folder `cache_dir` holds machine code, which is executed. So it is used only if it is a folder (no link to
+one) that belongs to you and gives no rights to others: `chmod 700`. Otherwise one warning says so, and every
+process compiles for itself. A folder that is not there yet is made with these rights. The rights of the
+folders around it do not matter, unlike those around the keys of OpenSSH, since files are opened relative to
+the folder that was checked.
+
+Each entry is authenticated with a secret key of yours, the file `.staticgraph-key` in the folder, which only
+you can read. An entry that was changed or comes from elsewhere is compiled again. The cache is bounded to 256
+MiB: the entries that have not been used for the longest time are removed, and no file that the cache has not
+made. On Windows, where rights are access lists, the default folder is inside of your own, and only links and
+entries without your key are refused.
 """
 
 

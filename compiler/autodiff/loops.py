@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from functools import cached_property
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.branches import zeros
+from staticgraph.compiler.cached import cached_property
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import Builder, number
 from staticgraph.compiler.graph.closure import close, depends_on
@@ -32,7 +32,7 @@ Vjp = Callable[..., list[Value | None]]
 _CHEAP = frozenset(
     {"add", "subtract", "multiply", "negative", "square", "maximum", "minimum", "select", "cast", "equal"}
     | {"not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or"}
-    | {"logical_not", "sign", "abs", "identity", "watch"}
+    | {"logical_not", "sign", "abs", "identity", "watch", "override"}
 )
 
 

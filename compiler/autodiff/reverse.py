@@ -56,6 +56,7 @@ class _Walk:
         self.xs = frozenset(xs)
         self.stops = frozenset(stops)
         self.received: dict[Value, Value] = {}
+        self.fed: dict[Value, Value] = {}  # by result that is fed: what others use in its place
 
     def receive(self, value: Value, g: Value) -> None:
         if g.shape != value.shape:
@@ -82,46 +83,66 @@ class _Walk:
             if node not in seen:
                 seen.add(node)
                 stack.extend(
-                    v.node for i, v in reached_inputs(node) if v.node not in seen and v not in self.stops
+                    v.node for v in _on_paths(node) if v.node not in seen and v not in self.stops
                 )
         self.depends: set[Value] = set(self.xs)
         between = []
         for node in sorted(seen, key=lambda n: n.serial):
-            if any(v in self.depends for _, v in reached_inputs(node)):
+            if any(v in self.depends for v in _on_paths(node)):
                 self.depends.update(v for v in node.outputs if v not in self.stops)
                 between.append(node)
         return between
 
     def _propagate(self, node: Node, gs: tuple[Value | None, ...]) -> None:
-        parts = cotangents(self.build, node, gs)
-        for position, value in reached_inputs(node):
+        if node.op.name == "override":
+            self.fed[node.inputs[0]] = node.outputs[0]
+        known = [(i, v) for i, v in reached_inputs(node) if v in self.depends]
+        results = [self.fed.get(v, v) for v in node.outputs]
+        parts = cotangents(self.build, node, gs, results) if known else ()
+        for position, value in known:
             g = parts[position]
-            if g is not None and value in self.depends:
+            if g is not None:
                 self.receive(value, g)
+        for value in lacking_inputs(node):
+            if value in self.depends:
+                text = f"{node.op.name} ({node.op.tf}) has no gradient, and a derivative goes through it"
+                self.receive(value, ops.undefined_gradient(value, text=text))
 
 
 def reached_inputs(node: Node) -> list[tuple[int, Value]]:
-    """The inputs to which gradients flow, with their positions."""
-    allowed = node.op.differentiable
-    if allowed is False:
-        return []
-    return [
-        (i, v)
-        for i, v in enumerate(node.inputs)
-        if v.dtype.is_differentiable and (allowed is True or i in allowed)
-    ]
+    """Return the inputs to which gradients flow, with their positions."""
+    positions = node.op.gradient_inputs(len(node.inputs), node.attrs)
+    return [(i, node.inputs[i]) for i in positions if node.inputs[i].dtype.is_differentiable]
 
 
-def cotangents(build: Builder, node: Node, gs: tuple[Value | None, ...]) -> Sequence[Value | None]:
-    """What each input of `node` receives when its outputs receive `gs`."""
-    op = node.op
+def lacking_inputs(node: Node) -> list[Value]:
+    """Return the inputs to which gradients would flow if a formula were known."""
+    positions = node.op.lacking_inputs(len(node.inputs))
+    return [node.inputs[i] for i in positions if node.inputs[i].dtype.is_differentiable]
+
+
+def _on_paths(node: Node) -> list[Value]:
+    return [*(v for _, v in reached_inputs(node)), *lacking_inputs(node)]
+
+
+def cotangents(
+    build: Builder, node: Node, gs: tuple[Value | None, ...], results: Sequence[Value] | None = None
+) -> Sequence[Value | None]:
+    """Return what each input of `node` receives when its outputs receive `gs`.
+
+    Args:
+        build: Where the cotangents are recorded.
+        node: The node.
+        gs: The cotangents of its outputs.
+        results: The values of its outputs if they are fed; by default the outputs.
+    """
+    op, results = node.op, node.outputs if results is None else results
     if op.name in _CONTROL_FLOW:
         return _CONTROL_FLOW[op.name](build, node, gs, vjp)
     if op.grad is not None:
-        one = len(node.outputs) == 1
-        parts = op.grad(
-            gs[0] if one else gs, node.outputs[0] if one else node.outputs, *node.inputs, **node.attrs
-        )
+        one = len(results) == 1
+        y = results[0] if one else tuple(results)
+        parts = op.grad(gs[0] if one else gs, y, *node.inputs, **node.attrs)
         return parts if isinstance(parts, tuple | list) else (parts,)
     formula = op.body if op.kind is Kind.ELEMENTWISE else op.expand
     if formula is None:

@@ -68,23 +68,26 @@ class BufferRef:
 class Call:
     """All chunks of one phase of a kernel, over its buffers in the order of its parameters.
 
-    `shared` is the scratch memory that the phases of this launch have in common.
+    `shared` is the scratch memory that the phases of this launch have in common. `commits`: it overwrites a
+    variable, so that from here on the step can only go on to its end.
     """
 
     phase: Phase
     args: tuple[BufferRef, ...]
     shared: BufferRef
     times: int | None = None
+    commits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Copy `size` bytes; source and target do not overlap."""
+    """Copy `size` bytes; source and target do not overlap. `commits`: as of a `Call`."""
 
     target: BufferRef
     source: BufferRef
     size: int
     times: int | None = None
+    commits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +118,19 @@ class Part:
 class Region:
     """Work for all threads: the chunks of a phase are independent of each other, phases follow one another.
 
-    `cost` is an estimate of the time on one core, in nanoseconds.
+    `cost` is an estimate of the time on one core, in nanoseconds. `watched`: chunks look at the watch,
+    and are skipped if the step is to stop.
     """
 
     phases: tuple[tuple[Part, ...], ...]
     cost: float
+    watched: bool = False
+
+    @property
+    def committing(self) -> int:
+        """The number of the first phase that overwrites a variable; that of all phases if none does."""
+        found = (n for n, parts in enumerate(self.phases) if any(w.commits for p in parts for w in p.work))
+        return next(found, len(self.phases))
 
     @property
     def chunks(self) -> tuple[int, ...]:
@@ -214,4 +225,11 @@ class Branch:
     times: int | None = None
 
 
-Segment = Region | HostCall | Loop | Branch
+@dataclass(frozen=True, slots=True)
+class Require:
+    """Return with UNSOUND unless the byte in `flag` is a truth value that holds."""
+
+    flag: BufferRef
+
+
+Segment = Region | HostCall | Loop | Branch | Require

@@ -18,10 +18,14 @@ ENTRY_WORDS = 8  # a cache line: what other threads write is in other ones
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The instruction that reads a counter of constant rate, and what it needs."""
+    """The instruction that reads a counter of constant rate, and what it needs.
+
+    `moment`: ticks of some milliseconds, as far as the rate is known.
+    """
 
     read: str
     needs: str = ""
+    moment: int = 4_000_000
 
 
 def clock_of(triple: str) -> Clock:
@@ -32,10 +36,12 @@ def clock_of(triple: str) -> Clock:
     """
     match triple.partition("-")[0]:
         case "x86_64":
-            return Clock("call i64 @llvm.readcyclecounter()", "declare i64 @llvm.readcyclecounter()")
+            read = "@llvm.readcyclecounter()"
+            return Clock(f"call i64 {read}", f"declare i64 {read}", 10_000_000)
         case "aarch64" | "arm64":
             read = "@llvm.read_volatile_register.i64"
-            return Clock(f'call i64 {read}(metadata !{{!"cntvct_el0"}})', f"declare i64 {read}(metadata)")
+            call = f'call i64 {read}(metadata !{{!"cntvct_el0"}})'
+            return Clock(call, f"declare i64 {read}(metadata)", 500_000)  # of 24 to 1000 million in a second
     return Clock("call i64 @nanoseconds()", _NANOSECONDS)
 
 
@@ -82,3 +88,5 @@ entry:
   ret i64 %sum
 }
 """
+
+PORTABLE = clock_of("")  # of any POSIX system

@@ -9,35 +9,99 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from staticgraph.compiler.codegen.abi import Branch, BufferRef, Inner, Loop, RowAt
+from staticgraph.compiler.codegen.llvm_clock import Clock
 from staticgraph.compiler.codegen.llvm_text import NAME, Code, Emitter, function
 
 Address = Callable[[BufferRef], str]
 
-# The words of a watch: a flag, functions of Python, and the address of the table of times for timed code.
-STOP, ENSURE, RELEASE, SIGNALS, SAVE, RESTORE, TIMES = range(7)
+# The words of a watch. A flag asks for a stop; another one says that a part of the step was skipped for that
+# reason, so that the rest must be, too. Then there are functions of Python, the address of the table of times
+# for timed code, when to ask for signals again, what tells the number of a thread, and where that of the main
+# thread is.
+STOP, ENSURE, RELEASE, SIGNALS, SAVE, RESTORE, TIMES, SKIPPED, NEXT, IDENT, MAIN = range(11)
+WATCH_WORDS = 11
+_SHARE = 100  # of the time at most one part is spent on waiting for Python's lock
 
-# Whether to stop: because the flag is set, or since a signal handler of Python's raised an exception.
-_WATCH = f"""
+
+def watch_code(clock: Clock) -> str:
+    """The function `i32 @watch(ptr)`: whether to stop, as the flag is set or a signal handler raised.
+
+    Only the main thread of Python handles signals. It needs Python's lock for that, which other threads may
+    not give back for some milliseconds: the longer it waits, the longer it does not ask again.
+    """
+    word = {name: f"getelementptr i64, ptr %watch, i64 {at}" for name, at in _WORDS.items()}
+    return f"""
 define internal i32 @watch(ptr %watch) nounwind {{
 entry:
   %stop = load atomic i64, ptr %watch monotonic, align 8
   %go.on = icmp eq i64 %stop, 0
-  br i1 %go.on, label %look, label %told
+  br i1 %go.on, label %time, label %told
 told:
   ret i32 1
-look:
-  %ensure.at = getelementptr ptr, ptr %watch, i64 {ENSURE}
-  %release.at = getelementptr ptr, ptr %watch, i64 {RELEASE}
-  %signals.at = getelementptr ptr, ptr %watch, i64 {SIGNALS}
+time:
+  %next.at = {word["next"]}
+  %ensure.at = {word["ensure"]}
+  %now = {clock.read}
+  %next = load i64, ptr %next.at
   %ensure = load ptr, ptr %ensure.at
+  %left = sub i64 %next, %now
+  %early = icmp sgt i64 %left, 0
+  %alone = icmp eq ptr %ensure, null
+  %idle = or i1 %early, %alone
+  br i1 %idle, label %quiet, label %who
+who:
+  %ident.at = {word["ident"]}
+  %main.at = {word["main"]}
+  %ident = load ptr, ptr %ident.at
+  %main = load ptr, ptr %main.at
+  %unknown = icmp eq ptr %ident, null
+  br i1 %unknown, label %ask, label %compare
+compare:
+  %thread = call i64 %ident()
+  %main.thread = load i64, ptr %main
+  %is.main = icmp eq i64 %thread, %main.thread
+  br i1 %is.main, label %ask, label %quiet
+ask:
+  %release.at = {word["release"]}
+  %signals.at = {word["signals"]}
   %release = load ptr, ptr %release.at
   %signals = load ptr, ptr %signals.at
   %state = call i32 %ensure()
   %raised = call i32 %signals()
   call void %release(i32 %state)
+  %then = {clock.read}
+  %took = sub i64 %then, %now
+  %rest = mul i64 %took, {_SHARE}
+  %pause = call i64 @llvm.umax.i64(i64 %rest, i64 {clock.moment})
+  %later = add i64 %then, %pause
+  store i64 %later, ptr %next.at
   ret i32 %raised
+quiet:
+  ret i32 0
 }}
 """
+
+
+_WORDS = {
+    "ensure": ENSURE, "release": RELEASE, "signals": SIGNALS, "next": NEXT, "ident": IDENT, "main": MAIN,
+}  # fmt: skip
+
+
+def ask(writer: Emitter, watch: str, clock: Clock) -> str:
+    """Ask a watch whether to stop: an i32 that is not 0 if so."""
+    for need in ("declare i64 @llvm.umax.i64(i64, i64)", clock.needs, watch_code(clock)):
+        if need:
+            writer.need(need)
+    return writer.value(f"call i32 @watch(ptr {watch})")
+
+
+def return_unless(writer: Emitter, condition: str, status: int = 1) -> None:
+    """Return `status` from a step that ends early, unless a condition holds."""
+    stopped, following = writer.label(), writer.label()
+    writer.branch_if(condition, following, stopped)
+    writer.start(stopped)
+    writer.line(f"ret i32 {status}")
+    writer.start(following)
 
 
 def guarded() -> Code:
@@ -62,13 +126,7 @@ entry:
 
 def stop_unless(writer: Emitter, call: str) -> None:
     """Make a call, and return from the step where it does not give 0."""
-    status = writer.value(call)
-    good = writer.value(f"icmp eq i32 {status}, 0")
-    stopped, following = writer.label(), writer.label()
-    writer.branch_if(good, following, stopped)
-    writer.start(stopped)
-    writer.line("ret i32 1")
-    writer.start(following)
+    return_unless(writer, writer.value(f"icmp eq i32 {writer.value(call)}, 0"))
 
 
 def branch(writer: Emitter, segment: Branch, address: Address) -> None:
@@ -88,7 +146,7 @@ def branch(writer: Emitter, segment: Branch, address: Address) -> None:
     writer.start(done)
 
 
-def loop(writer: Emitter, segment: Loop, address: Address, watch: BufferRef) -> None:
+def loop(writer: Emitter, segment: Loop, address: Address, watch: BufferRef, clock: Clock) -> None:
     """Call an inner step as often as it asks for."""
     body, table = segment.body, address(segment.body.table)
     finals = [address(c.final) for c in segment.carried]
@@ -137,7 +195,7 @@ def loop(writer: Emitter, segment: Loop, address: Address, watch: BufferRef) -> 
     writer.need(f"declare i32 @{body.code.name}(ptr)")
     _stop_if(writer, status, stopped)
     if segment.patience is not None:
-        _ask(writer, watcher, rounds, following, segment.patience, stopped)
+        _look(writer, watcher, clock, rounds, following, segment.patience, stopped)
     last = writer.value(f"load i8, ptr {again}, align 1")
     holds = writer.value(f"icmp ne i8 {last}, 0")
     latch = writer.block
@@ -172,16 +230,17 @@ def _row(writer: Emitter, row: RowAt, base: str, counter: str, spare: str) -> st
     return writer.value(f"select i1 {exists}, ptr {place}, ptr {spare}")
 
 
-def _ask(writer: Emitter, watch: str, rounds: str, following: str, patience: int, stopped: str) -> None:
+def _look(
+    writer: Emitter, watch: str, clock: Clock, rounds: str, following: str, patience: int, stopped: str
+) -> None:
     """Every so many rounds, ask the watch whether to stop."""
-    writer.need(_WATCH)
     writer.line(f"{following} = add i64 {rounds}, 1")
     wait = writer.value(f"and i64 {following}, {patience - 1}")
     due = writer.value(f"icmp eq i64 {wait}, 0")
-    ask, go_on = writer.label(), writer.label()
-    writer.branch_if(due, ask, go_on)
-    writer.start(ask)
-    _stop_if(writer, writer.value(f"call i32 @watch(ptr {watch})"), stopped)
+    look, go_on = writer.label(), writer.label()
+    writer.branch_if(due, look, go_on)
+    writer.start(look)
+    _stop_if(writer, ask(writer, watch, clock), stopped)
     writer.branch(go_on)
     writer.start(go_on)
 

@@ -11,6 +11,7 @@ calls are divided into functions of limited size: LLVM's time grows faster than 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -23,14 +24,16 @@ from staticgraph.compiler.codegen.abi import (
     Loop,
     Part,
     Region,
+    Require,
     Segment,
     Work,
 )
-from staticgraph.compiler.codegen.dispatch_layout import NOT_FINITE
-from staticgraph.compiler.codegen.llvm_clock import ENTRY_WORDS, Clock, read, record
-from staticgraph.compiler.codegen.llvm_control_flow import TIMES, stop_unless
+from staticgraph.compiler.codegen.dispatch_layout import UNSOUND
+from staticgraph.compiler.codegen.llvm_clock import ENTRY_WORDS, PORTABLE, Clock, read, record
+from staticgraph.compiler.codegen.llvm_control_flow import TIMES, ask, return_unless, stop_unless
 from staticgraph.compiler.codegen.llvm_control_flow import branch as branch_code
 from staticgraph.compiler.codegen.llvm_control_flow import loop as loop_code
+from staticgraph.compiler.codegen.llvm_stop import LOOK, forget_skips, return_if_skipped, skip_if_stopped
 from staticgraph.compiler.codegen.llvm_text import Code, Emitter
 from staticgraph.compiler.dataclass import dataclass
 
@@ -44,14 +47,13 @@ def step(
     watch: BufferRef,
     clock: Clock | None = None,
     times: int | None = None,
-    sound: BufferRef | None = None,
+    looks: Clock = PORTABLE,
 ) -> Code:
     """The function `i32 (ptr table)` that carries out `segments`. Its kernels must be loaded with it.
 
     `pool` is the thread pool, which parallel regions need; `private` is scratch memory of kernels; `watch`
     tells loops to stop, and timed code where its table of times is. `clock` is for timed code; `times` is the
-    entry of the step as a whole. `sound` is where kernels say whether what they made is finite: it returns
-    NOT_FINITE if not.
+    entry of the step as a whole. `looks` is the clock by which the watch is asked.
 
     >>> from staticgraph.compiler.codegen.abi import Phase
     >>> phase = Phase(Code("kernel", ""))
@@ -69,34 +71,44 @@ def step(
     }
     """
     writer = _Function(None if clock is None else Timer(clock, watch))
+    stopping = _Stopping(watch, private, looks)
     with writer.timed(times, lambda: writer.pointer(private)):
+        if any(isinstance(segment, Region) and segment.watched for segment in segments):
+            forget_skips(writer, writer.base(watch.slot))
         for segment in segments:
-            _segment(writer, segment, pool, private, watch)
-    return writer.finish(["ptr %table"], f"i32 {0 if sound is None else _status(writer, sound)}")
+            _segment(writer, segment, pool, stopping)
+    return writer.finish(["ptr %table"], "i32 0")
 
 
-def _status(writer: _Function, sound: BufferRef) -> str:
-    flag = writer.value(f"load i8, ptr {writer.pointer(sound)}, align 1")
-    good = writer.value(f"icmp ne i8 {flag}, 0")
-    return writer.value(f"select i1 {good}, i32 0, i32 {NOT_FINITE}")
+@dataclass(frozen=True, slots=True)
+class _Stopping:
+    """What it takes to stop: the watch, the scratch memory of the thread that runs the step, and a clock."""
+
+    watch: BufferRef
+    private: BufferRef
+    clock: Clock
 
 
-def _segment(
-    writer: _Function, segment: Segment, pool: BufferRef, private: BufferRef, watch: BufferRef
-) -> None:
+def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _Stopping) -> None:
+    private = writer.pointer(stopping.private)
     match segment:
         case Region() if segment.parallel:
-            _run(writer, segment, pool, writer.pointer(private))
+            _run(writer, segment, pool, stopping)
         case Region(phases):
-            works = [work for parts in phases for part in parts for work in part.work]
-            _in_order(writer, works, writer.pointer(private))
+            works: Sequence[Work] = [work for parts in phases for part in parts for work in part.work]
+            if segment.watched:
+                works = _with_looks(writer, works, segment.cost, stopping)
+            _in_order(writer, works, private)
+        case Require(flag):
+            found = writer.value(f"load i8, ptr {writer.pointer(flag)}, align 1")
+            return_unless(writer, writer.value(f"icmp ne i8 {found}, 0"), UNSOUND)
         case HostCall() | Loop() | Branch():
-            with writer.timed(segment.times, lambda: writer.pointer(private)):
+            with writer.timed(segment.times, lambda: private):
                 match segment:
                     case HostCall(slot, index):
                         stop_unless(writer, f"call i32 {writer.base(slot)}(i32 {index}, ptr %table)")
                     case Loop():
-                        loop_code(writer, segment, writer.pointer, watch)
+                        loop_code(writer, segment, writer.pointer, stopping.watch, stopping.clock)
                     case Branch():
                         branch_code(writer, segment, writer.pointer)
 
@@ -193,9 +205,28 @@ def _in_order(writer: _Function, works: Sequence[Work], private: str) -> None:
         writer.line(f"call void @{symbol}(ptr %table, ptr {private})")
 
 
-def _run(writer: _Function, region: Region, pool: BufferRef, private: str) -> None:
+def _with_looks(
+    writer: _Function, works: Sequence[Work], cost: float, stopping: _Stopping
+) -> Sequence[Work]:
+    """Write what one thread does of `works`, with looks at the watch in between; the others, which must not
+    stop. These begin with the first one that overwrites a variable.
+    """
+    private, watch = writer.pointer(stopping.private), writer.base(stopping.watch.slot)
+    free = next((n for n, work in enumerate(works) if work.commits), len(works))
+    between = max(1, int(len(works) * LOOK / cost))
+    for start in range(0, free, between):
+        return_unless(writer, writer.value(f"icmp eq i32 {ask(writer, watch, stopping.clock)}, 0"))
+        _in_order(writer, works[start : min(start + between, free)], private)
+    return works[free:]
+
+
+def _run(writer: _Function, region: Region, pool: BufferRef, stopping: _Stopping) -> None:
     """Have the pool do a region."""
-    function = _Function(writer.timer)
+    function, private = _Function(writer.timer), writer.pointer(stopping.private)
+    if region.watched:
+        looks = 1 << max(0, int(math.log2(LOOK * sum(region.chunks) / region.cost)))
+        watch, master = function.base(stopping.watch.slot), function.base(stopping.private.slot)
+        skip_if_stopped(function, watch, master, region.committing, looks, stopping.clock)
     cases = [(function.label(), _phase(function, parts)) for parts in region.phases]
     done = function.label()
     targets = " ".join(f"i64 {n}, label %{label}" for n, (label, _) in enumerate(cases))
@@ -214,6 +245,8 @@ def _run(writer: _Function, region: Region, pool: BufferRef, private: str) -> No
         f"call void {run}(ptr {address}, ptr @{work}, ptr %table, ptr @counts_{work}, i64 {len(cases)}, "
         f"ptr {private}, i64 {round(region.cost)}, i64 {region.together})"
     )
+    if region.watched:
+        return_if_skipped(writer, writer.base(stopping.watch.slot))
 
 
 def _phase(writer: _Function, parts: Sequence[Part]) -> str:

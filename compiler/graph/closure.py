@@ -75,3 +75,20 @@ def _inside(results: Iterable[Value], known: Iterable[Value], inside: Callable[[
             seen.add(node)
             stack += [v for v in node.inputs if v not in known and inside(v)]
     return sorted(seen, key=lambda n: n.serial)
+
+
+def inline(function: Function, args: Sequence[Value]) -> list[Value]:
+    """Return the results of `function` of `args`. Its loops begin families of their own: those of another
+    inlining have other values.
+    """
+    table = dict(zip(function.params, args, strict=True))
+    families: dict[int, int] = {}
+    for node in function.nodes:
+        if any(v in table for v in node.inputs) and not all(v in table for v in node.outputs):
+            build: Builder = node.outputs[0].recorder
+            attrs = node.attrs
+            if node.op.name == "loop":
+                attrs = attrs | {"family": families.setdefault(attrs["family"], build.serial)}
+            made = build.again(node, [table.get(v, v) for v in node.inputs], attrs)
+            table.update(zip(node.outputs, made.outputs, strict=True))
+    return [table.get(r, r) for r in function.results]

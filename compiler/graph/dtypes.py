@@ -1,8 +1,9 @@
 """The element types of tensors.
 
-A `DType` is one of a fixed set of objects, compared by identity. Its `numpy` type is what a fetched value
-has. NumPy has no bfloat16: such values cross the boundary as float32 (whose upper half they are) and every
-op rounds its bfloat16 results with `DType.round`.
+A `DType` is one of a fixed set of objects, so the compiler compares with `is`; for users, each is also equal
+to whatever names it, such as `numpy.float32`. Its `numpy` type is what a fetched value has. NumPy has no
+bfloat16: such values cross the boundary as float32 (whose upper half they are) and every op rounds its
+bfloat16 results with `DType.round`.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ class DType:
     (True, True, 4)
     """
 
-    __slots__ = ("name", "numpy", "size", "kind")
+    __slots__ = ("name", "numpy", "size", "kind", "_hash")
 
     def __init__(self, name: str, numpy: Any, size: int, kind: str) -> None:
         self.name = name
         self.numpy = np.dtype(numpy)
         self.size = size  # bytes per element in compiled code
         self.kind = kind  # "float", "int", "uint", "bool", "complex" or "string"
+        # Equal to that of the `numpy.dtype` that this type is equal to; NumPy has none for bfloat16.
+        self._hash = hash(name if name == "bfloat16" else self.numpy)
 
     @property
     def as_numpy_dtype(self) -> type:
@@ -86,7 +89,18 @@ class DType:
         """The largest finite value."""
         return _limits(self)[1]
 
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """The range of pixels of this type in TF1's image functions, from 0: to 1 for floating types."""
+        return 0, 1 if self.is_floating else self.max
+
+    @property
+    def is_quantized(self) -> bool:
+        """False: TF1's quantized types are not supported."""
+        return False
+
     def is_compatible_with(self, other: Any) -> bool:
+        """Return if `other` names this type. TypeError if it names none."""
         return as_dtype(other) is self
 
     def round(self, value: Any) -> np.ndarray:
@@ -119,6 +133,15 @@ class DType:
             halves = np.frombuffer(data, np.uint16).astype(np.uint32)
             return (halves << 16).view(np.float32).reshape(shape)
         return np.frombuffer(data, self.numpy).reshape(shape)
+
+    def __eq__(self, other: object) -> bool:
+        """Return if `other` is this type, or names it as `as_dtype` takes it, such as `numpy.float32`."""
+        if isinstance(other, DType) or other is None:
+            return self is other
+        return _found(other) is self
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __repr__(self) -> str:
         return f"sg.{self.name}"
@@ -189,15 +212,28 @@ def dtypes_text(dtypes: Collection[DType]) -> str:
 
 
 def as_dtype(type_value: Any) -> DType:
-    """The `DType` that `type_value` names: a DType, a name, a NumPy type or a Python
-    type. TypeError otherwise.
+    """Return the `DType` that `type_value` names: a DType, a name, a NumPy type or a Python type.
+
+    Raises:
+        TypeError: If it names none.
     """
+    found = _found(type_value)
+    if found is None:
+        hint = f"these are: {', '.join(DTYPES)}"
+        raise misuse(TypeError, f"{shown(type_value)} is not an element type", hint)
+    return found
+
+
+def _found(type_value: Any) -> DType | None:
+    """Return the `DType` that `type_value` names, or None."""
     if isinstance(type_value, DType):
         return type_value
     if isinstance(type_value, str):
         name = type_value.removesuffix("_ref")
         if found := DTYPES.get(name) or _ALIASES.get(name):
             return found
+    if type_value is None:
+        return None  # NumPy takes it as float64
     if type_value is float:
         return float32
     if type_value is int:
@@ -206,14 +242,14 @@ def as_dtype(type_value: Any) -> DType:
         return string
     try:
         dtype = np.dtype(type_value)
-    except TypeError:
-        dtype = None
-    if dtype is not None and dtype.kind in "US":
+    except (TypeError, ValueError):
+        return None
+    if dtype.kind in "US":
         return string
-    is_object = dtype is not None and dtype.kind == "O"  # as all classes are that NumPy does not know
-    if dtype in _BY_NUMPY and (not is_object or type_value in (object, np.object_, dtype)):
-        return _BY_NUMPY[dtype]
-    raise misuse(TypeError, f"{shown(type_value)} is not an element type", f"these are: {', '.join(DTYPES)}")
+    is_object = dtype.kind == "O"  # as all classes are that NumPy does not know
+    if is_object and type_value not in (object, np.object_, dtype):
+        return None
+    return _BY_NUMPY.get(dtype)
 
 
 def _limits(dtype: DType) -> tuple[Any, Any]:

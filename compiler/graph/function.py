@@ -8,11 +8,11 @@ node, so common subexpressions merge by themselves and equality is identity.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.cached import cached_property
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.opdef import OpDef

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
@@ -20,12 +20,14 @@ from staticgraph.compiler.graph.errors import (
     require,
     shown,
 )
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.naming import Names, check_op_name
-from staticgraph.compiler.graph.opdef import OpDef, Role, recording
+from staticgraph.compiler.graph.opdef import Effect, OpDef, Role, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import Call, bind_call
 from staticgraph.compiler.graph.region import Region, may_use
+from staticgraph.compiler.graph.scoped import ControlDependencies, Scoped, canonical_device
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
@@ -56,8 +58,8 @@ class Graph:
         self.recorded: Sequence[Operation] = self._operations  # to be read: the same list at any time
         self._by_name: dict[str, Operation] = {}
         self._collections: dict[str, list[Any]] = {}
-        self._scoped = _Scoped()
-        self._lock = threading.RLock()
+        self._scoped = Scoped([])
+        self._lock = brief(threading.RLock())
 
     # Recording
 
@@ -70,11 +72,13 @@ class Graph:
             try:
                 full_name = self._op_name(name or op.tf)
                 call = bind_call(self, op, values, full_name)
-                given = self._scoped.derivatives.get(op.tf) or default_derivatives.get(op.tf)
-                made = self._append(op, call, full_name if given is None else f"{full_name}/{op.tf}", where)
-                if given is not None:
-                    with self._derivatives({}):
-                        return with_derivative[0](made, given, full_name)
+                gradient = self._scoped.gradients.get(op.tf)
+                wrapper = self._wrapper(op, gradient)
+                if wrapper is not None:
+                    made = self._append(op, call, f"{full_name}/{op.tf}", where)
+                    with self._gradients({}):
+                        return with_derivative[0](made, wrapper, full_name)
+                made = self._append(op, call, full_name, where, gradient)
             except RuleError as error:
                 self._rollback(mark, names)
                 call_made = call_text(op, values)
@@ -87,8 +91,16 @@ class Graph:
             return made.outputs[0]
         return made.outputs or made
 
-    def _append(self, op: OpDef, call: Call, name: str, where: Any) -> Operation:
-        region, controls = self._scoped.region, self._control_inputs()
+    def _wrapper(self, op: OpDef, gradient: str | None) -> str | None:
+        """Return the registered gradient that an operation in a body must be wrapped in: the compiler, which
+        differentiates bodies, finds it there.
+        """
+        if self._scoped.region is None or op.effect is Effect.SOURCE:
+            return None
+        return gradient or (op.tf if op.tf in default_derivatives else None)
+
+    def _append(self, op: OpDef, call: Call, name: str, where: Any, gradient: str | None = None) -> Operation:
+        region, controls = self._scoped.region, self.control_inputs
         for used in (*(t.op for t in (*call.inputs, *call.operands.values())), *controls):
             require(
                 may_use(region, used.region),
@@ -98,7 +110,7 @@ class Graph:
             )
         operation = Operation(
             self, op, name, call.inputs, call.operands, call.attrs, call.infer(), controls,
-            self._scoped.device, where, len(self._operations), region,
+            self._scoped.device, where, len(self._operations), region, gradient,
         )  # fmt: skip
         self.adopt(operation)
         return operation
@@ -275,24 +287,18 @@ class Graph:
     def get_name_scope(self) -> str:
         return self.names.scope
 
-    @contextmanager
-    def control_dependencies(self, control_inputs: Sequence[Any] | None) -> Iterator[None]:
+    def control_dependencies(self, control_inputs: Sequence[Any] | None) -> AbstractContextManager[None]:
         """Context in which new operations run after
         `control_inputs`; None forgets those of outer contexts.
         """
-        outer = self._scoped.controls
-        if control_inputs is None:
-            self._scoped.controls = ()
-        else:
+        controls = None
+        if control_inputs is not None:
             if not isinstance(control_inputs, Iterable) or isinstance(control_inputs, Tensor):
                 what = f"control_dependencies: {shown(control_inputs)} is no list"
                 raise misuse(TypeError, what, "write control_dependencies([x])")
             ops = [self.as_graph_element(getattr(c, "control_op", c)) for c in control_inputs]
-            self._scoped.controls = (*outer, *(o.op if isinstance(o, Tensor) else o for o in ops))
-        try:
-            yield
-        finally:
-            self._scoped.controls = outer
+            controls = tuple(o.op if isinstance(o, Tensor) else o for o in ops)
+        return ControlDependencies(self._scoped, controls)
 
     @property
     def region(self) -> Region | None:
@@ -312,7 +318,9 @@ class Graph:
         finally:
             self._scoped.region, self._scoped.controls = before
 
-    def _control_inputs(self) -> tuple[Operation, ...]:
+    @property
+    def control_inputs(self) -> tuple[Operation, ...]:
+        """The control dependencies of new operations."""
         return tuple(dict.fromkeys(self._scoped.controls))
 
     @contextmanager
@@ -333,23 +341,32 @@ class Graph:
 
     @contextmanager
     def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:
-        """Context in which new operations of some types have other derivatives than their own: those that
-        were registered, by `RegisterGradient`, under the names that the map gives to the types.
+        """Context in which new operations of some types have other gradients than their own: those that are
+        registered, by `RegisterGradient`, under the names that the map gives to the types.
+
+        The name is looked up when `gradients` gets to the operation.
         """
         if not isinstance(op_type_map, dict) or not all(
             isinstance(text, str) for pair in op_type_map.items() for text in pair
         ):
             raise TypeError("op_type_map must be a dictionary mapping strings to strings")
-        with self._derivatives({**self._scoped.derivatives, **op_type_map}):
+        with self._gradients({**self._scoped.gradients, **op_type_map}):
             yield
 
     @contextmanager
-    def _derivatives(self, given: dict[str, str]) -> Iterator[None]:
-        outer, self._scoped.derivatives = self._scoped.derivatives, given
+    def _gradients(self, given: dict[str, str]) -> Iterator[None]:
+        outer, self._scoped.gradients = self._scoped.gradients, given
         try:
             yield
         finally:
-            self._scoped.derivatives = outer
+            self._scoped.gradients = outer
+
+    def switch_to_thread_local(self) -> None:
+        """Let other threads begin with the device and the control dependencies that are in force here.
+
+        What a thread enters afterwards is always its own. The first call decides.
+        """
+        self._scoped.give_to_others()
 
     # Collections
 
@@ -401,20 +418,10 @@ class Graph:
         return f"<sg.Graph of {len(self._operations)} operations>"
 
 
-# Set by the public package: what makes a message of a graph, and what gives an operation another derivative.
+# Set by the public package: what makes a message of a graph, and what wraps an operation in another gradient.
 to_message: list[Callable[..., Any]] = []
 with_derivative: list[Callable[[Operation, str, str], Any]] = []
-default_derivatives: dict[str, str] = {}  # names of registered derivatives, by type of operation
-
-
-class _Scoped(threading.local):
-    """The innermost device, control dependencies and region, per thread."""
-
-    def __init__(self) -> None:
-        self.device = ""
-        self.region: Region | None = None
-        self.controls: tuple[Operation, ...] = ()
-        self.derivatives: dict[str, str] = {}  # as `default_derivatives`
+default_derivatives: set[str] = set()  # types of operations that have a registered gradient
 
 
 class _Sessions(threading.local):
@@ -428,21 +435,6 @@ _sessions = _Sessions()
 def session_stack() -> list[Any]:
     """The default sessions of this thread, innermost last."""
     return _sessions.stack
-
-
-def canonical_device(name: str) -> str:
-    """`/gpu:0` and `gpu:0` as `/device:GPU:0`; other parts such as `/job:worker` stay in front."""
-    parts = []
-    for part in name.strip("/").split("/"):
-        kind, _, rest = part.partition(":")
-        if kind.lower() in ("cpu", "gpu"):
-            part = f"device:{kind.upper()}:{rest or '0'}"
-        elif kind == "device":
-            unit, _, number = rest.partition(":")
-            part = f"device:{unit.upper()}:{number or '0'}"
-        if part:
-            parts.append(part)
-    return "".join(f"/{part}" for part in parts)
 
 
 def _tensors(op: OpDef, values: dict[str, Any]) -> list[tuple[str, Tensor]]:

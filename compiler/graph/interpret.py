@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.builder import plain
-from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, RuleError, layout
+from staticgraph.compiler.graph.errors import (
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    RuleError,
+    layout,
+)
 from staticgraph.compiler.graph.function import Function, Value, as_outputs
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -29,9 +35,9 @@ def interpret(function: Function, arguments: Mapping[Value, Any]) -> list[np.nda
         for node in function.nodes:
             if node.outputs and node.outputs[0] in values:
                 continue
-            if node.op.reference is None:
+            if node.op.meaning is None:
                 raise TypeError(f"{node} has no value: pass one for each param")
-            made = node.op.reference(*(values[v] for v in node.inputs), **node.attrs)
+            made = node.op.meaning(*(values[v] for v in node.inputs), **node.attrs)
             for output, array in zip(node.outputs, as_outputs(made), strict=True):
                 values[output] = output.dtype.round(array)
     return [values[r] for r in function.results]
@@ -59,7 +65,7 @@ def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, 
 
 def failure(error: Exception, what: str, where: Provenance | None, op: Operation | None = None) -> Exception:
     """What to raise for an `error` out of the meaning of an op: an OpError that names the user's line."""
-    made: Exception
+    made: OpError
     match error:
         case OpError() if error.op is None:
             made = type(error)(layout(f"{what}: {error.message}", where, (), error.hint), op)
@@ -67,9 +73,13 @@ def failure(error: Exception, what: str, where: Provenance | None, op: Operation
         case RuleError():
             made = InvalidArgumentError(layout(f"{what}: {error.what}", where, (), error.hint), op)
             made.__cause__ = None
+        case MemoryError() if not isinstance(error, OpError):
+            made = ResourceExhaustedError(layout(f"{what}: {error or 'there is no more memory'}", where), op)
+            made.__cause__ = None
         case ArithmeticError() | LookupError() | TypeError() | ValueError() if not isinstance(error, OpError):
             made = InvalidArgumentError(layout(f"{what}: {error}", where), op)
             made.__cause__ = error
         case _:
             return error  # it tells its own line
+    made.place = where, what
     return made

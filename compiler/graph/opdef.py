@@ -105,9 +105,11 @@ class OpDef:
     statements: Callable[..., Any] | None = None  # routine: (outs, *views, **attrs) -> kernel statements
     expand: Callable[..., Any] | None = None  # composite: (*values, **attrs) -> value(s)
     grad: Callable[..., Any] | None = None  # (g, y, *inputs, **attrs) -> cotangents, None where there is none
-    differentiable: bool | tuple[int, ...] = (
-        True  # False, or the positions of the inputs that gradients reach
-    )
+    # If a derivative by the inputs exists: for all or none of them, or for those at these positions, which a
+    # function makes of the number of inputs and the attributes. By nature there is none by the others.
+    differentiable: bool | tuple[int, ...] | Callable[..., Sequence[int]] = True
+    # The positions of inputs by which a derivative exists that is not known here, True for all of them.
+    no_gradient_known: bool | tuple[int, ...] = ()
     dtypes: dict[str, frozenset[DType]] = field(default_factory=dict)  # allowed dtypes by letter
     effect: Effect = Effect.PURE
     strings: bool = False  # takes strings too, by its NumPy meaning: it only moves or compares elements
@@ -117,6 +119,14 @@ class OpDef:
         None  # (types, values, **attrs) -> value known though inputs are not, or None
     )
     samples: Any = None  # how tests draw valid inputs: ops/samples.py
+    requires: Callable[..., Any] | None = None  # (*values, **attrs) -> truth values: graph/requirements.py
+    violation: Callable[..., str] | None = None  # a requirement's: (*arrays, **attrs) -> what does not hold
+    unchecked: Callable[..., Any] | None = None  # with `requires`: the meaning where they may not hold
+
+    @property
+    def meaning(self) -> Callable[..., Any] | None:
+        """The NumPy meaning as compiled code has it: `reference` without a look at what the op requires."""
+        return self.unchecked or self.reference
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = kwargs.pop("name", None)
@@ -150,6 +160,20 @@ class OpDef:
                 TypeError, f"{self.name} has no parameter {next(iter(kwargs))}; it has {known} and name"
             )
         return values
+
+    def gradient_inputs(self, count: int, attrs: dict[str, Any]) -> Sequence[int]:
+        """Return the positions of the inputs to which gradients flow, `count` being the number of inputs."""
+        if callable(self.differentiable):
+            return self.differentiable(count, **attrs)
+        if isinstance(self.differentiable, tuple):
+            return self.differentiable
+        return range(count) if self.differentiable else ()
+
+    def lacking_inputs(self, count: int) -> Sequence[int]:
+        """Return the positions of the inputs to which gradients would flow if a formula were known."""
+        if isinstance(self.no_gradient_known, tuple):
+            return self.no_gradient_known
+        return range(count) if self.no_gradient_known else ()
 
     @property
     def __name__(self) -> str:

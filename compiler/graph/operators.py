@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.errors import NoArrayError, misuse, shown
 from staticgraph.compiler.graph.opdef import METHODS, PRIMITIVE_OPS
 
 
@@ -85,7 +85,7 @@ class Symbolic(Operators):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         hint = "use the function of this library in the graph; or take what Session.run gives"
-        raise misuse(NotImplementedError, f"{shown(self)} cannot be an array while the graph is built", hint)
+        raise misuse(NoArrayError, f"{shown(self)} cannot be an array while the graph is built", hint)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return self.__array__()

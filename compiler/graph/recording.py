@@ -33,6 +33,7 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS, OPS, OpDef, Param, Role
 from staticgraph.compiler.graph.result_types import result_types
 from staticgraph.compiler.graph.shapes import Dimension, TensorType, check_parts
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Tensor
@@ -58,7 +59,8 @@ class Call:
         for param in self.op.params:
             if param.name in self.operands:
                 value = static_value(self.operands[param.name], param.partial)
-                if value is None and not param.partial:
+                # A rule that is given None for an operand with that default takes it as left out.
+                if value is None and (not param.partial or param.default is None):
                     return self._unknown(types)
                 attrs[param.name] = value
         return result_types(
@@ -71,6 +73,8 @@ class Call:
             if isinstance(self.attrs.get(attr), DType):
                 return (TensorType(self.attrs[attr], None),)
         dtype = types[0].dtype if types else next(iter(self.operands.values())).dtype
+        if self.attrs.get("keepdims") and types[0].rank is not None:
+            return (TensorType(dtype, (None,) * types[0].rank),)
         name = next((n for n in ("num_split", "num") if self.attrs.get(n)), None)
         count = 1 if name is None else self.attrs[name]
         if name is not None:
@@ -179,7 +183,8 @@ def _conversion(name: str, dtype: DType, allowed: Collection[DType]) -> str:
 
 def _operand(graph: _GraphLike, value: Any, label: str) -> Tensor:
     if isinstance(value, Tensor) or hasattr(value, "to_tensor"):
-        return as_tensor(graph, value, None, label)
+        made: Tensor = snapshot(as_tensor(graph, value, None, label))  # a compile asks for its one value
+        return made
     if hasattr(value, "as_list"):
         value = value.as_list()
     if isinstance(value, list | tuple):

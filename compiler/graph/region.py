@@ -44,9 +44,11 @@ class Region:
             region = region.parent
         return found
 
-    def operations(self, roots: tuple[Operation, ...] = ()) -> list[Operation]:
-        """The operations of this region, not of those inside it, that its results and `roots` need."""
-        return sorted(self._walk(roots)[0], key=lambda op: op.id)
+    def operations(self, roots: tuple[Operation, ...] = (), results: bool = True) -> list[Operation]:
+        """Return the operations of this region, not of those inside it, that its results and `roots` need;
+        without `results`, that only `roots` need.
+        """
+        return sorted(self._walk(roots, results)[0], key=lambda op: op.id)
 
     def captures(self) -> tuple[list[Tensor], list[Operation]]:
         """What the results need of the world outside: tensors, and operations that must run before."""
@@ -54,8 +56,11 @@ class Region:
         outer = [t for t in self.results if t.op not in inside]
         return list(dict.fromkeys([*tensors, *outer])), controls
 
-    def _walk(self, roots: tuple[Operation, ...]) -> tuple[set[Operation], list[Tensor], list[Operation]]:
-        stack = [op for op in (*(t.op for t in self.results), *roots) if op.region is self]
+    def _walk(
+        self, roots: tuple[Operation, ...], results: bool = True
+    ) -> tuple[set[Operation], list[Tensor], list[Operation]]:
+        given = (t.op for t in self.results) if results else ()
+        stack = [op for op in (*given, *roots) if op.region is self]
         inside: set[Operation] = set()
         tensors: dict[Tensor, None] = {}
         controls: dict[Operation, None] = {}

@@ -36,6 +36,7 @@ class Recorded:
     where: Provenance | None
     types: tuple[TensorType, ...]
     region: Region | None = None
+    gradient: str | None = None
 
 
 def restore(graph: Graph, recorded: Recorded) -> Operation:
@@ -51,7 +52,7 @@ def restore(graph: Graph, recorded: Recorded) -> Operation:
     _check_types(recorded, Call(op, recorded.inputs, operands, attrs))
     operation = Operation(
         graph, op, name, recorded.inputs, operands, attrs, recorded.types, recorded.control_inputs,
-        recorded.device, recorded.where, graph.version, recorded.region,
+        recorded.device, recorded.where, graph.version, recorded.region, recorded.gradient,
     )  # fmt: skip
     graph.adopt(operation)
     _take_name(graph, name)

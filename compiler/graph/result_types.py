@@ -93,6 +93,7 @@ _OPERAND = ("made of whole numbers", _are_whole)  # shapes, axes and the like
 # What attributes may be, by the annotation of the function that an op is made of.
 _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "int": ("a whole number", _is_int),
+    "int | None": ("a whole number or None", lambda value: value is None or _is_int(value)),
     "bool": ("True or False", lambda value: isinstance(value, int) and value in (0, 1)),
     "float": ("a number", lambda value: isinstance(value, float) or _is_int(value)),
     "str": ("a string", lambda value: isinstance(value, str)),

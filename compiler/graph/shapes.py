@@ -78,6 +78,24 @@ def broadcast(*shapes: Shape | None) -> Shape | None:
     return tuple(out)
 
 
+def operand_shape(dims: Sequence[int | None] | None, name: str) -> Shape | None:
+    """Return the shape that an operand gives, such as `dims` of `fill`.
+
+    Args:
+        dims: The sizes, None for those that depend on what is fed; None if not even their number is known.
+        name: The operand's name, for the message.
+
+    Raises:
+        ShapeError: If a size is negative.
+    """
+    if dims is None:
+        return None
+    hint = "sizes are whole numbers, 0 or more"
+    require(all(n is None or isinstance(n, int) for n in dims), f"{name} is {shown(dims)}", hint)
+    require(all(n is None or n >= 0 for n in dims), f"{name} {list(dims)} has a negative size")
+    return tuple(dims)
+
+
 def merge(a: Shape | None, b: Shape | None, what: str = "shapes") -> Shape | None:
     """The most that is known from two descriptions of one shape; an error where they disagree."""
     if a is None or b is None:
@@ -85,14 +103,6 @@ def merge(a: Shape | None, b: Shape | None, what: str = "shapes") -> Shape | Non
     fits = len(a) == len(b) and all(m is None or n is None or m == n for m, n in zip(a, b, strict=True))
     require(fits, f"{what} {shape_text(a)} and {shape_text(b)} differ", hint="sizes must agree, axis by axis")
     return tuple(n if m is None else m for m, n in zip(a, b, strict=True))
-
-
-def sizes_of(name: str, value: Any) -> Shape:
-    """For type rules: a list of sizes that an attribute or an operand gives, None where one is unknown."""
-    sizes = tuple(value) if isinstance(value, list | tuple) else (value,)
-    fits = all(n is None or (isinstance(n, int) and n >= 0) for n in sizes)
-    require(fits, f"{name} is {shown(value)}", hint="sizes are whole numbers, 0 or more")
-    return sizes
 
 
 def check_parts(name: str, count: int) -> None:
@@ -109,12 +119,15 @@ def compatible(a: Shape | None, b: Shape | None) -> bool:
     return True
 
 
-def normalize_axis(axis: int, rank: int, name: str = "axis") -> int:
-    """`axis` counted from the front; an error where it is out of range."""
+def normalize_axis(
+    axis: int, rank: int, name: str = "axis", kind: type[ShapeError] = ShapeError
+) -> int:
+    """`axis` counted from the front; an error of this kind where it is out of range."""
     require(
         -rank <= axis < rank,
         f"{name} {axis} is out of range for a tensor of rank {rank}",
         hint=f"{name} may be {-rank} to {rank - 1}" if rank else "a single number has no axes",
+        kind=kind,
     )
     return axis + rank if axis < 0 else axis
 

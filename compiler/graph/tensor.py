@@ -22,7 +22,7 @@ class Operation:
 
     __slots__ = (
         "graph", "definition", "name", "inputs", "operands", "attrs", "control_inputs", "outputs", "device",
-        "where", "id", "region", "__weakref__",
+        "where", "id", "region", "gradient", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -39,6 +39,7 @@ class Operation:
         where: Provenance | None,
         id: int,
         region: Region | None = None,
+        gradient: str | None = None,
     ) -> None:
         self.graph = graph
         self.definition = definition
@@ -51,6 +52,7 @@ class Operation:
         self.where = where
         self.id = id  # position in the graph's order of construction
         self.region = region  # the body of a loop or the branch that it is a part of, else None
+        self.gradient = gradient  # the name of the registered gradient that replaces its own
         self.outputs = tuple(Tensor(self, i, t) for i, t in enumerate(types))
 
     @property

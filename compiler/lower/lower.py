@@ -5,10 +5,10 @@ for every value, and what each kernel reads and writes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
-from staticgraph.compiler.graph.function import Function, Value
+from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.kernel.expr import Reduce
 from staticgraph.compiler.lower.alike import Kernels
@@ -26,6 +26,7 @@ from staticgraph.compiler.lower.program import (
     Launch,
     Program,
     Ref,
+    Require,
     may_stop,
 )
 from staticgraph.compiler.lower.recompute import Item, lifetimes, recompute, spared
@@ -34,6 +35,8 @@ from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_contro
 from staticgraph.compiler.passes.pull import template
 
 LARGE_ARENA = 1 << 26  # bytes, of all values: with fewer it matters little how long they are kept
+_UNSTOPPABLE = 3e9  # ns of work of one thread that a run may still do when it should stop
+_FLOPS_PER_NS, _BYTES_PER_NS = 50, 5  # about what one core does
 _BYTES_PER_FLOP = 1 / 256  # that may be moved more: about a hundredth of the time, on processors of today
 
 
@@ -45,15 +48,17 @@ def lower(
     may_stop: bool = True,
     fuse: Callable[[Function], Fusion] = fuse,
     kernels: Kernels | None = None,
+    checked: bool = False,
 ) -> Program:
     """The program of a fused Function; `fuse` does the same for those in its loops and branches.
 
     `fetches`: how many of its results are fetched; the others are new values of variables. `updates`: for a
     result that is the new value of a variable, the argument that holds the old one. With `arena_limit`, in
     bytes, some kernels run twice so that less has to be kept, as far as that helps. `may_stop`: where a run
-    ends early, variables must be as they were. `kernels` has those that are built already.
+    ends early, variables must be as they were. `kernels` has those that are built already. `checked`: the
+    last result is a truth value without which the run ends, before any variable is overwritten.
     """
-    lowering = _Lowering(fusion, fetches, updates, may_stop, fuse, kernels or Kernels())
+    lowering = _Lowering(fusion, fetches, updates, may_stop, fuse, kernels or Kernels(), checked)
     if arena_limit is not None:
         lowering.limit_arena(arena_limit)
     else:
@@ -70,12 +75,14 @@ class _Lowering:
         may_stop: bool,
         fuse: Callable[[Function], Fusion],
         kernels: Kernels,
+        checked: bool,
     ) -> None:
         self.function = fusion.function
         self.may_stop = may_stop
         self.fetches = fetches
         self.updates = updates
         self.alias = {g.root.outputs[0]: g.root.inputs[0] for g in fusion.groups if is_alias(g.root)}
+        self.flag = self._base(self.function.results[-1]) if checked else None
         self.groups = self._ordered([g for g in fusion.groups if not is_alias(g.root)])
         self.kernels = kernels
         self.overwritten = self._changed()
@@ -99,7 +106,7 @@ class _Lowering:
     def spare_arena(self) -> None:
         """Where much would be kept beside much arithmetic, compute values again that take hardly any time."""
         if sum(self.sizes.values()) > LARGE_ARENA:
-            traffic = _flops(self.function) * _BYTES_PER_FLOP
+            traffic = _flops(self.function.nodes) * _BYTES_PER_FLOP
             self.groups = [item.group for item in spared(self._items(), self.sizes, traffic)]
 
     def _items(self) -> list[Item]:
@@ -136,10 +143,12 @@ class _Lowering:
         for result in in_place:
             value = self._base(self.function.results[result])
             self.overwritten[value] = self.function.params[self.updates[result]]
-        body = []
+        body: list[Instruction] = []
         for i, group in enumerate(self.groups):
             self.places.update({v: self.versions[v, i] for v in group.outputs if (v, i) in self.versions})
             body.append(self._instruction(group, i))
+        if self.flag is not None:
+            body.insert(self._test(in_place), Require(self._place(self.flag)))
         return Program(
             # Params are copied first: a kernel may overwrite a variable in place.
             (*copies[True], *body, *copies[False]),
@@ -167,15 +176,41 @@ class _Lowering:
         home = {v: i for i, g in enumerate(inner) for v in g.outputs}
         last_read = {v: i for i, g in enumerate(inner) for v in reads[g]}
         after: dict[int, list[Group]] = {}
-        for group in _readers_first(changes, reads):
+        tested = -1
+        for group in self._flag_first(_readers_first(changes, reads)):
             needed = [home.get(v, -1) for v in reads[group]]
             at = max((*needed, *(last_read.get(v, -1) for v in changes[group])), default=-1)
+            if self.flag in group.outputs:
+                tested = at
+            at = max(at, tested) if changes[group] else at
             after.setdefault(at, []).append(group)
             last_read.update({v: max(at, last_read.get(v, -1)) for v in reads[group]})
         order = list(after.get(-1, ()))
         for i, group in enumerate(inner):
             order += [group, *after.get(i, ())]
         return order
+
+    def _flag_first(self, groups: list[Group]) -> list[Group]:
+        """`groups`, the one that computes the flag of a checked step before those that change variables."""
+        return sorted(groups, key=lambda g: self.flag not in g.outputs) if self.flag is not None else groups
+
+    def _test(self, in_place: Collection[int]) -> int:
+        """The number of instructions before the test of the flag: as few as can be if they serve the flag
+        alone, or else all until a variable is overwritten. A test in the middle divides the work of threads.
+        """
+        assert self.flag is not None
+        home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
+        ready = home.get(self.flag, -1) + 1
+        serving, stack = set(), [self.flag]
+        while stack:
+            i = home.get(stack.pop(), -1)
+            if i >= 0 and i not in serving:
+                serving.add(i)
+                stack += self._reads(self.groups[i])
+        if len(serving) == ready:
+            return ready
+        changed = (home[self._base(self.function.results[r])] for r in in_place)
+        return min(changed, default=len(self.groups))
 
     def _before_use(self, groups: list[Group], reads: Mapping[Group, Sequence[Value]]) -> list[Group]:
         """`groups`, where those that only read arguments come just before the first that reads them."""
@@ -237,18 +272,34 @@ class _Lowering:
         found: set[int] = set()
         # After what may fail or be stopped, nothing may have been overwritten.
         stops = [i for i, g in enumerate(self.groups) if self.may_stop and self._stops(g)]
+        stops += [i for i, g in enumerate(self.groups) if self.flag is not None and self.flag in g.outputs]
+        last_stop = max((*stops, self._last_stop()))
         home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
         last_read = self._last_reads()
         claimed: set[Value] = set()
         for result, argument in self.updates.items():
             value, old = self._base(self.function.results[result]), self.function.params[argument]
             at = home.get(value)
-            if at is None or value in claimed or last_read.get(old, -1) > at or at <= max(stops, default=-1):
+            if at is None or value in claimed or last_read.get(old, -1) > at or at <= last_stop:
                 continue
             if may_overwrite(self.groups[at], value, old, self._base, self.kernels):
                 claimed.add(value)
                 found.add(result)
         return frozenset(found)
+
+    def _last_stop(self) -> int:
+        """The last kernel before which a run must be able to stop, or -1: what is left after it is short.
+
+        When a variable is overwritten, the run has to go on to its end.
+        """
+        if self.may_stop and self.updates:
+            left = 0.0
+            for number, group in reversed([*enumerate(self.groups)]):
+                outputs = sum(v.size * v.dtype.size for v in group.outputs)
+                left += _flops(group.nodes) / _FLOPS_PER_NS + outputs / _BYTES_PER_NS
+                if left > _UNSTOPPABLE:
+                    return number
+        return -1
 
     def _stops(self, group: Group) -> bool:
         """Whether a run can end in `group`."""
@@ -296,9 +347,9 @@ class _Lowering:
         if group in self.inner:
             return instruction(root, self.inner[group], self.versions[group, number], self._place, self._keep)
         if is_host(root):
-            assert root.op.reference is not None, root
+            assert root.op.meaning is not None, root
             return HostCall(
-                root.op.reference,
+                root.op.meaning,
                 root.attrs,
                 tuple((self._place(v), v.type) for v in root.inputs),
                 tuple((self._place(v), v.type) for v in root.outputs),
@@ -313,15 +364,15 @@ class _Lowering:
         return Launch(made.work, args, tuple(group.nodes), reads, writes)
 
 
-def _flops(function: Function) -> int:
+def _flops(nodes: Iterable[Node]) -> int:
     """Those of products, in all rounds of loops of which the number is known."""
     total = 0
-    for node in function.nodes:
+    for node in nodes:
         if node.op.kind is Kind.CONTRACTION:
             summed = (e.axes for e in template(node).order if isinstance(e, Reduce))
             total += 2 * node.outputs[0].size * math.prod(axis.extent for axes in summed for axis in axes)
         elif node.op.name == "loop" and node.attrs["exact"]:
-            total += node.attrs["bound"] * _flops(node.attrs["body"])
+            total += node.attrs["bound"] * _flops(node.attrs["body"].nodes)
     return total
 
 

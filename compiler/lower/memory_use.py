@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import Program
 
+ADDRESSABLE = 1 << 47  # bytes: more than that no processor can address
 _SHOWN = 8  # values listed
 
 
@@ -80,15 +81,25 @@ def memory_use(program: Program, feeds: int, scratch: int) -> MemoryUse:
     )
 
 
-def does_not_fit(use: MemoryUse, limit: int) -> ResourceExhaustedError:
-    """The error for a step that needs more than it may have, whatever is computed again."""
+def does_not_fit(use: MemoryUse, limit: int | None = None) -> ResourceExhaustedError:
+    """Return the error for a step that needs more than there is.
+
+    Args:
+        use: What the step needs.
+        limit: The bytes that the session allows; None if it is the system that has no more.
+    """
+    has = ", which is more than the system gives" if limit is None else f" and may have {size_text(limit)}"
+    cure = "run it on a smaller batch" if limit is None else _SMALLER
     text = layout(
-        f"the step needs {size_text(use.peak)} of memory and may have {size_text(limit)}",
+        f"the step needs {size_text(use.peak)} of memory{has}",
         user_frame(),
         [(f"{v.type} of {v.op.name}", v.node.where) for v in use.largest[:3]],
-        hint="run it on a smaller batch, or raise the memory_limit of the session:\n" + str(use),
+        hint=f"{cure}:\n{use}",
     )
     return ResourceExhaustedError(text)
+
+
+_SMALLER = "run it on a smaller batch, or raise the memory_limit of the session"
 
 
 def bytes_of(type: TensorType) -> int:
@@ -109,8 +120,10 @@ def described(value: Value) -> str:
 def size_text(size: int) -> str:
     """A number of bytes to read: `1.5 KB`."""
     amount, unit = float(size), "B"
-    for unit in ("B", "KB", "MB", "GB", "TB"):
-        if amount < 1000 or unit == "TB":
+    for unit in ("B", "KB", "MB", "GB", "TB", "PB", "EB"):
+        if amount < 1000 or unit == "EB":
             break
         amount /= 1024
-    return f"{size} B" if unit == "B" else f"{amount:.1f} {unit}"
+    if unit == "B":
+        return f"{size} B"
+    return f"{amount:.1f} {unit}" if amount < 1e6 else f"{amount:.1e} {unit}"

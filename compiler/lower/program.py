@@ -148,7 +148,16 @@ class Branch:
     node: Node
 
 
-Instruction = Launch | Copy | HostCall | Loop | Branch
+@dataclass(frozen=True, slots=True)
+class Require:
+    """End the run here, as one that failed, unless the truth value in `flag` holds. No variable has been
+    overwritten before.
+    """
+
+    flag: Ref
+
+
+Instruction = Launch | Copy | HostCall | Loop | Branch | Require
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +172,7 @@ class Program:
     arena: int  # bytes
     constants: Constants
     fullest: tuple[Value, ...]  # what lies in the arena when most of it is in use
+    watched: bool = False  # it takes so long that it looks at the watch meanwhile
 
     @property
     def first_result(self) -> int:
@@ -204,8 +214,8 @@ class Program:
 
     @property
     def may_stop(self) -> bool:
-        """Whether a run can end before it is done: a host call may fail, and a loop may be stopped."""
-        return any(map(_stops, self.instructions))
+        """Whether a run can end before it is done: a host call may fail, loops and long work be stopped."""
+        return self.watched or any(map(_stops, self.instructions))
 
     def again(self) -> Program:
         """The same with instructions of its own: who tells of them can tell them apart."""

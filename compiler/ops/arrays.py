@@ -9,16 +9,17 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, DType
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, sizes_of
+from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape
 from staticgraph.compiler.ops.kinds import composite, structural
 from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 
 
 def _array_type(dtype: DType, size: Any, element_shape: Shape | None, number: int) -> TensorType:
     count = None if size is None else int(size)
     require(count is None or count >= 0, f"size is {count}, and must not be negative")
-    element_shape = None if element_shape is None else sizes_of("element_shape", element_shape)
+    element_shape = operand_shape(element_shape, "element_shape")
     return TensorType(dtype, None if element_shape is None else (count, *element_shape))
 
 
@@ -53,15 +54,20 @@ def _write_type(flow: TensorType, index: TensorType, value: TensorType, number: 
 
 def _write(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
     out = np.zeros((len(flow), *value.shape), flow.dtype) if _is_unshaped(flow) else flow.copy()
-    out[int(index)] = value
+    if 0 <= index < len(out):
+        out[int(index)] = value
     return out
+
+
+def _at(of: str) -> Any:
+    return index_in(of, "index", 1, lambda flow, index, value, number: flow.shape[0])
 
 
 _DTYPES: dict[str, Any] = {"vars": {"index": "I"}, "dtypes": {"T": ANY, "I": INDEX}}
 
 
 @composite(
-    tf="TensorArrayWriteV3", type=_write_type, numpy=_write, **_DTYPES,
+    tf="TensorArrayWriteV3", type=_write_type, numpy=_write, requires=_at("tensor_array_write"), **_DTYPES,
     samples=[
         Sample(real(3, 2), indices(below=3), real(2), number=0),
         Sample(real(4), indices(below=4, dtype="int64"), real(), number=1),
@@ -92,12 +98,14 @@ def _scatter_type(flow: TensorType, index: TensorType, value: TensorType, number
 
 def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
     out = np.zeros((len(flow), *value.shape[1:]), flow.dtype) if _is_unshaped(flow) else flow.copy()
-    out[index] = value
+    inside = (index >= 0) & (index < len(out))
+    out[index[inside]] = value[inside]
     return out
 
 
 @composite(
-    tf="TensorArrayScatterV3", type=_scatter_type, numpy=_scatter, **_DTYPES,
+    tf="TensorArrayScatterV3", type=_scatter_type, numpy=_scatter, requires=_at("tensor_array_scatter"),
+    **_DTYPES,
     samples=[
         Sample(real(4, 2), indices(1, below=4), real(1, 2), number=0),
         Sample(real(5), indices(1, below=5), real(1), number=1),
@@ -118,7 +126,7 @@ def _grow_type(flow: TensorType, size: Any, row: Any) -> TensorType:
         count = max(count, rows)
     if row is not None:
         require(isinstance(row, tuple), f"row is {row}, and must be a list of sizes")
-        sizes_of("row", row)
+        operand_shape(row, "row")
     if row is not None and rows == 0:
         shape = list(row)
     elif row is not None and rows is None:  # there may be none

@@ -99,7 +99,7 @@ _BITCASTS = (
 
 @elementwise(
     tf="Bitcast", numpy=_same_bits, result=_bitcast_type, dtypes=ANY - COMPLEX, primitive="bitcast",
-    differentiable=False,
+    differentiable=False, no_gradient_known=True,
     samples=[Sample(Draw(s, 0, 100, dtype=a.name), type=b) for a, b in _BITCASTS for s in ((2, 3), (), (0,))],
 )  # fmt: skip
 def bitcast(input: Any, *, type: DType) -> Any:

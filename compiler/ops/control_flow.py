@@ -36,19 +36,22 @@ def region_parameter(*, dtype: DType, shape: Any) -> Any:
     """A param of a region: what a loop carries from round to round, as its body finds it."""
 
 
-def _while_type(*inputs: TensorType, cond: Region, body: Region) -> tuple[TensorType, ...]:
+def _while_type(
+    *inputs: TensorType, cond: Region, body: Region, back_prop: bool
+) -> tuple[TensorType, ...]:
     carried = tuple(t.type for t in body.params)
     (pred,) = (t.type for t in cond.results)
     one_truth = _fits(pred, TensorType(bool_, ()))
     require(one_truth, f"the condition of a loop is {pred}, it must be one truth value")
     for what, types in (("condition takes", cond.params), ("body gives", body.results)):
         found = tuple(t.type for t in types)
-        require(_all_fit(found, carried), f"the {what} {found} and the loop carries {carried}")
-    require(_all_fit(inputs[: len(carried)], carried), f"the loop gets {inputs} and carries {carried}")
+        require(all_fit(found, carried), f"the {what} {found} and the loop carries {carried}")
+    require(all_fit(inputs[: len(carried)], carried), f"the loop gets {inputs} and carries {carried}")
     return (*carried, TensorType(int32, ()))
 
 
-def _all_fit(types: Sequence[TensorType], others: Sequence[TensorType]) -> bool:
+def all_fit(types: Sequence[TensorType], others: Sequence[TensorType]) -> bool:
+    """Return if each of `types` has the dtype, and may have the shape, of its counterpart in `others`."""
     return len(types) == len(others) and all(map(_fits, types, others))
 
 
@@ -56,12 +59,17 @@ def _fits(type: TensorType, other: TensorType) -> bool:
     return type.dtype is other.dtype and compatible(type.shape, other.shape)
 
 
-@structural(tf="While", type=_while_type, **_CONTROL)
-def while_region(*inputs: Any, cond: Region, body: Region) -> Any:
+def _if_wanted(count: int, back_prop: bool, **_: Any) -> range:
+    return range(count if back_prop else 0)
+
+
+@structural(tf="While", type=_while_type, differentiable=_if_wanted, **_CONTROL)
+def while_region(*inputs: Any, cond: Region, body: Region, back_prop: bool = True) -> Any:
     """The values that `body` leaves when `cond` of them does not hold any more; and a number of rounds that
     was enough, a power of two.
 
-    The first inputs are the values before the first round, the others are what the regions capture.
+    The first inputs are the values before the first round, the others are what the regions capture. Without
+    `back_prop` no derivative flows through it.
     """
 
 

@@ -17,7 +17,7 @@ from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
-from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, shape_text, sizes_of
+from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape, shape_text
 from staticgraph.compiler.ops.convolution import conv_filter, conv_transposed, conv_windows
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
@@ -321,16 +321,13 @@ def _family(
 
     def sized(name: str) -> Any:
         def type(first: TensorType, out_backprop: TensorType, **attrs: Any) -> TensorType:
-            sizes: Any = attrs.pop(name)
+            sizes = operand_shape(attrs.pop(name), name) or (None,) * rank
             layer = Layer(**attrs)
             layer.check(rank)
-            sizes = sizes_of(name, sizes)
             require(len(sizes) == rank, f"{name} {sizes} has {len(sizes)} entries, {rank} are needed")
-            for what, t in (
-                ("filter" if name == "input_sizes" else "input", first),
-                ("out_backprop", out_backprop),
-            ):
-                require(t.rank in (None, rank), f"{what} has rank {t.rank}, {rank} is needed")
+            what = "filter" if name == "input_sizes" else "input"
+            for each, t in ((what, first), ("out_backprop", out_backprop)):
+                require(t.rank in (None, rank), f"{each} has rank {t.rank}, {rank} is needed")
             other = first.shape or (None,) * rank
             x, w = (sizes, other) if name == "input_sizes" else (other, sizes)
             given = _output_shape(x, w, layer, depthwise)

@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL, DType, float32, int32, int64
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
-from staticgraph.compiler.graph.shapes import TensorType, compatible, shape_text
+from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import View, composite, movement, same_type, source, structural
@@ -23,8 +23,7 @@ def _fill_type(value: TensorType, dims: Any) -> TensorType:
         f"the value must be a number, not of shape {shape_text(value.shape)}",
         hint="tile and broadcast_to repeat an array",
     )
-    require(dims is None or all(n is None or n >= 0 for n in dims), f"dims {dims} have a negative size")
-    return TensorType(value.dtype, None if dims is None else tuple(dims))
+    return TensorType(value.dtype, operand_shape(dims, "dims"))
 
 
 @movement(
@@ -140,12 +139,13 @@ def _lin_space_type(start: TensorType, stop: TensorType, num: Any) -> TensorType
 
 
 def _lin_space(start: np.ndarray, stop: np.ndarray, num: int) -> np.ndarray:
-    steps = np.arange(num, dtype=start.dtype)
-    return start + steps * ((stop - start) / start.dtype.type(max(num - 1, 1)))
+    wide = np.result_type(start.dtype, np.float32)
+    return np.linspace(start, stop, num, dtype=wide).astype(start.dtype)
 
 
 @composite(
     tf="LinSpace",
+    wide=True,
     type=_lin_space_type,
     numpy=_lin_space,
     operands=("num",),
@@ -155,4 +155,7 @@ def _lin_space(start: np.ndarray, stop: np.ndarray, num: int) -> np.ndarray:
 )
 def lin_space(start: Any, stop: Any, *, num: int) -> Any:
     """`num` numbers at equal distances, from `start` to `stop` inclusively; only `start` where num is 1."""
-    return start + positions(start, num, start.dtype) * ((stop - start) / float(max(num - 1, 1)))
+    step = (stop - start) / float(max(num - 1, 1))
+    made = start + positions(start, num, start.dtype) * step
+    # The steps add up to nearly the whole way, so that the last number is given.
+    return ops.select(ops.equal(positions(start, num), num - 1), stop, made) if num > 1 else made

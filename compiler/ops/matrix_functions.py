@@ -97,7 +97,10 @@ def _lu(input: np.ndarray, output_idx_type: DType = int32) -> tuple[np.ndarray, 
     return x.reshape(input.shape).astype(input.dtype), numbers.reshape(input.shape[:-1])
 
 
-@on_host(tf="Lu", type=_lu_types, numpy=_lu, dtypes=_FIELDS, samples=_SQUARES, differentiable=False)
+@on_host(
+    tf="Lu", type=_lu_types, numpy=_lu, dtypes=_FIELDS, samples=_SQUARES,
+    differentiable=False, no_gradient_known=True,
+)  # fmt: skip
 def lu(input: Any, *, output_idx_type: DType = int32) -> Any:
     """L below the diagonal, which is of ones, and U on and above it: L U has the rows of `input` in an order.
 

@@ -18,7 +18,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import REAL, bool_, int32, int64, uint8
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, sizes_of
+from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
 from staticgraph.compiler.kernel.form import Staged
@@ -100,7 +100,7 @@ def _first_type(x: TensorType, y: TensorType, **attrs: Any) -> TensorType:
 
 
 def _unpool_type(first: TensorType, g: TensorType, shape: Ints, **attrs: Any) -> TensorType:
-    whole = sizes_of("shape", shape)
+    whole = operand_shape(shape, "shape")
     _pooled(whole, merge(first.shape, g.shape, "first and g"), **attrs)
     return TensorType(g.dtype, whole)
 

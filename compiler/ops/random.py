@@ -17,7 +17,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64, int32, int64, uint32, uint64
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import Kind, OpDef, ops
-from staticgraph.compiler.graph.shapes import Shape, TensorType
+from staticgraph.compiler.graph.shapes import Shape, TensorType, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
 from staticgraph.compiler.kernel.form import Scan, Staged
@@ -58,7 +58,7 @@ def philox_advance(op: OpDef, types: Sequence[TensorType], out_shape: Sequence[i
 
 def _shaped_type(*state: TensorType, shape: Any, dtype: DType, **_: Any) -> TensorType:
     require(dtype in FLOATING, f"dtype is {dtype}, and must be floating", kind=DtypeError)
-    return TensorType(dtype, tuple(shape))
+    return TensorType(dtype, operand_shape(shape, "shape"))
 
 
 def _block_of(number: Expr, state: View, per_block: int) -> tuple[list[Expr], Expr]:
@@ -171,7 +171,7 @@ def _integer_type(*types: TensorType, shape: Any, **_: Any) -> TensorType:
     low, high = types[-2:]
     for name, t in (("minval", low), ("maxval", high)):
         require(t.rank in (None, 0), f"{name} has rank {t.rank}, and must be a scalar")
-    return TensorType(low.dtype, tuple(shape))
+    return TensorType(low.dtype, operand_shape(shape, "shape"))
 
 
 def _numpy_integer(
@@ -251,6 +251,7 @@ def _numpy_multinomial(
     type=_multinomial_type,
     numpy=_numpy_multinomial,
     operands=("num_samples",),
+    partial=("num_samples",),
     dtypes=FLOATING,
     samples=[
         Sample(STATE, real(2, 5), num_samples=7, seed=1, seed2=2),
@@ -378,6 +379,7 @@ def _numpy_shuffle(state: np.ndarray, value: np.ndarray, seed: int, seed2: int) 
 
 @drawn(
     Kind.COMPOSITE, tf="RandomShuffle", type=lambda *types, **_: types[-1], numpy=_numpy_shuffle,
+    no_gradient_known=True,
     samples=[
         Sample(STATE, real(7), seed=1, seed2=2),
         Sample(STATE, real(4, 3), seed=1, seed2=3),

@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import REAL, DType, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text, sizes_of
+from staticgraph.compiler.graph.shapes import TensorType, merge, operand_shape, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.search import how_many
 from staticgraph.compiler.kernel.stmt import Stmt, Store
@@ -77,7 +77,7 @@ def _unravel_type(indices: TensorType, dims: Any) -> TensorType:
         indices.rank in (None, 0, 1),
         f"indices have shape {shape_text(indices.shape)}, not a number or a vector",
     )
-    rank = None if dims is None else len(sizes_of("dims", dims))
+    rank = None if dims is None else len(operand_shape(dims, "dims"))
     return TensorType(indices.dtype, None if indices.shape is None else (rank, *indices.shape))
 
 

@@ -49,14 +49,14 @@ def _unique_types(x: TensorType, out_idx: DType) -> tuple[TensorType, TensorType
     return TensorType(x.dtype, (None,)), TensorType(out_idx, x.shape), TensorType(out_idx, (None,))
 
 
-@host(tf="Unique", type=lambda x, out_idx: _unique_types(x, out_idx)[:2])
+@host(tf="Unique", type=lambda x, out_idx: _unique_types(x, out_idx)[:2], no_gradient_known=True)
 def unique(x: Any, *, out_idx: DType = int32) -> Any:
     """The different elements of the vector `x` in order of first appearance, and where each is in them."""
     values, places, _ = _in_order(x)
     return values, places.astype(out_idx.numpy)
 
 
-@host(tf="UniqueWithCounts", type=_unique_types)
+@host(tf="UniqueWithCounts", type=_unique_types, no_gradient_known=True)
 def unique_with_counts(x: Any, *, out_idx: DType = int32) -> Any:
     """As `unique`, and how often each one occurs, in `out_idx`."""
     values, places, counts = _in_order(x)
@@ -70,7 +70,7 @@ def _difference_types(x: TensorType, y: TensorType, out_idx: DType) -> tuple[Ten
     return TensorType(x.dtype, (None,)), TensorType(out_idx, (None,))
 
 
-@host(tf="ListDiff", type=_difference_types)
+@host(tf="ListDiff", type=_difference_types, no_gradient_known=True)
 def setdiff1d(x: Any, y: Any, *, out_idx: DType = int32) -> Any:
     """The elements of the vector `x` that are not in `y`, and their places."""
     places = np.flatnonzero(~np.isin(x, y))

@@ -13,7 +13,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, int32, int64, uint64
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OpDef, ops
-from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.graph.shapes import TensorType, operand_shape, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops import philox, random
@@ -63,7 +63,7 @@ def _floating(tf: str, op: OpDef) -> Callable[[Callable[..., Any]], OpDef]:
     def type(seed: TensorType, shape: Any, dtype: DType) -> TensorType:
         _state_type(seed)
         require(dtype in FLOATING, f"dtype is {dtype}, and must be floating", kind=DtypeError)
-        return TensorType(dtype, None if shape is None else tuple(shape))
+        return TensorType(dtype, operand_shape(shape, "shape"))
 
     return composite(
         tf=tf, type=type, numpy=lambda seed, **attrs: _meaning(op, seed, **attrs), dtypes={"S": _INTEGERS},
@@ -94,7 +94,7 @@ def _integer_type(seed: TensorType, minval: TensorType, maxval: TensorType, shap
     _state_type(seed)
     for name, t in (("minval", minval), ("maxval", maxval)):
         require(t.rank in (None, 0), f"{name} has rank {t.rank}, and must be a scalar")
-    return TensorType(minval.dtype, None if shape is None else tuple(shape))
+    return TensorType(minval.dtype, operand_shape(shape, "shape"))
 
 
 @composite(

@@ -10,11 +10,11 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.dtypes import int32 as INT32
 from staticgraph.compiler.graph.dtypes import string as STRING
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.function import Literal, Value, substitute
-from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.function import Literal
+from staticgraph.compiler.graph.opdef import Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.kinds import same_type, structural
+from staticgraph.compiler.ops.kinds import composite, same_type, structural
 
 
 @structural(
@@ -57,7 +57,15 @@ def variable(*, dtype: DType, shape: Any) -> Any:
 
 @structural(tf="Identity", type=same_type, numpy=lambda input: input, effect=Effect.READ, strings=True)
 def read_variable(input: Any) -> Any:
-    """The value of a variable, at the turn of each op that uses it."""
+    """The variable as an operand: each op that takes this tensor reads the variable at its own turn."""
+
+
+@structural(
+    tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,), effect=Effect.READ,
+    strings=True,
+)  # fmt: skip
+def read_value(input: Any) -> Any:
+    """The value of a variable at the place of this op in the order of construction."""
 
 
 @structural(
@@ -92,6 +100,22 @@ def stop_gradient(input: Any) -> Any:
     """The input, taken as a constant by `gradients`."""
 
 
+@structural(
+    tf="StopGradient", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (ops.vanishing(g),)
+)
+def stationary(input: Any) -> Any:
+    """The input, where the user of the result does not change with it to first order: a mean in a variance.
+
+    The first derivative through it is zero and costs nothing; higher ones are right.
+    """
+
+
+@composite(type=same_type, numpy=np.zeros_like, samples=None, grad=lambda g, y, x: (g,))
+def vanishing(input: Any) -> Any:
+    """Zeros, for an input that is known to be zero; the input may have derivatives that are not."""
+    return ops.zeros_like(input)
+
+
 @structural(tf="NoOp", type=lambda: ())
 def no_op() -> Any:
     """Nothing; a point for control dependencies to meet."""
@@ -102,6 +126,15 @@ def no_op() -> Any:
 )
 def watch(input: Any, *, key: str) -> Any:
     """The input, kept apart from equal values by its `key`: where `gradients` takes a derivative."""
+
+
+@structural(
+    type=lambda variable, type: type,
+    effect=Effect.MARK,
+    numpy=lambda variable, type: np.zeros(type.static_shape, type.dtype.numpy),
+)
+def reads_of(*, variable: str, type: TensorType) -> Any:
+    """All reads of a variable that have this type, in one: what a derivative by the variable is taken by."""
 
 
 @structural(
@@ -123,52 +156,17 @@ def _gradients_type(*inputs: TensorType, ys: int, seeds: int, xs: int) -> tuple[
     return inputs[ys + seeds : ys + seeds + xs]
 
 
-@structural(tf="Gradients", type=_gradients_type, vars={"inputs": "*"})
+def _ys_and_seeds(count: int, ys: int, seeds: int, **_: Any) -> range:
+    return range(ys + seeds)
+
+
+@structural(tf="Gradients", type=_gradients_type, vars={"inputs": "*"}, differentiable=_ys_and_seeds)
 def symbolic_gradients(*inputs: Any, ys: int, seeds: int, xs: int) -> Any:
     """Derivatives of the first `ys` inputs, weighted with the next `seeds`, by the next `xs`.
 
     What follows are tensors to stop at. A compile replaces
     it by the ops of the gradient once all shapes are known.
     """
-
-
-def _custom_type(*inputs: TensorType, ys: int, xs: int) -> tuple[TensorType, ...]:
-    return inputs[:ys]
-
-
-def _weight(g: Any, y: Value) -> Value:
-    """The derivative by one result; zeros where nothing depends on it."""
-    return y.recorder.constant(np.zeros(y.shape), y.dtype) if g is None else g
-
-
-def _custom_grad(g: Any, y: Any, *inputs: Any, ys: int, xs: int) -> tuple[Any, ...]:
-    pairs = [(g, y)] if ys == 1 else list(zip(g, y, strict=True))
-    given = [_weight(one, value) for one, value in pairs]
-    derivatives, cotangents = inputs[ys + xs : ys + 2 * xs], inputs[ys + 2 * xs :]
-    made = substitute(derivatives, dict(zip(cotangents, given, strict=True)))
-    return (None,) * ys + tuple(made) + (None,) * (xs + ys)
-
-
-def _custom_value(*inputs: Any, ys: int, xs: int) -> Any:
-    return inputs[0] if ys == 1 else inputs[:ys]
-
-
-@structural(
-    tf="CustomGradient", type=_custom_type, numpy=_custom_value, grad=_custom_grad, vars={"inputs": "*"}
-)  # fmt: skip
-def custom_gradient(*inputs: Any, ys: int, xs: int) -> Any:
-    """The first `ys` inputs, differentiated as the user says.
-
-    After them come the `xs` tensors that the user's function took, the derivative by each of them, and the
-    `ys` `cotangent`s in terms of which these are written.
-    """
-
-
-@structural(
-    type=same_type, effect=Effect.MARK, numpy=lambda input, key: np.zeros_like(input), differentiable=False
-)
-def cotangent(input: Any, *, key: str) -> Any:
-    """What stands for the derivative by `input` in a custom gradient: `key` tells it from others."""
 
 
 def _shape_static(types: list[TensorType], values: list[Any], out_type: DType) -> Any:
@@ -216,8 +214,10 @@ def rank_of(input: Any) -> Any:
 
 
 def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | None:
-    """The variable operation behind a handle or a read; with
-    `through_writes` also behind an assignment's result.
+    """Return the variable operation whose value `tensor` stands for at the turn of each op that takes it.
+
+    Such a tensor is the output of the variable or a `read_variable`. The result of `read_value` is not: it
+    has one value in a run. With `through_writes`, follow the result of an assignment too.
     """
     op = tensor.op
     while True:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Sequence
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.passes.defined import defined
 from staticgraph.compiler.passes.expand import expand
 from staticgraph.compiler.passes.fewer_products import fewer_products
 from staticgraph.compiler.passes.loops import tidy
@@ -34,20 +35,24 @@ class Pipeline:
 
 
 def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeline:
-    """All passes but those named; `trace` is told of each rule that is applied."""
+    """All passes but those named; `trace` is told of each rule that is applied.
+
+    Without `improve` no rules are applied that improve results.
+    """
 
     def loops(function: Function) -> Function:
         """Loops and branches as small as can be; the passes are applied to what is in them."""
         return tidy(function, made)
 
     def simplify(function: Function) -> Function:
-        return apply_rules(function, trace)
+        return apply_rules(function, trace, improve="improve" not in without)
 
     passes = (
         loops,  # before the others, which then see what was taken out of loops
         expand,  # composites and markers have done their work once gradients are taken
         fewer_products,
         simplify,
+        defined,  # what only an unused derivative needed is gone
     )
     made = Pipeline(tuple(each for each in passes if each.__name__ not in without))
     return made

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from staticgraph.compiler.graph.errors import FeedError, UnimplementedError, layout
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.compiler.passes.stages import is_host
+from staticgraph.compiler.passes.stages import is_host, is_replayed
 
 
 def prune(
@@ -23,7 +23,7 @@ def prune(
     stack: list[tuple[Operation, Operation | None]] = [(op, None) for op in roots]
     while stack:
         op, user = stack.pop()
-        if op in reason or op in elsewhere:
+        if op in reason or (op in elsewhere and overridden.isdisjoint(op.outputs)):
             continue
         if op.definition.name == "placeholder":
             if op.outputs[0] in fed:  # a target, or something to wait for
@@ -63,14 +63,14 @@ def _fed_between(gradients: Operation, fed: Collection[Tensor]) -> list[Tensor]:
         if tensor.op not in below:
             below.add(tensor.op)
             stack += [t for t in tensor.op.inputs if t not in stops]
-    depends = {variable_of(x) or x for x in xs}
+    depends = {variable_of(x) or x for x in xs}  # the result of an assignment is the variable
     found = []
     for op in sorted(below, key=lambda op: op.id):
         differentiable = op.definition.differentiable is not False
-        if differentiable and any((variable_of(t) or t) in depends for t in op.inputs):
+        if differentiable and any((variable_of(t, True) or t) in depends for t in op.inputs):
             depends.update(t for t in op.outputs if t not in stops)
             through = [t for t in op.outputs if t in inner]
-            if through and is_host(op):
+            if through and is_host(op) and not is_replayed(op):
                 text = f"no derivative flows through {op.name} ({op.type}), which is done in Python"
                 hint = "not compiled: what takes strings, calls Python, or changes its shape in each round"
                 raise UnimplementedError(layout(text, op.where, hint=hint), op)

@@ -2,7 +2,7 @@
 
 The operations of a region are performed like all others, on stand-ins for what a loop carries; what comes of
 it is cut out as a Function of its own. A loop also carries what its operations change: the variables that
-they assign to, the states of random ops, and the order of effects.
+they assign to, the states of random ops, the order of effects, and if all that ops require has held so far.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.closure import close, depends_on
 from staticgraph.compiler.graph.dtypes import DType, int32
-from staticgraph.compiler.graph.errors import ShapeError, layout
+from staticgraph.compiler.graph.errors import ShapeError, UnimplementedError, layout
 from staticgraph.compiler.graph.function import Value, substitute
 from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.region import Region
@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.control_flow import taken
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
+from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
 from staticgraph.compiler.passes.rounds import most_rounds
 
 if TYPE_CHECKING:
@@ -38,13 +38,20 @@ class ShapeChanges(Exception):
 
 
 def regions_of(op: Operation) -> tuple[Region, ...]:
-    """The regions that an operation holds."""
+    """Return the regions that are carried out as a part of an operation."""
     match op.definition.name:
         case "while_region":
             return op.attrs["cond"], op.attrs["body"]
         case "branch_region":
             return tuple(op.attrs["branches"])
     return ()
+
+
+def held_regions(op: Operation) -> tuple[Region, ...]:
+    """Return all regions that belong to an operation, also those that only its gradient carries out."""
+    if op.definition.name == "custom_gradient" and op.attrs["derivative"] is not None:
+        return (op.attrs["derivative"],)
+    return regions_of(op)
 
 
 def with_inner(operations: Iterable[Operation]) -> list[Operation]:
@@ -65,7 +72,7 @@ def whole(operations: Iterable[Operation]) -> list[Operation]:
 def _all_inside(operations: Iterable[Operation]) -> set[Operation]:
     found = set(operations)
     for op in list(found):
-        for region in regions_of(op):
+        for region in held_regions(op):
             found |= _all_inside(region.operations(tuple(p.op for p in region.params)))
     return found
 
@@ -102,6 +109,7 @@ class Changes:
         self.variables = list(dict.fromkeys(owner for owner in owners if owner is not None))
         self.draws = [op for op in inside if op.definition.effect is Effect.RANDOM]
         self.ordered = any(op.definition.effect is Effect.EFFECT for op in inside)
+        self.checked = at.checks and any(op.definition.requires is not None for op in inside)
 
     def begin(self) -> None:
         """The states of random ops change from now on, in a way that only the step itself knows."""
@@ -112,7 +120,8 @@ class Changes:
         at = self.at
         values = [at.variable(owner) for owner in self.variables]
         values += [at.counter(op) for op in self.draws]
-        return [*values, at.order] if self.ordered else values
+        values += [at.order] if self.ordered else []
+        return [*values, at.sound] if self.checked else values
 
     def set(self, values: Sequence[Value]) -> None:
         """Make these the present values."""
@@ -123,6 +132,8 @@ class Changes:
             at.counts[op] = rest.pop(0)
         if self.ordered:
             at.order = rest.pop(0)
+        if self.checked:
+            at.sound = rest.pop(0)
 
 
 def perform_while(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
@@ -140,7 +151,12 @@ def perform_while(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> tu
         if not any(around(t, region) for t in needed.tensors for region in (cond, body)):
             raise
     changes.set(before)
-    return _unrolled(at, op, given, inner)
+    try:
+        return _unrolled(at, op, given, inner)
+    except ValueNeeded as needed:
+        if any(around(t, body) for t in needed.tensors) and not at.overridden.isdisjoint(op.outputs):
+            raise by_python(at, op) from None
+        raise
 
 
 def _unrolled(
@@ -148,24 +164,35 @@ def _unrolled(
 ) -> tuple[Value, ...]:
     """The results of a loop whose rounds differ in their shapes: one round written after the other."""
     cond, body = op.attrs["cond"], op.attrs["body"]
+    rounds = at.rounds_known(op)
     for count in range(UNROLLED):
-        (pred,) = _perform(at, cond, values, inner)
-        if pred.constant is None:  # data decide how many rounds there are
+        (pred,) = perform_region(at, cond, values, inner)
+        if pred.constant is None and rounds is None:  # data decide how many rounds there are
             break
-        if not pred.constant:
+        if count == rounds if rounds is not None else not pred.constant:
             return (*values, at.build.constant(count, int32))
-        values = _perform(at, body, values, inner)
-    raise HostNeeded(_in_python(op, at.calls.region))
+        values = perform_region(at, body, values, inner)
+    if op.outputs[-1] in at.fed and rounds is None:  # Python has done them
+        raise StaticFeedNeeded([op.outputs[-1]])
+    raise by_python(at, op)
 
 
-def _in_python(op: Operation, region: Region | None) -> Operation:
-    """Note that only Python can do the loop `op`; the operation of `region` that it is a part of."""
+def by_python(at: Specialiser, op: Operation) -> HostNeeded | UnimplementedError:
+    """Note that only Python can do the loop `op`. Return what to raise: the operation of the present region
+    that it is a part of is needed; or the error, if a derivative flows through that.
+    """
+    loop = op
     while True:
         for each in regions_of(op):
             each.hosted = True
-        if op.region is region or op.region is None or op.region.owner is None:
-            return op
+        if op.region is at.calls.region or op.region is None or op.region.owner is None:
+            break
         op = op.region.owner
+    if at.overridden.isdisjoint(op.outputs):
+        return HostNeeded(op)
+    text = f"no derivative flows through {op.name} ({op.type}): only Python can do {loop.name} ({loop.type})"
+    hint = "not compiled: data decide the shapes, or how many rounds of changing shapes there are"
+    return UnimplementedError(layout(text, loop.where, hint=hint), op)
 
 
 def _rolled(
@@ -173,17 +200,19 @@ def _rolled(
 ) -> tuple[Value, ...]:
     """The results of a loop whose rounds are the same code."""
     cond, body = op.attrs["cond"], op.attrs["body"]
-    pred = _perform(at, cond, given, inner)[0]
+    pred = perform_region(at, cond, given, inner)[0]
+    sound = at.sound
     carried = _Carried(at, [*given, *changes.get()])
     changes.set(carried.params[len(given) :])
-    made = _perform(at, body, carried.params[: len(given)], inner)
+    made = perform_region(at, body, carried.params[: len(given)], inner)
     _check_carried(op, carried.params[: len(given)], made)
-    again = _perform(at, cond, made, inner)[0]
+    again = perform_region(at, cond, made, inner)[0]
     new = [*made, *changes.get()]
     new += [carried.last(at.value(t), is_rounds(t)) for t in inner]
     if op in at.counted:
         new.append(carried.counted())
-    results = _loop(at, op, pred, carried, [again, *new])
+    checks = (sound, at.sound) if changes.checked else None
+    results = _loop(at, op, pred, carried, [again, *new], checks)
     end = len(given) + len(changes.get())
     changes.set(results[len(given) : end])
     at.values.update(zip(inner, results[end:], strict=False))
@@ -222,33 +251,69 @@ class _Carried:
         return self.params[-1]
 
 
-def _perform(
-    at: Specialiser, region: Region, params: Sequence[Value], inner: Sequence[Tensor]
+def perform_region(
+    at: Specialiser, region: Region, params: Sequence[Value], inner: Sequence[Tensor], results: bool = True
 ) -> list[Value]:
-    """The results of a region. `inner`: tensors inside it, at any depth, that are computed too."""
+    """Perform a region.
+
+    Args:
+        at: The graph under way.
+        region: The region.
+        params: The values of its params.
+        inner: Tensors inside it, at any depth, to compute too.
+        results: If its results are wanted.
+
+    Returns:
+        The results of the region, none if they are not wanted.
+    """
     at.values.update(zip(region.params, params, strict=True))
     mine = [(t, around(t, region)) for t in inner]
-    roots = [op for _, op in mine if op is not None]
+    roots = tuple(op for _, op in mine if op is not None)
     for tensor, op in mine:
         if op is not None and op is not tensor.op:
             at.inner.setdefault(op, []).append(tensor)
-    at.perform_all(region.operations(tuple(roots)))
+    operations = region.operations(roots, results)
+    branches = (op for op in roots if op.definition.name == "branch_region")
+    at.entered |= only_entered(branches, operations, [t.op for t in region.results] if results else ())
+    at.perform_all(operations)
     for op in roots:
         at.inner.pop(op, None)
-    return [at.value(t) for t in region.results]
+    return [at.value(t) for t in region.results] if results else []
+
+
+def only_entered(
+    roots: Iterable[Operation], operations: Iterable[Operation], wanted: Iterable[Operation]
+) -> set[Operation]:
+    """Return those of `roots` of which nothing is wanted but tensors inside: they are neither `wanted` nor
+    used by `operations`.
+    """
+    used = set(wanted)
+    for op in operations:
+        used.update(t.op for t in op.all_inputs)
+        used.update(op.control_inputs)
+    return set(roots) - used
 
 
 def _loop(
-    at: Specialiser, op: Operation, pred: Value, carried: _Carried, results: Sequence[Value]
+    at: Specialiser,
+    op: Operation,
+    pred: Value,
+    carried: _Carried,
+    results: Sequence[Value],
+    checks: tuple[Value, Value] | None,
 ) -> list[Value]:
+    """The values after a loop. `checks`: if all was sound before the loop, and if it is after a round."""
     if pred.constant is not None and not pred.constant:
         return carried.init
+    bound, exact = most_rounds(carried.init, carried.params, results)
+    bound = at.rounds_known(op) if bound is None else bound
+    if bound is None and checks is not None:  # what is computed of a bad index may never end the loop
+        pred, again = (ops.logical_and(*both) for both in zip((pred, results[0]), checks, strict=True))
+        results = [again, *results[1:]]
     depends = depends_on(carried.params, results)
     (body,), captured = close(at.build, carried.params, [results], depends.__contains__)
-    bound, exact = most_rounds(carried.init, carried.params, results)
     attrs = {
-        "body": body, "carried": len(carried.init), "family": at.build.serial,
-        "bound": at.rounds_known(op) if bound is None else bound, "exact": exact,
+        "body": body, "carried": len(carried.init), "family": at.build.serial, "bound": bound, "exact": exact,
         "brief": False,
     }  # fmt: skip
     at.loops[at.build.serial] = op
@@ -274,19 +339,21 @@ def _check_carried(op: Operation, params: Sequence[Value], made: Sequence[Value]
 
 
 def perform_branch(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
-    """The results of the branch that is taken. `inner`: tensors inside whose values are wanted too, zeros
-    where another branch is taken.
+    """Return the results of the branch that is taken, none if only tensors inside are wanted.
+
+    `inner`: tensors inside whose values are wanted too, zeros if another branch is taken.
     """
     (pred,), branches = substitute([at.flag(at.value(op.inputs[0]))], at.known), op.attrs["branches"]
     if pred.constant is not None:
-        return _taken(at, _number(pred), branches, inner)
-    changes = Changes(at, with_inner(o for b in branches for o in b.operations(tuple(t.op for t in inner))))
+        return _taken(at, op, _number(pred), inner)
+    roots, whole = tuple(t.op for t in inner), op not in at.entered
+    changes = Changes(at, with_inner(o for b in branches for o in b.operations(roots, whole)))
     changes.begin()
     before, first = changes.get(), at.build.serial
     made = []
     for region in branches:
         changes.set(before)
-        made.append([*_perform(at, region, (), inner), *changes.get()])
+        made.append([*perform_region(at, region, (), inner, whole), *changes.get()])
     for tensor in inner:
         value = at.value(tensor)
         zeros = at.build.constant(np.zeros(value.shape), value.dtype)
@@ -295,21 +362,22 @@ def perform_branch(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> t
     if any([v.type for v in results] != [v.type for v in made[0]] for results in made):
         at.operand(op, "pred", op.inputs[0])  # the step is compiled for the branch that is taken
     outputs = _branch(at, pred, made, first)
-    end = len(op.outputs) + len(before)
-    changes.set(outputs[len(op.outputs) : end])
+    count = len(op.outputs) if whole else 0
+    end = count + len(before)
+    changes.set(outputs[count:end])
     at.values.update(zip(inner, outputs[end:], strict=True))
-    return tuple(outputs[: len(op.outputs)])
+    return tuple(outputs[:count])
 
 
 def _taken(
-    at: Specialiser, number: int, branches: Sequence[Region], inner: Sequence[Tensor]
+    at: Specialiser, op: Operation, number: int, inner: Sequence[Tensor]
 ) -> tuple[Value, ...]:
-    """The results where it is known which branch is taken."""
-    region = taken(branches, number)
+    """Return the results of a branch that is known to be taken."""
+    region = taken(op.attrs["branches"], number)
     for tensor in inner:
         if around(tensor, region) is None:
             at.values[tensor] = at.build.constant(np.zeros(tensor.type.static_shape), tensor.dtype)
-    return tuple(_perform(at, region, (), inner))
+    return tuple(perform_region(at, region, (), inner, op not in at.entered))
 
 
 def _number(pred: Value) -> int:
@@ -324,9 +392,9 @@ def _branch(at: Specialiser, pred: Value, made: Sequence[Sequence[Value]], first
 
     def inside(value: Value) -> bool:
         node = value.node
-        if node.op.name == "watch":  # a derivative may be taken by it: it is where its input is
-            return inside(node.inputs[0])
-        return node.serial > first and node.op.name != "parameter"
+        if node.op.name in ("watch", "override"):  # a derivative may be taken by it: it is beside its inputs
+            return any(map(inside, node.inputs))
+        return node.serial > first and node.op.name not in ("parameter", "reads_of")
 
     branches, captured = close(at.build, (), made, inside)
     index = ops.select(pred, np.int32(0), np.int32(1)) if pred.dtype.is_bool else ops.cast(pred, dtype=int32)

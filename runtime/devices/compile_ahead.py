@@ -25,6 +25,7 @@ import weakref
 from collections.abc import Callable, Iterable
 
 from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.graph import forks
 
 THREADS = max(1, min(4, os.cpu_count() or 1) - 1)  # the caller is busy with the next text meanwhile
 TURN = 0.0005  # seconds
@@ -126,5 +127,5 @@ def _forget() -> None:
         ahead._forget()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_pause, after_in_parent=_resume, after_in_child=_forget)
+forks.pausing(_pause, _resume)
+forks.in_child(_forget)

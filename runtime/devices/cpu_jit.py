@@ -13,7 +13,6 @@ import contextlib
 import functools
 import hashlib
 import itertools
-import os
 import threading
 import weakref
 from collections import deque
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.codegen.llvm_text import Code, module
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
+from staticgraph.compiler.graph import forks
 from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.runtime import switches
 from staticgraph.runtime.devices import half, object_cache
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.devices.llvm_objects import ObjectWriter
 
 _FORMAT = "1"  # part of every key: raise it when objects of equal text would differ
-_LOCK = threading.RLock()
+_LOCK = forks.patient(threading.RLock())  # of all that LLVM does in threads other than those of CompileAhead
 _OBJECTS: dict[str, bytes] = {}  # by symbol
 OBJECTS_LIMIT = 4096  # of them: programs that meet ever new shapes must not fill the memory
 _LOADED: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()  # by symbol
@@ -65,12 +65,13 @@ class Library:
 @functools.cache
 def host() -> CpuTarget:
     """The processor that this process runs on."""
-    llvm = _llvm()
-    triple = llvm.get_process_triple()
-    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    writer = _new_writer(triple, cpu, features)
-    _PER_THREAD.writers = {False: writer}
-    layout = str(writer.machine.target_data)
+    with _LOCK:
+        llvm = _llvm()
+        triple = llvm.get_process_triple()
+        cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+        writer = _new_writer(triple, cpu, features)
+        _PER_THREAD.writers = {False: writer}
+        layout = str(writer.machine.target_data)
     return CpuTarget(triple, layout, cpu, features, vector_bytes(features), fast_math())
 
 
@@ -131,13 +132,14 @@ def origins(codes: Sequence[Code], since: int) -> tuple[int, int, int]:
 
 def objects(codes: Sequence[Code], target: CpuTarget) -> dict[str, bytes]:
     """The object code of functions by symbol, for this processor or another one."""
-    if target == host():
-        return {code.name: _object(code, verify=False) for code in codes}
-    from staticgraph.runtime.devices.llvm_objects import initialize_all  # imports llvmlite
+    with _LOCK:
+        if target == host():
+            return {code.name: _object(code, verify=False) for code in codes}
+        from staticgraph.runtime.devices.llvm_objects import initialize_all  # imports llvmlite
 
-    initialize_all()
-    writers = [_new_writer(target.triple, target.cpu, target.features, plain) for plain in (False, True)]
-    return {code.name: writers[code.plain].write(module([code], target)) for code in codes}
+        initialize_all()
+        writers = [_new_writer(target.triple, target.cpu, target.features, plain) for plain in (False, True)]
+        return {code.name: writers[code.plain].write(module([code], target)) for code in codes}
 
 
 def provide(found: Mapping[str, bytes]) -> None:
@@ -260,8 +262,3 @@ def _linker() -> LLJIT:
 
 
 _AHEAD = CompileAhead(_compiled)
-
-
-if hasattr(os, "register_at_fork"):
-    # A fork waits for a load in progress: locks that it held would stay taken in the child.
-    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)

@@ -1,10 +1,16 @@
 """Object code on disk, so that a program compiles once and not in every process.
 
-An entry is a file named by a hash of everything that decides its content. It is written to a temporary name
-and renamed, so readers never see half of one, and begins with a checksum, so a damaged one is a miss. A
-folder that cannot be written is not an error: the cache only saves time.
+Entries are executed. So the folder must be the user's alone (`private_folder`), and each entry is
+authenticated with the user's key (`cache_key`): one that was changed, moved, cut short or brought from
+elsewhere is a miss. A folder that is not private is not used, and a warning says so once.
 
-The folder is bounded: now and then a process that writes removes what has not been used for the longest time.
+An entry is a file named by a hash of everything that decides its content:
+
+    mark (16 bytes)   code (32 bytes, BLAKE2b of name and data under the key)   data
+
+It is written to a temporary name and renamed, so readers never see half of one. A folder that cannot be
+written is not an error: the cache only saves time. It is bounded: now and then a process that writes removes
+what has not been used for the longest time, of the files that the cache has made.
 """
 
 from __future__ import annotations
@@ -12,20 +18,31 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import random
+import re
+import secrets
 import sys
-import tempfile
 import time
+import warnings
+from hmac import compare_digest
 from pathlib import Path
 
-from staticgraph.runtime import switches
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.runtime import switches, temporary
+from staticgraph.runtime.devices.cache_key import key_of
+from staticgraph.runtime.devices.private_folder import PrivateFolder, Untrusted, private_folder
 
 LIMIT = 256 << 20  # bytes in the folder
-_DIGEST = 16
+_MARK = bytes.fromhex("7367636163686532d0a4f1537c1be689")  # begins each entry, and nothing else
+_CODE = 32  # bytes of the authentication code
 _LOOK_EVERY = 16 << 20  # bytes written by this process between two looks at the size of the folder
 _DAY = 86_400.0  # seconds: how exactly the time of the last use is kept
+_ENTRY = re.compile(r"(?:[0-9a-z]{1,8}-)?[0-9a-f]{32,40}\.entry")
+_EARLIER = re.compile(r"(?:[0-9a-z]{1,8}-)?[0-9a-f]{32,40}")  # entries of versions without a key
+_EARLIER_DIGEST = 16
 # Bytes that may be written until then. Any number at first: processes that write little share the looks.
-_to_look = random.randrange(_LOOK_EVERY)
+_to_look = secrets.randbelow(_LOOK_EVERY)
+_refused: set[Path] = set()  # folders that the user was told of
+_swept: set[tuple[int, int]] = set()  # folders that this process has looked for abandoned files in
 
 
 def folder() -> Path | None:
@@ -48,23 +65,24 @@ def folder() -> Path | None:
     return base / "staticgraph" / "kernels"
 
 
+def file_name(key: str) -> str:
+    """Return the name of the file with the object stored under `key`."""
+    return f"{key}.entry"
+
+
 def read(key: str) -> bytes | None:
     """The object stored under `key`, or None."""
     where = folder()
     if where is None:
         return None
-    path = where / key
     try:
-        entry = path.read_bytes()
+        with private_folder(where) as place:
+            return _read(place, key)
     except OSError:
         return None
-    checksum, data = entry[:_DIGEST], entry[_DIGEST:]
-    if not data or _checksum(key, data) != checksum:
+    except Untrusted as reason:
+        _refuse(where, reason)
         return None
-    with contextlib.suppress(OSError):
-        if path.stat().st_mtime < time.time() - _DAY:
-            os.utime(path)
-    return data
 
 
 def write(key: str, data: bytes) -> None:
@@ -72,49 +90,140 @@ def write(key: str, data: bytes) -> None:
     where = folder()
     if where is None:
         return
-    temporary = None
     try:
-        where.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=where, prefix=".new-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(_checksum(key, data) + data)
-        os.replace(temporary, where / key)
-        _look(where, len(data))
+        with private_folder(where, make=True) as place:
+            _write(place, key, data)
+            _look(place, len(data))
     except OSError:
-        if temporary is not None:
+        pass
+    except Untrusted as reason:
+        _refuse(where, reason)
+
+
+def entries(where: Path) -> list[int]:
+    """Return the size of each entry in the folder at `where`.
+
+    Raises:
+        OSError: There is no such folder.
+        Untrusted: The folder is not used, since it is not the user's alone.
+    """
+    with private_folder(where) as place:
+        key_of(place)
+        return [about.st_size for name, about in _files(place) if _ENTRY.fullmatch(name)]
+
+
+def prune(where: Path, limit: int) -> None:
+    """Remove entries, those that were used last the longest time ago, until three quarters of `limit` bytes
+    are left; nothing if there are fewer than `limit`. Files that the cache has not made are left alone.
+    """
+    with private_folder(where) as place:
+        _prune(place, limit)
+
+
+def _read(place: PrivateFolder, key: str) -> bytes | None:
+    secret = key_of(place)
+    if secret is None:
+        return None
+    name = file_name(key)
+    try:
+        descriptor, about = place.open(name)
+    except Untrusted:  # a link or a pipe in the place of an entry: writing one replaces it
+        return None
+    with open(descriptor, "rb", buffering=0) as file:
+        entry = file.read() if about.st_size <= LIMIT else b""
+        data = memoryview(entry)[len(_MARK) + _CODE :]
+        code = entry[len(_MARK) : len(_MARK) + _CODE]
+        if not data or not compare_digest(code, _code(secret, key, data)):
+            return None
+        if about.st_mtime < time.time() - _DAY:
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
+                os.utime(descriptor if os.utime in os.supports_fd else place.name(name))
+    return bytes(data)
 
 
-def _look(where: Path, written: int) -> None:
+def _write(place: PrivateFolder, key: str, data: bytes) -> None:
+    secret = key_of(place, make=True)
+    assert secret is not None
+    if place.identity not in _swept:
+        _swept.add(place.identity)
+        temporary.remove_abandoned(str(place.path) if place.descriptor is None else place.descriptor)
+    name = place.name(file_name(key))
+    part, descriptor = temporary.begin(name, 0o600, place.descriptor)
+    try:
+        try:
+            temporary.write(descriptor, _MARK + _code(secret, key, data))
+            temporary.write(descriptor, data)
+            if temporary.LOCKS:
+                os.replace(part, name, src_dir_fd=place.descriptor, dst_dir_fd=place.descriptor)
+        finally:
+            os.close(descriptor)
+        if not temporary.LOCKS:
+            os.replace(part, name)
+    except BaseException:
+        temporary.remove(part, place.descriptor)
+        raise
+
+
+def _look(place: PrivateFolder, written: int) -> None:
     """See to it that the folder stays within the limit, from time to time."""
     global _to_look
     _to_look -= written
     if _to_look < 0:
         _to_look = _LOOK_EVERY
-        prune(where, LIMIT)
+        _prune(place, LIMIT)
 
 
-def prune(where: Path, limit: int) -> None:
-    """Remove entries, those that were used last the longest time ago, until three quarters of `limit` bytes
-    are left; nothing if there are fewer than `limit`.
-    """
-    entries = []
-    for entry in os.scandir(where):
-        with contextlib.suppress(OSError):  # another process may have removed it
-            about = entry.stat()
-            entries.append((about.st_mtime, about.st_size, entry.path))
-    size = sum(size for _, size, _ in entries)
+def _prune(place: PrivateFolder, limit: int) -> None:
+    found = [
+        (about.st_mtime, about.st_size, name)
+        for name, about in _files(place)
+        if _ENTRY.fullmatch(name) or _EARLIER.fullmatch(name)
+    ]
+    size = sum(size for _, size, _ in found)
     if size <= limit:
         return
-    for _, length, path in sorted(entries):
+    for _, length, name in sorted(found):
         if size <= limit * 3 // 4:
             break
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        size -= length
+        if _is_ours(place, name):
+            temporary.remove(place.name(name), place.descriptor)
+            size -= length
 
 
-def _checksum(key: str, data: bytes) -> bytes:
-    """Of an entry under its own name: one that was moved to another is damaged too."""
-    return hashlib.blake2b(f"{key}\n".encode() + data, digest_size=_DIGEST).digest()
+def _files(place: PrivateFolder) -> list[tuple[str, os.stat_result]]:
+    found = []
+    with os.scandir(place.path if place.descriptor is None else place.descriptor) as all_files:
+        for entry in all_files:
+            with contextlib.suppress(OSError):  # another process may have removed it
+                if entry.is_file(follow_symlinks=False):
+                    found.append((entry.name, entry.stat(follow_symlinks=False)))
+    return found
+
+
+def _is_ours(place: PrivateFolder, name: str) -> bool:
+    """Return if the cache has made a file, now or in a version without a key."""
+    try:
+        descriptor, _ = place.open(name)
+    except (OSError, Untrusted):
+        return False
+    with open(descriptor, "rb", buffering=0) as file:
+        if _ENTRY.fullmatch(name):
+            return file.read(len(_MARK)) == _MARK
+        entry = file.read()
+        checked = hashlib.blake2b(f"{name}\n".encode() + entry[_EARLIER_DIGEST:], digest_size=_EARLIER_DIGEST)
+        return checked.digest() == entry[:_EARLIER_DIGEST]
+
+
+def _code(secret: bytes, key: str, data: bytes | memoryview) -> bytes:
+    """The authentication code of an entry under its own name: one that was moved to another is refused."""
+    code = hashlib.blake2b(f"{key}\n".encode(), digest_size=_CODE, key=secret)
+    code.update(data)
+    return code.digest()
+
+
+def _refuse(where: Path, reason: Untrusted) -> None:
+    """Tell the user once that a folder is not used."""
+    if where not in _refused:
+        _refused.add(where)
+        text = layout(f"the cache of compiled code in {where} is not used: {reason}", hint=reason.hint)
+        warnings.warn(text, RuntimeWarning, stacklevel=3)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import os
 import threading
 import warnings
 
@@ -25,6 +24,7 @@ from staticgraph.compiler.codegen.pool_layout import (
     RUN,
     THREADS,
 )
+from staticgraph.compiler.graph import forks
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.cpu_jit import Library, host, load
 from staticgraph.runtime.memory import aligned_bytes
@@ -66,14 +66,15 @@ class Pool:
         """The address of the pool, for steps whose kernels need so many bytes of private scratch memory."""
         with self._lock:
             if self._code is None:
-                self._code = pool_code(host())
-                self._library = load(self._code.codes)
-                self._words = aligned_bytes(POOL_BYTES).view(np.int64)
+                code = pool_code(host())
+                library, words = load(code.codes), aligned_bytes(POOL_BYTES).view(np.int64)
+                self._words, self._library, self._code = words, library, code
                 self._prepare()
             if private > self._private:
+                more = [aligned_bytes(private) for _ in self._workers]  # all of it, or nothing has changed
                 self._private = private
-                for number in range(len(self._workers)):
-                    self._give_scratch(number)
+                for number, memory in enumerate(more):
+                    self._give_scratch(number, memory)
             return self._words.ctypes.data
 
     def ensure(self) -> None:
@@ -84,7 +85,7 @@ class Pool:
             try:
                 while len(self._workers) < self.size - 1:
                     self._start_worker(len(self._workers))
-            except RuntimeError as error:  # the system allows no more threads, or the interpreter ends
+            except (RuntimeError, MemoryError) as error:  # no more threads or memory, or the interpreter ends
                 self._size = len(self._workers) + 1
                 self._words[LIMIT] = len(self._workers)
                 warnings.warn(f"{self._size} threads work on a step: {error}", RuntimeWarning, stacklevel=2)
@@ -128,7 +129,7 @@ class Pool:
     def _start_worker(self, number: int) -> None:
         assert self._code is not None and self._library is not None
         work = _WORKER(self._library[self._code.worker.name])
-        self._give_scratch(number)
+        self._give_scratch(number, aligned_bytes(self._private))
         self._words[LIMIT] = number + 1
         thread = threading.Thread(
             target=work,
@@ -140,9 +141,9 @@ class Pool:
         self._workers.append(thread)
         self._words[THREADS + number] = thread.native_id or 0
 
-    def _give_scratch(self, number: int) -> None:
-        self._scratch.append(aligned_bytes(self._private))
-        self._words[PRIVATE + number] = self._scratch[-1].ctypes.data
+    def _give_scratch(self, number: int, memory: np.ndarray) -> None:
+        self._scratch.append(memory)
+        self._words[PRIVATE + number] = memory.ctypes.data
 
     def _leave(self, remaining: int) -> None:
         """Send all workers but the first `remaining` away, and wait until they are gone."""
@@ -160,5 +161,4 @@ class Pool:
 POOL = Pool()
 follow(POOL.resize)
 atexit.register(POOL.close)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=POOL.after_fork)
+forks.in_child(POOL.after_fork)

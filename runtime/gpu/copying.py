@@ -11,6 +11,8 @@ from functools import cache
 
 import numpy as np
 
+from staticgraph.compiler.graph import forks
+
 PIECE = 2 << 20  # bytes that a thread copies at a time
 _MOST_THREADS = 8  # which together copy as fast as memory is
 
@@ -51,5 +53,4 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1), "copying")
 
 
-if hasattr(os, "register_at_fork"):  # a forked process has the threads of its parent in name only
-    os.register_at_fork(after_in_child=_threads.cache_clear)
+forks.in_child(lambda: _threads.cache_clear())  # a child has the threads of its parent in name only

@@ -39,6 +39,7 @@ _OPTIONAL = {
     "device": (str,),
     "where": (list,),
     "region": (int,),
+    "gradient": (str,),
 }
 
 
@@ -123,6 +124,7 @@ def _encode(op: Operation, large: dict[str, Literal], regions: RegionWriter) -> 
         "device": op.device,
         "where": _told(op.where),
         "outputs": [encode_type(t.type) for t in op.outputs],
+        "gradient": op.gradient,
     }
     if why := refusal(op.definition, op.attrs):
         raise _refused(op, why)
@@ -188,6 +190,7 @@ def _restore(graph: Graph, record: Any, fetch: Callable[[str], Literal], regions
         _where(record["where"], name),
         tuple(type_of(t, f"an output of {name!r}") for t in record["outputs"]),
         regions.around(record["region"], name),
+        record["gradient"],
     )
     try:
         made = restore(graph, recorded)

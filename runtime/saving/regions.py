@@ -15,7 +15,7 @@ from typing import Any
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.region import Region, may_use
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.regions import regions_of
+from staticgraph.compiler.passes.regions import held_regions
 from staticgraph.runtime.saving.strict_json import check, items
 
 _DEEPEST = 100  # regions around an operation
@@ -27,7 +27,7 @@ class RegionWriter:
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._numbers: dict[Region, int] = {}
         for op in operations:
-            for region in (*([op.region] if op.region is not None else ()), *regions_of(op)):
+            for region in (*([op.region] if op.region is not None else ()), *held_regions(op)):
                 for each in reversed(region.around):
                     self._numbers.setdefault(each, len(self._numbers))
 
@@ -96,7 +96,7 @@ class RegionReader:
             if op.region is None:
                 raise InvalidFileError(f"{op.name!r} is a param and in no region")
             self._params.setdefault(op.region, []).append(op.outputs[0])
-        for region in regions_of(op):
+        for region in held_regions(op):
             if region.parent is not op.region:
                 raise InvalidFileError(f"{op.name!r} and its region are not in the same region")
             tensors, controls = region.captures()

@@ -13,6 +13,7 @@ from typing import Any
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import GraphGrowthWarning
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance
 
@@ -41,7 +42,7 @@ class Growth:
         self._lines: dict[Any, _Line] = {}
         self._pairs = 0
         self._warned: set[tuple[str, int]] = set()
-        self._lock = threading.Lock()
+        self._lock = brief(threading.RLock())
 
     def look(self) -> int:
         """Count what is new, and warn of a line that has added operations between many runs. The number of

@@ -148,18 +148,22 @@ def self_test(device: str = "cpu") -> Finding:
 def cache() -> Finding:
     """The folder of compiled code."""
     from staticgraph.runtime.devices import object_cache
+    from staticgraph.runtime.devices.private_folder import Untrusted
 
     where = object_cache.folder()
     if where is None:
         hint = "set the switch cache_dir, so that the next process need not compile again"
         return Finding("kernel cache", State.MISSING, "none: every process compiles anew", hint)
     try:
-        entries = [entry.stat().st_size for entry in os.scandir(where)] if where.is_dir() else []
+        entries = object_cache.entries(where) if where.exists() else []
         with tempfile.TemporaryFile(dir=_there(where)):
             pass
     except OSError as error:
         text = f"{_short(where)} cannot be written ({error.strerror}): every process compiles anew"
         return Finding("kernel cache", State.DOUBTFUL, text, "choose another folder by the switch cache_dir")
+    except Untrusted as reason:
+        text = f"{_short(where)} is not used: {reason}"
+        return Finding("kernel cache", State.DOUBTFUL, text, reason.hint)
     size = f"{sum(entries) / 2**20:.1f} of {object_cache.LIMIT / 2**20:.0f} MiB"
     return Finding("kernel cache", State.OK, f"{_short(where)}: {len(entries):,} entries, {size}")
 

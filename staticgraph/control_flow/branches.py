@@ -15,11 +15,12 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.control_flow.regions import Carrier, captures, finish, own
+from staticgraph.control_flow.carrier import Carrier
 from staticgraph.debugging.assertions import Assert
 from staticgraph.framework import control_dependencies, graph_of, name_scope
 from staticgraph.inputs import convert_to_tensor, identity
 from staticgraph.reductions import reduce_sum
+from staticgraph.regions import captures, finish, own
 from staticgraph.renamed import renamed
 
 

@@ -22,10 +22,11 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.control_flow.regions import Carrier, call, captures, finish, own, parameters
+from staticgraph.control_flow.carrier import Carrier
 from staticgraph.framework import check_takes, graph_of, name_scope
 from staticgraph.inputs import convert_to_tensor, identity
 from staticgraph.math_ops import logical_and
+from staticgraph.regions import call, captures, finish, own, parameters
 from staticgraph.tensor_array import TensorArray
 
 
@@ -49,8 +50,9 @@ def while_loop(
     changes from round to round needs an entry in `shape_invariants`, which are nested like `loop_vars`. With
     a single variable the result is that variable, unless `return_same_structure`.
 
-    The loop has derivatives of any order; they need memory for each round. TF1's hints about parallelism and
-    memory are accepted, and not needed. ValueError and TypeError where structures, shapes or dtypes change.
+    The loop has derivatives of any order, which need memory for each round; with `back_prop=False` it has
+    none. TF1's hints about parallelism and memory are accepted, and not needed. ValueError and TypeError if
+    structures, shapes or dtypes change.
 
     >>> import staticgraph as sg
     >>> total = sg.while_loop(lambda i, s: i < 5, lambda i, s: (i + 1, s + i), [0, 0])
@@ -68,12 +70,12 @@ def while_loop(
         raise ValueError(layout("while_loop(loop_vars): there is nothing to carry", user_frame()))
     with graph_of(nest.flatten(loop_vars)).as_default() as graph, name_scope(name, "while"):
         if maximum_iterations is None:
-            packed = _Loop(graph, cond, body, loop_vars, shape_invariants).build()
+            packed = _Loop(graph, cond, body, loop_vars, shape_invariants, back_prop).build()
             alone = len(nest.flatten(packed)) == 1 and not return_same_structure
             return packed[0] if alone and isinstance(packed, list | tuple) else packed
         alone = isinstance(loop_vars, list | tuple) and len(loop_vars) == 1 and not return_same_structure
         limited = _Limited(cond, body, maximum_iterations, alone)
-        return limited.build(graph, loop_vars, shape_invariants)
+        return limited.build(graph, loop_vars, shape_invariants, back_prop)
 
 
 class _Limited:
@@ -88,13 +90,13 @@ class _Limited:
             text = f"maximum_iterations must be one number, not of shape {self._limit.shape}"
             raise ShapeError(layout(text, user_frame()))
 
-    def build(self, graph: Graph, loop_vars: Any, invariants: Any) -> Any:
+    def build(self, graph: Graph, loop_vars: Any, invariants: Any, back_prop: bool) -> Any:
         zero = convert_to_tensor(0, dtype=self._limit.dtype, name="iteration_counter")
         if self._alone:
             loop_vars = loop_vars[0]
             invariants = None if invariants is None else invariants[0]
         shapes = None if invariants is None else (as_shape([]), invariants)
-        return _Loop(graph, self._test, self._round, (zero, loop_vars), shapes).build()[1]
+        return _Loop(graph, self._test, self._round, (zero, loop_vars), shapes, back_prop).build()[1]
 
     def _test(self, count: Tensor, values: Any) -> Tensor:
         return logical_and(count < self._limit, self._call(self._cond, values))
@@ -125,7 +127,9 @@ class _Loop:
         body: Callable[..., Any],
         loop_vars: Any,
         invariants: Any,
+        back_prop: bool,
     ) -> None:
+        self.back_prop = bool(back_prop)
         self.graph, self.cond, self.body, self.loop_vars = graph, cond, body, loop_vars
         self.carrier = Carrier(loop_vars)
         self.init = self.carrier.tensors()
@@ -164,7 +168,9 @@ class _Loop:
         tensors, controls = captures(regions)
         outer = [t for t in tensors if t not in params and t not in test]
         with graph.control_dependencies(controls):
-            outputs = ops.while_region([*self.init, *outer], cond=regions[0], body=regions[1])
+            outputs = ops.while_region(
+                [*self.init, *outer], cond=regions[0], body=regions[1], back_prop=self.back_prop
+            )
         own(regions, outputs[0].op)
         # What is outside of the loop has no control dependency on what the loop waits for.
         exits = [identity(t, name="Exit") for t in outputs[:-1]]

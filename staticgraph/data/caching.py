@@ -6,8 +6,6 @@ when it is complete, and from then on every pass reads it, in other programs too
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -20,9 +18,9 @@ from staticgraph.data.encoding import decoded, encoded
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.structure import Element, as_arrays, as_element, dtypes_of, leaves
 from staticgraph.io.tf_record import framed, tf_record_iterator
+from staticgraph.runtime.atomic import replacing
 
 _FORMAT = "staticgraph elements 1:"
-_serial = itertools.count()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -80,19 +78,12 @@ class CachedInFile(Node):
 
     def _written(self, path: str, run: Run) -> Iterator[Element]:
         """The elements, on their way into a file that is there for good only when it is complete."""
-        temporary = f"{path}.{os.getpid()}-{next(_serial)}.part"
         dtypes = dtypes_of(leaves(self.structure))
         try:
-            with open(temporary, "xb") as file:
+            with replacing(path) as descriptor, open(descriptor, "wb", closefd=False) as file:
                 file.write(framed(self._head()))
                 for element in self.source.iterate(run):
                     file.write(framed(encoded(as_arrays(element), dtypes)))
                     yield element
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
         except OSError as error:
             raise self.error(f"cannot keep the elements in {path}: {error.strerror}", SaveError) from None
-        finally:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)

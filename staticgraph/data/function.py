@@ -6,12 +6,12 @@ have one value for a whole run of the pipeline, that of the moment when its iter
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.cached import cached_property
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OutOfRangeError, layout
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
@@ -105,7 +105,7 @@ class Function:
         """Whether a call takes place in Python to a good part, so that threads do not help much."""
         return any(is_host(op) for op in self._operations if op.definition.name != "constant")
 
-    @functools.cached_property
+    @cached_property
     def is_portable(self) -> bool:
         """Whether a call in another process does the same: it has no state that lives in this one."""
         if self.dataset is not None or any(isinstance(part, Nested) for part in self.parts):

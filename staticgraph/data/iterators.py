@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.errors import (
     OutOfRangeError,
     layout,
 )
+from staticgraph.compiler.graph.forks import in_child, reclaim
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
@@ -42,7 +43,7 @@ from staticgraph.data.structure import (
     to_tensors,
 )
 from staticgraph.inputs import convert_to_tensor
-from staticgraph.runtime.resources import exclusive, resources
+from staticgraph.runtime.resources import exclusive, left_behind, resources
 from staticgraph.runtime.session import Session
 from staticgraph.sparse.tensor import SparseTensor
 
@@ -52,7 +53,8 @@ class _Position:
 
     def __init__(self) -> None:
         self._elements: PythonIterator[Element] | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # for as long as an element takes
+        in_child(self._forked)
 
     def start(self, node: Node, run: Run) -> None:
         """Go to the beginning of a dataset."""
@@ -74,6 +76,16 @@ class _Position:
 
     def shut(self) -> None:
         self._elements = None
+
+    def _forked(self) -> None:
+        if reclaim(self._lock):
+            self._elements = _lost()
+
+
+def _lost() -> PythonIterator[Element]:
+    """What an iterator becomes in a forked process if another thread of the parent was inside it."""
+    raise left_behind("the elements that a thread was computing")
+    yield
 
 
 class _Handles:

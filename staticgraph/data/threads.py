@@ -10,11 +10,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.data.function import Function
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.structure import Element
 from staticgraph.data.workers import Worker, Workers, workers_for
-from staticgraph.runtime.resources import wait
+from staticgraph.runtime.resources import left_behind, wait
 
 Helpers = TypeVar("Helpers", "_Threads", Workers)
 AUTOTUNE = -1
@@ -42,8 +43,14 @@ class _Buffer:
     def __init__(self, room: int) -> None:
         self._room = room
         self._items: deque[tuple[Element | None, BaseException | None]] = deque()
-        self._changed = threading.Condition()
+        self._changed = brief(threading.Condition())
         self._stopped = False
+        self._thread: threading.Thread | None = None
+
+    def start(self, elements: Iterator[Element]) -> None:
+        """Begin to fill it."""
+        self._thread = threading.Thread(target=self.fill, args=[elements], name="prefetch", daemon=True)
+        self._thread.start()
 
     def fill(self, elements: Iterator[Element]) -> None:
         """What the thread does, until the elements end or nobody wants them any more."""
@@ -66,6 +73,8 @@ class _Buffer:
         """The next element, None at the end."""
         with self._changed:
             while not self._items:
+                if self._thread is not None and not self._thread.is_alive():  # its last act is to add the end
+                    raise left_behind("the thread that prefetches elements")
                 wait(self._changed)
             element, error = self._items[0]
             if element is not None or error is not None:  # the end stays
@@ -93,9 +102,7 @@ class _Ahead:
 
     def __next__(self) -> Element:
         if self._elements is not None:
-            work = threading.Thread(target=self._buffer.fill, args=[self._elements], name="prefetch")
-            work.daemon = True
-            work.start()
+            self._buffer.start(self._elements)
             self._elements = None
         element = self._buffer.take()
         if element is None:
@@ -128,7 +135,10 @@ class ParallelMapped(Node):
         idle: list[Workers] = run.state(self, list)  # of repetitions that are over
 
         def workers() -> Workers:
-            return idle.pop() if idle else Workers(self.function, run, processes, self.where)
+            while idle:
+                if (found := idle.pop()).process == os.getpid():  # and not of the parent
+                    return found
+            return Workers(self.function, run, processes, self.where)
 
         return _Calls(workers, idle.append, elements)
 
@@ -139,6 +149,7 @@ class _Threads:
     def __init__(self, call: Callable[[Element], Element], count: int) -> None:
         self.count = count
         self._call = call
+        self.process = os.getpid()
         self._pool = ThreadPoolExecutor(count, "map")
 
     def start(self, element: Element) -> Future[Element]:
@@ -168,6 +179,8 @@ class _Calls(Generic[Helpers]):
     def __next__(self) -> Element:
         if self._helpers is None:
             self._helpers = self._come()
+        elif self._helpers.process != os.getpid():
+            raise left_behind("the threads and processes that compute elements")
         while len(self._pending) < self._helpers.count:
             try:
                 element = next(self._elements, None)
@@ -189,5 +202,6 @@ class _Calls(Generic[Helpers]):
 
     def _end(self) -> None:
         if self._helpers is not None:
-            self._leave(self._helpers)
+            if self._helpers.process == os.getpid():
+                self._leave(self._helpers)
             self._helpers = None

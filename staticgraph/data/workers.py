@@ -57,8 +57,9 @@ class Workers:
     def __init__(self, function: Function, run: Run, count: int, where: Provenance | None) -> None:
         number = next(_pipelines)
         self.count = count
+        self.process = os.getpid()  # that has the other ends of their pipes
         self._workers = deque(Worker(function, run, (number, i), where) for i in range(count))
-        self._end = weakref.finalize(self, _end, [worker.process for worker in self._workers], os.getpid())
+        self._end = weakref.finalize(self, _end, [worker.process for worker in self._workers], self.process)
 
     def start(self, element: Element) -> Worker:
         """Have the next worker compute the function of an element: its `result()` is that."""
@@ -88,8 +89,7 @@ class Worker:
         arguments = (other, self._pipe, function, run, number)
         self.process = fork.Process(target=_work, args=arguments, name="map", daemon=True)
         with warnings.catch_warnings():
-            # Python warns of forks beside threads. The locks of the compiler are free in the child, which
-            # touches no other session, and no other lock of a thread that it does not have.
+            # Python warns of forks beside threads. The locks of this package are free in the child.
             warnings.simplefilter("ignore", DeprecationWarning)
             self.process.start()
         other.close()

@@ -13,9 +13,10 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Param, Role
 from staticgraph.compiler.graph.opdef import REQUIRED as NEEDED
 from staticgraph.graph_def.signatures import Argument, Attribute, Signature, signature
 
-__all__ = ["OWN", "Pairs", "by_type", "pairs"]
+__all__ = ["GRADIENT", "OWN", "Pairs", "by_type", "pairs"]
 
 OWN = "sg."  # before the names of ops that TensorFlow has not
+GRADIENT = "_gradient_op_type"  # the attribute with the name of a node's registered gradient
 
 # Attributes whose names differ: in all ops, and in one.
 _RENAMED = {"keepdims": "keep_dims", "text": "message"}

@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.regions import regions_of
 from staticgraph.graph_def.arrays import Arrays, Made
 from staticgraph.graph_def.attributes import attr_value
-from staticgraph.graph_def.correspondence import OWN, Pairs, pairs
+from staticgraph.graph_def.correspondence import GRADIENT, OWN, Pairs, pairs
 from staticgraph.graph_def.kept_rows import KeptRows
 from staticgraph.graph_def.own import own_attrs
 from staticgraph.graph_def.signatures import REQUIRED, Argument, signature
@@ -177,6 +177,8 @@ class Writer:
         node.input.extend(self._controls(op, name, bool(inputs)))
         for key, value in attrs.items():
             node.attr[key].CopyFrom(value)
+        if op.gradient is not None and name == op.name:
+            node.attr[GRADIENT].CopyFrom(attr_value("string", op.gradient))
         if op.region is not None and not self._control_flow.can_be_written:
             node.attr["_region"].i = self._regions.number(op.region)
         if self._add_shapes and name == op.name:

@@ -19,10 +19,10 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.control_flow.regions import captures, finish, own
 from staticgraph.graph_def.kept_rows import Rounds, Source
 from staticgraph.graph_def.received import Received
 from staticgraph.reachability import differentiable_inputs
+from staticgraph.regions import captures, finish, own
 
 __all__ = ["branch_parts", "loop_parts"]
 

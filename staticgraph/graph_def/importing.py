@@ -17,7 +17,8 @@ from staticgraph.compiler.graph.recording import as_tensor
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import get_default_graph
-from staticgraph.graph_def.correspondence import OWN, by_type
+from staticgraph.graph_def.attributes import plain_value
+from staticgraph.graph_def.correspondence import GRADIENT, OWN, by_type
 from staticgraph.graph_def.dataflow import (
     DATAFLOW,
     IDENTITIES,
@@ -212,7 +213,12 @@ class _Import:
                 self.provide(node.name, self.kept.read(node, inputs), full)
                 return
             region = self.regions.around(region_number(node), node.name)
-            with self._in(region), self.graph.control_dependencies(controls), self._device(node.device):
+            with (
+                self._in(region),
+                self.graph.control_dependencies(controls),
+                self._device(node.device),
+                self.graph.gradient_override_map(_gradients(node)),
+            ):
                 made = self._made(node, full, inputs, controls)
         except Exception as error:  # type rules rely on the kinds of attributes, which a file may get wrong
             text = str(error).split("\n", 1)[0]
@@ -377,6 +383,11 @@ def _key(key: Any) -> Edge:
 
 def _text(key: Edge) -> str:
     return f"^{key.node}" if key.is_control else f"{key.node}:{key.index}"
+
+
+def _gradients(node: NodeDef) -> dict[str, str]:
+    """Return the name of the registered gradient that a node has, by its type."""
+    return {node.op: plain_value("string", node.attr[GRADIENT])} if GRADIENT in node.attr else {}
 
 
 def _is_supported(node: NodeDef) -> bool:

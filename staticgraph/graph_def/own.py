@@ -22,7 +22,7 @@ from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.restore import Recorded, restore
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.regions import regions_of
+from staticgraph.compiler.passes.regions import held_regions
 from staticgraph.graph_def.attributes import attr_value, plain_value
 from staticgraph.graph_def.correspondence import OWN
 from staticgraph.messages.graph import AttrValue, NodeDef
@@ -45,7 +45,7 @@ def own_attrs(op: Operation, regions: RegionWriter) -> dict[str, AttrValue]:
         "types": attr_value("list(type)", [output.dtype for output in op.outputs]),
         "_output_shapes": attr_value("list(shape)", [output.type.shape for output in op.outputs]),
     }
-    if inside := [regions.number(region) for region in regions_of(op)]:
+    if inside := [regions.number(region) for region in held_regions(op)]:
         made["regions"] = attr_value("list(int)", inside)
     for name, value in op.attrs.items():
         if isinstance(value, Literal):

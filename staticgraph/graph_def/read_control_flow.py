@@ -10,11 +10,12 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.control_flow.regions import as_carried, captures, finish, own
+from staticgraph.control_flow.carrier import as_carried
 from staticgraph.graph_def.dataflow import Branch, Loop
 from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.graph_def.ordering import Edge, edge
 from staticgraph.graph_def.read_stacks import Kept
+from staticgraph.regions import captures, finish, own
 from staticgraph.tensor_array import TensorArray
 
 __all__ = ["Reading", "add_branch", "add_loop", "branch", "loop"]

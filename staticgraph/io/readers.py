@@ -13,6 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
+from staticgraph.compiler.graph.forks import in_child, reclaim
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
@@ -34,7 +35,8 @@ class _Progress:
 
     def __init__(self, reader: ReaderBase) -> None:
         self._reader = reader
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # for as long as a record takes
+        in_child(self._forked)
         self.reset()
 
     def reset(self) -> None:
@@ -73,6 +75,10 @@ class _Progress:
 
     def shut(self) -> None:
         self._records = None
+
+    def _forked(self) -> None:
+        if reclaim(self._lock):
+            self._records = None  # the file that a thread of the parent was reading
 
 
 class ReaderBase:

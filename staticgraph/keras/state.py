@@ -33,6 +33,8 @@ class _GraphState:
         self.variables: list[Any] = []
         self.histories: dict[Tensor, Any] = {}  # which call of a layer made a tensor
         self.masks: dict[Tensor, Tensor] = {}
+        self.iterated: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # what models made of datasets
+        self.results: dict[Tensor, Any] = {}  # metrics by the tensors that calling them gave
         self.checked: WeakKeyDictionary[Session, int] = WeakKeyDictionary()  # variables known to have values
 
 
@@ -74,6 +76,16 @@ def histories(graph: Graph) -> dict[Tensor, Any]:
 def masks(graph: Graph) -> dict[Tensor, Tensor]:
     """The masks of tensors that have one: false where a time step does not count."""
     return _state(graph).masks
+
+
+def iterated(graph: Graph) -> WeakKeyDictionary[Any, Any]:
+    """Return what models made of datasets: their initializers and next elements."""
+    return _state(graph).iterated
+
+
+def results(graph: Graph) -> dict[Tensor, Any]:
+    """Return the metrics of a graph by the tensors that calling them gave."""
+    return _state(graph).results
 
 
 # Training or not

@@ -10,6 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, int64, string
 from staticgraph.compiler.graph.errors import FailedPreconditionError, InvalidArgumentError
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.ops.kinds import host
 from staticgraph.runtime.resources import resources
@@ -30,7 +31,7 @@ class _Entries:
     """The entries of a table in one session."""
 
     def __init__(self, empty: bool) -> None:
-        self.lock = threading.Lock()
+        self.lock = brief(threading.RLock())
         self.values: dict[Any, Any] | None = {} if empty else None
 
     def known(self) -> dict[Any, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from staticgraph.casts import cast
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.shapes import merge
 from staticgraph.compiler.graph.tensor import Tensor
@@ -52,8 +53,8 @@ def softmax_cross_entropy_with_logits_v2(
 ) -> Tensor:
     """-sum(labels * log_softmax(logits)) along `axis`, the last one unless given; differentiable by both.
 
-    Each row of `labels` is a probability distribution over the classes. For labels that are the numbers of
-    classes see `sparse_softmax_cross_entropy_with_logits`.
+    Each row of `labels` is a probability distribution over the classes, and is cast to the type of `logits`.
+    For labels that are the numbers of classes see `sparse_softmax_cross_entropy_with_logits`.
 
     >>> import staticgraph as sg
     >>> logits, labels = sg.placeholder(sg.float32, [None, 10]), sg.placeholder(sg.float32, [None, 10])
@@ -64,7 +65,7 @@ def softmax_cross_entropy_with_logits_v2(
     axis = -1 if axis is None else axis
     with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
-        labels = convert_to_tensor(labels, dtype=logits.dtype, name="labels")
+        labels = cast(convert_to_tensor(labels, None, "labels", logits.dtype), logits.dtype)
         rank = logits.shape.ndims
         if axis != -1 and rank is not None and axis % rank != rank - 1:
             order = (*(d for d in range(rank) if d != axis % rank), axis % rank)
@@ -151,8 +152,7 @@ def weighted_cross_entropy_with_logits(
         labels = convert_to_tensor(labels, dtype=logits.dtype, name="labels")
         _same_shape("weighted_cross_entropy_with_logits", logits=logits, labels=labels)
         weight = 1.0 + (pos_weight - 1.0) * labels
-        softplus = ops.log1p(ops.exp(-ops.abs(logits))) + ops.relu(-logits)
-        return ops.add((1.0 - labels) * logits, weight * softplus, name=scope)
+        return ops.add((1.0 - labels) * logits, weight * ops.softplus(-logits), name=scope)
 
 
 def log_poisson_loss(

@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from staticgraph import nest
+from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.region import Region
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.framework import name_scope
@@ -28,7 +30,7 @@ def count_rounds(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: 
 
     UnimplementedError where it depends on random numbers: another loop would draw others. `hint` is the cure.
     """
-    loop_vars = with_rows(loop_vars, 1)
+    loop_vars = nest.map_structure(_counted, with_rows(loop_vars, 1))
 
     def counting(count: Tensor, values: Any) -> tuple[Tensor, Any]:
         return count + 1, body(*values)
@@ -53,14 +55,24 @@ def again(opened: VariableScope) -> Iterator[None]:
 
 
 def with_rows(structure: Any, size: Any) -> Any:
-    """`structure` with empty arrays of `size` rows in place of those that grow."""
+    """Return `structure` with arrays of at least `size` rows in place of those that grow. Rows are kept."""
 
     def resized(leaf: Any) -> Any:
         if not isinstance(leaf, TensorArray) or not leaf.dynamic_size:
             return leaf
-        return TensorArray(leaf.dtype, size=size, element_shape=leaf.element_shape)
+        made = leaf.flow.op
+        if made.definition.name != "tensor_array":  # it has rows
+            longer = ops.tensor_array_grow(leaf.flow, size=ops.maximum(leaf.size(), size))
+            return leaf.with_flow(longer, dynamic_size=False)
+        first = made.operands["size"]
+        rows = size if static_value(first) == 0 else ops.maximum(first, size)
+        return TensorArray(leaf.dtype, size=rows, element_shape=leaf.element_shape)
 
     return nest.map_structure(resized, structure)
+
+
+def _counted(leaf: Any) -> Any:
+    return leaf.for_counting() if isinstance(leaf, TensorArray) else leaf
 
 
 def _draws(cond: Region, body: Region) -> bool:

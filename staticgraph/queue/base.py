@@ -69,8 +69,7 @@ class QueueBase:
     def _declared(self, shapes: Any) -> list[Shape | None]:
         if shapes is None:
             return [None] * len(self._dtypes)
-        if isinstance(shapes, TensorShape) or not _has_shapes(shapes):
-            shapes = [shapes]
+        shapes = listed_shapes(shapes)
         if len(shapes) != len(self._dtypes):
             text = f"Queue shapes must have the same length as dtypes: {len(shapes)} and {len(self._dtypes)}"
             raise ValueError(layout(text, user_frame()))
@@ -229,9 +228,10 @@ class QueueBase:
         return listed if len(listed) > 1 else listed[0]
 
 
-def _has_shapes(shapes: Any) -> bool:
-    """Whether this is a list of shapes, and not one shape."""
-    return any(s is None or isinstance(s, list | tuple | TensorShape) for s in shapes) or not len(shapes)
+def listed_shapes(shapes: Any) -> list[Any]:
+    """Return a list of shapes; a shape by itself, such as (), is the only one."""
+    is_one = isinstance(shapes, TensorShape) or all(isinstance(size, int) for size in shapes)
+    return [shapes] if is_one else list(shapes)
 
 
 @host(tf="FIFOQueueV2", type=lambda queue: TensorType(string, ()), stateful=True)

@@ -6,6 +6,7 @@ may be larger than the queue.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from dataclasses import field
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import CancelledError, OpError, OutOfRangeError
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.queue.elements import Element, Elements
 from staticgraph.runtime.resources import wait, waiting
 
@@ -38,12 +40,14 @@ class Contents:
     closed: bool = False
     _adding: deque[_Attempt] = field(default_factory=deque)
     _taking: deque[_Attempt] = field(default_factory=deque)
-    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _changed: threading.Condition = field(default_factory=lambda: brief(threading.Condition()))
+    _process: int = field(default_factory=os.getpid)
 
     def add(self, elements: Sequence[Element]) -> None:
         """Add elements, when there is room. CancelledError in a closed queue."""
         attempt = _Attempt(deque(elements))
         with self._changed:
+            self._forget_others()
             if self.closed:
                 raise CancelledError(f"{self.label} is closed.")
             self._adding.append(attempt)
@@ -57,6 +61,7 @@ class Contents:
         """
         attempt = _Attempt(deque(), count, fewer)
         with self._changed:
+            self._forget_others()
             self._taking.append(attempt)
             self._serve()
         self._finish(attempt)
@@ -68,6 +73,7 @@ class Contents:
         CancelledError in a closed queue, unless `cancel`.
         """
         with self._changed:
+            self._forget_others()
             if self.closed and not cancel:
                 raise CancelledError(f"{self.label} is already closed.")
             self.closed = True
@@ -115,6 +121,15 @@ class Contents:
             elif attempt in self._adding:
                 self._adding.remove(attempt)
             self._serve()
+
+    def _forget_others(self) -> None:
+        """In a forked process, empty both lines: the threads that wait in them are in the parent."""
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            for attempt in self._taking:
+                self.elements.restore(attempt.elements)
+            self._adding.clear()
+            self._taking.clear()
 
     def _serve(self) -> None:
         """Serve both lines as far as possible."""

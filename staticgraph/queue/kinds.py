@@ -7,7 +7,7 @@ from typing import Any
 from staticgraph.compiler.graph.dtypes import as_dtype, int64
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.queue.base import QueueBase
+from staticgraph.queue.base import QueueBase, listed_shapes
 from staticgraph.queue.elements import AtRandom, ByPriority, Elements, padded
 from staticgraph.random_numbers import seeds_of
 
@@ -86,7 +86,7 @@ class PriorityQueue(QueueBase):
         shared_name: str | None = None, name: str = "priority_queue",
     ) -> None:  # fmt: skip
         listed = list(types) if isinstance(types, list | tuple) else [types]
-        shapes = [(), *shapes] if shapes is not None else None
+        shapes = [(), *listed_shapes(shapes)] if shapes is not None else None
         super().__init__([int64, *map(as_dtype, listed)], shapes, names, shared_name, name, capacity)
 
     def _elements(self) -> Elements:

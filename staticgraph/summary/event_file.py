@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from staticgraph.compiler.graph.errors import SaveError, misuse
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.io.tf_record import framed, tf_record_iterator
 from staticgraph.messages.event import Event
 
@@ -100,7 +101,7 @@ class _File:
         self._suffix = suffix
         self._process = os.getpid()
         self._second = int(time.time())
-        self._lock = threading.Lock()
+        self._lock = brief(threading.RLock())
         self._waiting = bytearray()
         self._descriptor: int | None = None
 

@@ -9,6 +9,7 @@ import warnings
 from typing import Any, ClassVar
 
 from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.graph_def import as_graph_def, as_meta_graph_def
 from staticgraph.messages.event import Event, SessionLog, TaggedRunMetadata
@@ -149,7 +150,7 @@ class FileWriterCache:
     """One writer for each folder, whoever asks."""
 
     _cache: ClassVar[dict[str, FileWriter]] = {}
-    _lock = threading.RLock()
+    _lock = brief(threading.RLock())
 
     @staticmethod
     def clear() -> None:

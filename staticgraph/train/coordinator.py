@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from staticgraph.compiler.graph.errors import OutOfRangeError, layout
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.train.log import log
 
@@ -45,8 +46,9 @@ class Coordinator:
     def __init__(self, clean_stop_exception_types: Iterable[type[BaseException]] | None = None) -> None:
         clean = (OutOfRangeError,) if clean_stop_exception_types is None else clean_stop_exception_types
         self._clean = tuple(clean)
-        self._lock = threading.Lock()
+        self._lock = brief(threading.RLock())
         self._stop = threading.Event()
+        brief(self._stop._cond)  # type: ignore[attr-defined]
         self._error: BaseException | None = None
         self._joined = False
         self._threads: set[threading.Thread] = set()

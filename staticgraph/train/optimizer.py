@@ -77,8 +77,9 @@ class Optimizer:
         aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[Any, Variable]]:  # fmt: skip
-        """The gradient of `loss` by each variable, as pairs
-        (gradient, variable); the gradient may be None.
+        """Return the gradient of `loss` by each variable, as pairs (gradient, variable).
+
+        The gradient is None for a variable that `loss` does not depend on, and for one of integers.
         """
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise misuse(
@@ -94,12 +95,11 @@ class Optimizer:
             raise ValueError(
                 layout("there are no variables to optimize", user_frame(), hint="make a Variable first")
             )
-        for item in (loss, *listed):
-            if item.dtype not in FLOATING:
-                text = f"{item.name} is {item.dtype}, and only floating tensors can be optimized"
-                raise GradientError(layout(text, user_frame(), [("it", item.op.where)]))
+        _check_floating([loss])
         found = gradients(loss, listed, grad_ys=None if grad_loss is None else [grad_loss])
-        return list(zip(found, listed, strict=True))
+        pairs = list(zip(found, listed, strict=True))
+        _check_floating([variable for gradient, variable in pairs if gradient is not None])
+        return pairs
 
     def apply_gradients(
         self, grads_and_vars: Iterable[tuple[Any, Variable]], global_step: Any = None, name: str | None = None
@@ -228,6 +228,14 @@ class Optimizer:
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
         """The operation that stands for all updates."""
         return group(*update_ops, name=name_scope)
+
+
+def _check_floating(items: Iterable[Any]) -> None:
+    """Raise GradientError for the first tensor or variable that is not floating."""
+    for item in items:
+        if item.dtype not in FLOATING:
+            text = f"{item.name} is {item.dtype}, and only floating tensors can be optimized"
+            raise GradientError(layout(text, user_frame(), [("it", item.op.where)]))
 
 
 def _listed(value: Any) -> list[Any]:

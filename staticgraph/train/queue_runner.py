@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.graph.errors import OpError, OutOfRangeError, layout
+from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.framework import GraphKeys, add_to_collection, get_default_session
 from staticgraph.runtime.session import Session
@@ -53,7 +54,7 @@ class QueueRunner:
         self._close_op = queue.close() if close_op is None else close_op
         self._cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
         self._ends = ends
-        self._lock = threading.Lock()
+        self._lock = brief(threading.RLock())
         self._running: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # threads at work, by session
         self._raised: list[Exception] = []
 

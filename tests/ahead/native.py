@@ -71,12 +71,16 @@ class Native:
 
     def __call__(self, label: str, *inputs: Any) -> list[np.ndarray]:
         """The outputs of a function, in their order."""
+        status, results = self.call(label, *inputs)
+        assert status == 0
+        return results
+
+    def call(self, label: str, *inputs: Any) -> tuple[int, list[np.ndarray]]:
+        """The status that a function returns, and its outputs in their order."""
         function = next(f for f in self.made.interface.functions if f.label == label)
         given = [_array(v, a.type) for v, a in zip(inputs, function.inputs, strict=True)]
         results = [_array(None, a.type) for a in function.outputs]
-        status = self.library[function.symbol](self.state, *map(_pointer, (*given, *results)))
-        assert status == 0
-        return results
+        return self.library[function.symbol](self.state, *map(_pointer, (*given, *results))), results
 
 
 def _array(value: Any, type: Any) -> np.ndarray:

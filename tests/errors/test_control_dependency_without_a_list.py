@@ -8,7 +8,7 @@ control_dependencies: <sg.Tensor 'x:0' shape=() dtype=float32> is no list
 
   test_control_dependency_without_a_list.py, in <lambda>
     |     told = message(TypeError, lambda: sg.control_dependencies(x).__enter__())
-    |                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    |                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^
   hint: write control_dependencies([x])
 """
 

@@ -63,6 +63,38 @@ def test_derivatives(seed: int):
                 np.testing.assert_allclose(grad, slopes(program, values, i), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_derivatives_inside_a_branch_and_a_loop(seed: int):
+    """As `test_derivatives`, but for where they are taken."""
+    program = Writer(seed).program(KINDS)
+    inputs = placeholders()
+    places = [i for i, kind in enumerate(KINDS) if kind in FLOATS]
+
+    def derivatives() -> list[sg.Tensor]:
+        made = Graph(None).run(program, inputs)
+        total = sum(sg.reduce_sum(t) for t in made if t.dtype is sg.float64)
+        wanted = [inputs[i] for i in places]
+        return sg.gradients(total, wanted, unconnected_gradients="zero")
+
+    def summed(i: sg.Tensor, *before: sg.Tensor) -> list[sg.Tensor]:
+        return [i + 1, *(b + g for b, g in zip(before, derivatives(), strict=True))]
+
+    zeros = [sg.zeros_like(inputs[i]) for i in places]
+    truth = sg.placeholder(sg.bool, [])
+    in_branch = sg.cond(truth, derivatives, lambda: [z + 7.0 for z in zeros])
+    _, *in_loop = sg.while_loop(lambda i, *_: i < 2, summed, [0, *zeros])
+    values = arguments(seed)
+    feeds = dict(zip(inputs, values, strict=True))
+    with sg.Session() as sess:
+        taken, both = sess.run([in_branch, in_loop], {**feeds, truth: True})
+        left = sess.run(in_branch, {**feeds, truth: False})
+    for i, one, two, no in zip(places, taken, both, left, strict=True):
+        wanted = slopes(program, values, i)
+        np.testing.assert_allclose(one, wanted, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(two, 2 * wanted, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(no, np.full(np.shape(wanted), 7.0))
+
+
 def slopes(program: Any, values: list[Any], place: int, step: float = 1e-6) -> np.ndarray:
     """Central differences of the sum of what the program leaves."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.graph.dtypes import DTYPES
 from staticgraph.compiler.graph.errors import DtypeError, FinalizedError, ShapeError
 
 
@@ -96,7 +98,7 @@ def test_look_up(graph):
     assert graph.as_graph_element("x:0") is x
     assert graph.as_graph_element(left.op) is left.op
     w = sg.Variable(1.0)
-    assert graph.as_graph_element(w) is w.value()
+    assert graph.as_graph_element(w) is w.to_tensor()
 
 
 @pytest.mark.parametrize(
@@ -166,3 +168,11 @@ def test_networkx(graph):
     assert set(made.nodes) == {"x", "y"}
     assert [d["tensor"] for _, _, d in made.edges(data=True)] == [x, x, None]
     assert made.nodes["y"]["op"] is y.op
+
+
+def test_equal_element_types_have_equal_hashes():
+    types = {dtype: dtype.name for dtype in DTYPES.values()}
+    assert len(types) == len(DTYPES)
+    for dtype in DTYPES.values():
+        if dtype.is_numpy_compatible:
+            assert types[np.dtype(dtype.numpy)] == dtype.name

@@ -26,9 +26,16 @@ class Use:
     arrays: tuple[np.ndarray, ...]
     dtypes: tuple[DType, ...]
 
-    def call(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """The op on tensors of the user's graph; its results as a tuple."""
-        return as_tuple(self.op(**self._by_name(inputs), **self.sample.attrs))
+    def call(self, inputs: Sequence[Any], **operands: Any) -> tuple[Any, ...]:
+        """Return the op's results on tensors of the user's graph; `operands` replace those of the sample."""
+        return as_tuple(self.op(**self._by_name(inputs), **{**self.sample.attrs, **operands}))
+
+    @property
+    def operands(self) -> dict[str, np.ndarray]:
+        """The operands of the sample, such as axes, as arrays."""
+        params = [p for p in self.op.params if p.role is Role.OPERAND]
+        given = {p.name: self.sample.attrs.get(p.name) for p in params}
+        return {n: np.asarray(v, None if np.size(v) else np.int32) for n, v in given.items() if v is not None}
 
     def apply(self, builder: Builder, inputs: Sequence[Value]) -> tuple[Value, ...]:
         """The op on values. A random op gets its counter first, which in the user's graph nobody sees."""

@@ -13,7 +13,7 @@ import pytest
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.reverse import reached_inputs, vjp
-from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.builder import Builder, infer_dtype
 from staticgraph.compiler.graph.dtypes import ANY, DTYPES, DType, complex128, float64, string
 from staticgraph.compiler.graph.errors import DtypeError, ShapeError
 from staticgraph.compiler.graph.graph import Graph
@@ -47,7 +47,7 @@ def reference(use: Use) -> tuple[np.ndarray, ...]:
     _, results = Build().add(use)
     node = results[0].node
     with np.errstate(all="ignore"):
-        return as_tuple(node.op.reference(*use.arrays, **node.attrs))
+        return as_tuple(node.op.meaning(*use.arrays, **node.attrs))
 
 
 @each_choice
@@ -67,6 +67,20 @@ def test_type_with_unknown_sizes(op: OpDef):
         for shape in (lambda a: (None,) * a.ndim, lambda a: None):
             with Graph().as_default():
                 made = use.call([ops.placeholder(d, shape(a)) for a, d in use.seen])
+            for tensor, result in zip(made, results, strict=True):
+                assert tensor.dtype is result.dtype, use
+                assert compatible(tensor.type.shape, result.type.shape), (str(use), tensor)
+
+
+@each_op
+def test_type_with_unknown_operands(op: OpDef):
+    """The same holds if sizes, axes and the like are tensors that depend on what is fed."""
+    for use in uses(op, next(dtype_choices(op))):
+        _, results = Build().add(use)
+        for shape in (lambda a: a.shape, lambda a: None):
+            with Graph().as_default():
+                fed = {n: ops.placeholder(infer_dtype(a.tolist()), shape(a)) for n, a in use.operands.items()}
+                made = use.call([ops.placeholder(d, a.shape) for a, d in use.seen], **fed)
             for tensor, result in zip(made, results, strict=True):
                 assert tensor.dtype is result.dtype, use
                 assert compatible(tensor.type.shape, result.type.shape), (str(use), tensor)
@@ -249,10 +263,13 @@ def recorded(operation: Operation) -> tuple[Any, ...]:
 # of loops and branches, of assertions and prints.
 WITHOUT_SAMPLES = {
     "assert_true", "branch", "branch_region", "check_numerics", "constant", "cotangent", "custom_gradient",
-    "effect", "identity", "initialized_value", "is_variable_initialized", "loop", "no_op", "override",
+    "custom_vjp", "effect",
+    "identity", "initialized_value", "is_variable_initialized", "loop", "no_op", "override",
     "parameter", "placeholder", "placeholder_with_default", "print_line", "print_values", "rank_of",
-    "read_variable", "region_parameter", "report_uninitialized", "shape_of", "size_of", "stop_gradient",
-    "symbolic_gradients", "tensor_array", "unset", "variable", "watch", "while_region",
+    "read_value", "read_variable", "reads_of", "region_parameter", "report_uninitialized", "shape_of",
+    "size_of", "stationary", "stop_gradient", "symbolic_gradients", "tensor_array", "undefined_gradient",
+    "unset", "vanishing",
+    "variable", "watch", "while_region",
 }  # fmt: skip
 
 

@@ -76,47 +76,19 @@ def test_memory_and_disk(cache: Path, compiled: list[str]):
     forget()
     assert result(cpu_jit.load([code]), code) == 3
     assert compiled == [code.name]
-    assert [p.name for p in cache.iterdir()] == [cpu_jit._key(code)]
+    assert [p.name for p in cache.glob("*.entry")] == [entry_of(code)]
 
 
-def entries(folder: Path, sizes: dict[str, int]) -> None:
-    """Files of these sizes, the first used the longest time ago."""
-    folder.mkdir()
-    for age, (name, size) in enumerate(reversed(sizes.items())):
-        (folder / name).write_bytes(bytes(size))
-        os.utime(folder / name, (10_000 - age, 10_000 - age))
-
-
-def test_what_was_not_used_for_long_makes_room(cache: Path):
-    entries(cache, {"old": 400, "older than new": 300, "new": 200, "newest": 100})
-    object_cache.prune(cache, 1000)
-    assert len(list(cache.iterdir())) == 4
-    object_cache.prune(cache, 800)
-    assert sorted(p.name for p in cache.iterdir()) == ["new", "newest", "older than new"]
-
-
-def test_writing_keeps_the_folder_bounded(cache: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(object_cache, "LIMIT", 1000)
-    monkeypatch.setattr(object_cache, "_LOOK_EVERY", 0)
-    monkeypatch.setattr(object_cache, "_to_look", 0)
-    for number in range(50):
-        object_cache.write(f"{number:032x}", bytes([number]) * 100)
-        assert sum(p.stat().st_size for p in cache.iterdir()) <= 1000
-    assert object_cache.read(f"{49:032x}") == bytes([49]) * 100
-
-
-def test_using_an_entry_makes_it_new(cache: Path):
-    object_cache.write("used", b"data")
-    os.utime(cache / "used", (1, 1))
-    assert object_cache.read("used") == b"data"
-    assert (cache / "used").stat().st_mtime > 1
+def entry_of(code: Code) -> str:
+    """The name of the file of a function."""
+    return object_cache.file_name(cpu_jit._key(code))
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", None])
 def test_damaged_entry(damage: bytes | None, cache: Path, compiled: list[str]):
     code = storing(4)
     cpu_jit.load([code])
-    entry = cache / cpu_jit._key(code)
+    entry = cache / entry_of(code)
     whole = entry.read_bytes()
     if damage is None:
         damage = whole[:-1] + bytes([whole[-1] ^ 1])
@@ -130,7 +102,7 @@ def test_damaged_entry(damage: bytes | None, cache: Path, compiled: list[str]):
 def test_entry_of_another_function(cache: Path, compiled: list[str]):
     mine, other = storing(8), storing(9)
     cpu_jit.load([mine, other])
-    os.replace(cache / cpu_jit._key(other), cache / cpu_jit._key(mine))
+    os.replace(cache / entry_of(other), cache / entry_of(mine))
     forget()
     assert result(cpu_jit.load([mine]), mine) == 8
     assert sorted(compiled[:2]) == sorted([mine.name, other.name])  # side by side
@@ -213,7 +185,7 @@ def test_what_was_compiled_ahead_is_written_by_the_thread_that_loads(cache: Path
     codes = [storing(number) for number in range(40, 46)]
     cpu_jit.load(codes)
     assert writers == [threading.current_thread()] * len(codes)
-    assert {p.name for p in cache.iterdir()} == {cpu_jit._key(code) for code in codes}
+    assert {p.name for p in cache.glob("*.entry")} == {entry_of(code) for code in codes}
 
 
 def test_turns_are_short_only_while_functions_are_compiled(monkeypatch: pytest.MonkeyPatch):

@@ -32,7 +32,7 @@ from tests.saving.test_regions import PROGRAMS as REGIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 # The one is in all tests of samples, the other calls a function of Python's, which no file holds.
-ELSEWHERE = {"placeholder", "py_func_stateless"}
+ELSEWHERE = {"cotangent", "placeholder", "py_func_stateless"}
 WORDS = ["one", "Two three", "", "vier"]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.dtypes import uint8
-from staticgraph.runtime import atomic
+from staticgraph.runtime import atomic, temporary
 from staticgraph.runtime.saving import archive, container, safetensors
 
 LARGE = 1 << 24  # pieces from this size on are zeros in these tests
@@ -34,7 +34,7 @@ def holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file.truncate(GIGABYTE)
     if os.stat(tmp_path / "probe").st_blocks:
         pytest.skip("this file system has no holes")
-    write, crc32 = atomic._write, zlib.crc32
+    write, crc32 = temporary.write, zlib.crc32
 
     def write_or_skip(descriptor: int, view: memoryview) -> None:
         if len(view) < LARGE:
@@ -45,7 +45,7 @@ def holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def crc32_or_skip(data: Any, start: int = 0) -> int:
         return 1 if start == 1 or len(data) >= LARGE else crc32(data, start)
 
-    monkeypatch.setattr(atomic, "_write", write_or_skip)
+    monkeypatch.setattr(temporary, "write", write_or_skip)
     monkeypatch.setattr(archive.zlib, "crc32", crc32_or_skip)
     monkeypatch.setattr(container, "_sha256", lambda pieces: "not looked at")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from staticgraph.compiler.graph.errors import SaveError
-from staticgraph.runtime import atomic
+from staticgraph.runtime import atomic, temporary
 from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.saving.loaded import load
 from tests.saving.nets import line
@@ -152,11 +152,32 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"net.sg", *others}
 
 
+def test_what_was_left_of_other_files_is_removed_too(tmp_path):
+    """Such as those of checkpoints with another step number."""
+    pytest.importorskip("fcntl")
+    for name in (".model-10.index.1-2.sg.part", ".a\nb.7-0.sg.part"):
+        (tmp_path / name).touch()
+    (tmp_path / ".linked.1-1.sg.part").symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(tmp_path / ".pipe.1-1.sg.part")
+    write_file(tmp_path / "model-1000.index", [b"new"])
+    assert sorted(os.listdir(tmp_path)) == [".linked.1-1.sg.part", ".pipe.1-1.sg.part", "model-1000.index"]
+
+
+def test_a_temporary_name_may_be_taken(tmp_path):
+    """Processes of two containers have the same numbers."""
+    taken, descriptor = temporary.begin(str(tmp_path / "net.sg"))
+    number = int(taken.rsplit("-")[-1].partition(".")[0])
+    (tmp_path / taken.replace(f"-{number}.", f"-{number + 1}.")).touch()
+    write_file(tmp_path / "net.sg", [b"new"])
+    os.close(descriptor)
+    assert (tmp_path / "net.sg").read_bytes() == b"new" and os.path.exists(taken)
+
+
 def test_a_file_that_is_taken_away_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
     real, taken = os.open, []
 
-    def open_and_lose(path, *flags):
-        descriptor = real(path, *flags)
+    def open_and_lose(path, *flags, **options):
+        descriptor = real(path, *flags, **options)
         if str(path).endswith(".part") and not taken:
             taken.append(path)
             os.unlink(path)

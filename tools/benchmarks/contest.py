@@ -102,20 +102,32 @@ class Worker:
         _running.discard(self.process)
 
 
-def start(row: Row, workload: str, threads: int, environment: dict[str, str] | None = None) -> Worker:
-    """A worker that has begun to import."""
+def start(
+    row: Row, workload: str, threads: int, environment: dict[str, str] | None = None, tree: Path | None = None
+) -> Worker:
+    """Start a worker; `tree` is a checkout other than this one, whose own benchmark it runs."""
     command = [row.python, "-m", "benchmarks.worker", row.module, row.name, workload, str(threads)]
     variables = {**os.environ, "PYTHONWARNINGS": "ignore", **(environment or {})}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)  # pip installs bytecode, too
     log, pipe = tempfile.TemporaryFile(), subprocess.PIPE  # noqa: SIM115 (closed by Worker.end)
-    process = subprocess.Popen(command, cwd=TOOLS, env=variables, stdin=pipe, stdout=pipe, stderr=log)
+    if tree is not None:
+        variables["PYTHONPATH"] = str(tree)
+    folder = TOOLS if tree is None else tree / "tools"
+    process = subprocess.Popen(command, cwd=folder, env=variables, stdin=pipe, stdout=pipe, stderr=log)
     _running.add(process)
     return Worker(row, process, log)
 
 
-def prepared(row: Row, workload: str, threads: int, patience: float) -> Worker:
-    """A worker that is warm, and stopped. Its facts may be only `failure`."""
-    worker = start(row, workload, threads)
+def prepared(
+    row: Row,
+    workload: str,
+    threads: int,
+    patience: float,
+    tree: Path | None = None,
+    environment: dict[str, str] | None = None,
+) -> Worker:
+    """Start a worker, warm it up and stop it. Its facts may be only `failure`."""
+    worker = start(row, workload, threads, environment, tree)
     try:
         deadline = time.monotonic() + patience
         while "estimate" not in worker.facts:

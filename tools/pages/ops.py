@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 
 from pages.families import families, sections, title
@@ -199,16 +199,22 @@ def _value(param: Param) -> str:
     return f"`{param.name}`" if param.default is REQUIRED else f"`{param.name}={param.default!r}`"
 
 
+def _names(op: OpDef, positions: Sequence[int]) -> str:
+    return ", ".join(f"`{op.params[i].name}`" for i in positions)
+
+
 def gradient(op: OpDef) -> str:
     """Whether, and how, gradients pass."""
     if op.effect is Effect.RANDOM:
         return "none: its numbers depend on nothing"
     if op.differentiable is False:
-        return "none"
+        return "not known: an error if a derivative goes through it" if op.no_gradient_known else "none"
     if not any(p.role in (Role.TENSOR, Role.TENSORS) for p in op.params):
         return "none: it has no inputs"
     only = op.differentiable
-    to = "" if only is True else f", to {', '.join(f'`{op.params[i].name}`' for i in only)}"
+    to = f", to {_names(op, only)}" if isinstance(only, tuple) else ""
+    if isinstance(op.no_gradient_known, tuple) and op.no_gradient_known:
+        to += f"; that to {_names(op, op.no_gradient_known)} is not known"
     if op.grad is not None:
         return f"a formula of its own{to}"
     if op.kind is Kind.ELEMENTWISE:

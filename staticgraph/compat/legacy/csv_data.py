@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import os
+import shutil
 import urllib.request
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import DataLossError, layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.runtime.atomic import replacing
 
 __all__ = ["Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header", "maybe_download"]
 
@@ -70,11 +71,11 @@ def maybe_download(filename: str, work_directory: str, source_url: str) -> str:
     path = Path(work_directory) / filename
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            urllib.request.urlretrieve(source_url, partial)
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with (
+            urllib.request.urlopen(source_url) as source,
+            replacing(path) as descriptor,
+            open(descriptor, "wb", closefd=False) as file,
+        ):
+            shutil.copyfileobj(source, file)
         print("Successfully downloaded", filename, path.stat().st_size, "bytes.")
     return str(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from staticgraph.framework import name_scope
 from staticgraph.functional import foldl, foldr, map_fn
+from staticgraph.keras.backend.function import *
 from staticgraph.keras.backend.maths import *
 from staticgraph.keras.backend.nn import *
 from staticgraph.keras.backend.recurrence import *

@@ -1,8 +1,7 @@
-"""Where values enter and leave: variables, placeholders, random numbers, updates, functions."""
+"""Where values enter and leave: variables, placeholders, random numbers, updates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,24 +9,20 @@ import numpy as np
 from staticgraph import creation, inputs, random_ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import get_default_graph
 from staticgraph.gradients import gradients as _gradients
-from staticgraph.inputs import group
 from staticgraph.keras import initializers
 from staticgraph.keras.settings import dtype_name, floatx
-from staticgraph.keras.state import get_session, get_value, track
+from staticgraph.keras.state import get_value, track
 from staticgraph.state_ops import assign, assign_add, assign_sub
 from staticgraph.train.moving_averages import assign_moving_average
 from staticgraph.variables import Variable
 
 __all__ = [
-    "Function",
     "cast_to_floatx",
     "constant",
     "count_params",
     "eval",
     "eye",
-    "function",
     "gradients",
     "is_placeholder",
     "moving_average_update",
@@ -196,53 +191,3 @@ def count_params(x: Any) -> int:
 def eval(x: Any) -> Any:
     """The value of a tensor or variable in the session."""
     return get_value(x)
-
-
-class Function:
-    """A Python function that runs a part of the graph: `function(inputs, outputs)(values)`.
-
-    It is prepared once for each session, and then takes arrays to arrays without Python for each operation.
-    """
-
-    def __init__(
-        self,
-        inputs: Sequence[Any],
-        outputs: Any,
-        updates: Any = None,
-        name: str | None = None,
-        **options: Any,
-    ) -> None:
-        self.inputs = list(inputs)
-        self._is_list = isinstance(outputs, list | tuple)
-        self.outputs = list(outputs) if self._is_list else [outputs]
-        self.updates = [assign(*u) if isinstance(u, tuple) else u for u in updates or ()]
-        self.name = name
-        self._graph = get_default_graph()
-        self._prepared: tuple[Any, Any] = None, None
-
-    def __call__(self, inputs: Any = ()) -> Any:
-        """The values of the outputs, as a list where they were given as one."""
-        values = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
-        with self._graph.as_default():
-            session = get_session()
-        known, call = self._prepared
-        if known is not session:
-            operation = [group(self.updates)] if self.updates else []
-            call = session.make_callable([*self.outputs, *operation], self.inputs)
-            self._prepared = session, call
-        made = call(*values)[: len(self.outputs)]
-        return list(made) if self._is_list else made[0]
-
-
-def function(
-    inputs: Sequence[Any], outputs: Any, updates: Any = None, name: str | None = None, **kwargs: Any
-) -> Function:
-    """A Python function from the values of `inputs` to those of `outputs`, which runs `updates` as well.
-
-    >>> import staticgraph as sg
-    >>> K = sg.keras.backend
-    >>> x = K.placeholder([None])
-    >>> K.function([x], [x * 2])([[1.0, 2.0]])
-    [array([2., 4.], dtype=float32)]
-    """
-    return Function(inputs, outputs, updates, name, **kwargs)

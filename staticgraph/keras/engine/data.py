@@ -38,6 +38,9 @@ def _is_list_of_one(given: Any) -> bool:
 
 def _fitted(value: Any, name: str, tensor: Tensor, what: str) -> np.ndarray:
     """A value as an array of the rank of its placeholder, in its dtype where that needs no more memory."""
+    if isinstance(value, Tensor):
+        hint = "fit, evaluate and predict compute tensors anew in each step: give steps_per_epoch or steps"
+        raise FeedError(layout(f"{what}: {name} is a tensor, {value.name}", user_frame(), (), hint))
     array = np.asarray(value)
     rank = tensor.shape.ndims
     if rank is not None and array.ndim == rank - 1 and (array.ndim == 1 or tensor.shape.as_list()[-1] == 1):

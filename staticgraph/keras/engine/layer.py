@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from staticgraph.array_ops import shape as shape_of
 from staticgraph.casts import cast
+from staticgraph.compiler.cached import cached_property
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse
@@ -163,10 +163,25 @@ class Layer(Connections):
             operation.graph.add_to_collection(GraphKeys.UPDATE_OPS, operation)
 
     def add_metric(self, value: Any, aggregation: str | None = None, name: str | None = None) -> None:
-        """Watch a tensor: `fit` and `evaluate` report its mean over all steps."""
+        """Watch a tensor: `fit` and `evaluate` report it for each epoch.
+
+        Args:
+            value: A tensor whose mean over all steps is reported, with `aggregation="mean"`; or what calling
+                a metric gave, of which the metric's result is reported.
+            aggregation: "mean", or None for what a metric gave.
+            name: The name under which it is reported; that of the metric or of the operation by default.
+
+        Raises:
+            ValueError: For another aggregation, or for None if no metric gave the tensor: nobody could begin
+                anew with the next epoch.
+        """
         if aggregation not in (None, "mean"):
             raise misuse(ValueError, f"aggregation={aggregation!r} is not mean")
-        self._metrics.append((name or value.op.name.split("/")[-1], value))
+        metric = state.results(value.graph).get(value) if aggregation is None else None
+        if aggregation is None and metric is None:
+            what = f"add_metric: {value.name} was not given by a metric, so it cannot be reset between epochs"
+            raise misuse(ValueError, what, 'its mean over an epoch is meant by aggregation="mean"')
+        self._metrics.append((name or getattr(metric, "name", value.op.name.split("/")[-1]), value, metric))
 
     # Calling
 
@@ -312,9 +327,10 @@ class Layer(Connections):
     @property
     def metrics(self) -> list[Any]:
         """What `add_metric` was given: pairs of a name and a tensor."""
-        return self._watched()
+        return [(name, value) for name, value, _ in self._watched()]
 
-    def _watched(self) -> list[Any]:
+    def _watched(self) -> list[tuple[str, Tensor, Any]]:
+        """Return the name, the tensor, and the metric or None of each call of `add_metric`."""
         return [*self._metrics, *(m for layer in self._sublayers() for m in layer._watched())]
 
     def get_losses_for(self, inputs: Any) -> list[Tensor]:

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.data.dataset import Dataset
+from staticgraph.data.iterators import Iterator
 from staticgraph.keras.callbacks.base import CallbackList, History
 from staticgraph.keras.callbacks.progress import ProgbarLogger
 from staticgraph.keras.engine.data import ArrayBatches, StreamBatches, arrays_for, is_stream, split
+from staticgraph.keras.engine.graph_batches import GraphBatches, is_of_graph
 from staticgraph.keras.engine.structure import listed, single
 
-Batches = ArrayBatches | StreamBatches
+Batches = ArrayBatches | StreamBatches | GraphBatches
 
 
 class Loops:
@@ -38,9 +41,11 @@ class Loops:
     ) -> History:  # fmt: skip
         """Train for `epochs` times over the data, and give the history of the loss and the metrics.
 
-        `x` and `y` are arrays, lists or dicts of them, in batches of `batch_size` (32). Or `x` is a generator
-        or a `Sequence` of batches (inputs, targets) or (inputs, targets, weights). The metrics of
-        `validation_data`, or of the last `validation_split` of the samples, are reported as `val_...`.
+        `x` and `y` are arrays, lists or dicts of them, in batches of `batch_size` (32). Or `x` is a
+        `data.Dataset`, an iterator of one, a generator or a `Sequence` of batches (inputs, targets) or
+        (inputs, targets, weights). Or both are tensors that each run computes anew. An epoch is
+        `steps_per_epoch` batches, or a whole dataset or `Sequence`. The metrics of `validation_data`, or of
+        the last `validation_split` of the samples, are reported as `val_...`.
 
         `verbose`: 1 shows a bar, 2 a line per epoch, 0 nothing. `class_weight` maps numbers of classes to the
         weight of their samples. Batches are made between the steps: `max_queue_size`, `workers` and
@@ -51,7 +56,10 @@ class Loops:
             epochs = kwargs.pop("nb_epoch")
         if kwargs:
             raise misuse(TypeError, f"fit() got an unknown argument {sorted(kwargs)[0]!r}")
-        if is_stream(x):
+        if is_of_graph(x):
+            given = source(x, y, sample_weight, batch_size or validation_split)
+            batches, ranks = self._of_graph(given, steps_per_epoch, "steps_per_epoch", class_weight)
+        elif is_stream(x):
             batches, ranks = self._stream(x, steps_per_epoch, shuffle, class_weight)
         else:
             arrays, ranks = self._arrays(x, y, sample_weight, class_weight)
@@ -105,7 +113,7 @@ class Loops:
         first: list[Any] = []
 
         def convert(item: Any) -> list[Any]:
-            found, _ = self._arrays(*_parts(item), class_weight)
+            found, _ = self._arrays(*parts(item), class_weight)
             return found
 
         batches = StreamBatches(x, steps, bool(shuffle), convert)
@@ -114,12 +122,25 @@ class Loops:
         else:
             first = [next(batches._iterator)]
             batches._iterator = _chained(first, batches._iterator)
-        _, ranks = self._arrays(*_parts(first[0]), class_weight)
+        _, ranks = self._arrays(*parts(first[0]), class_weight)
         return batches, ranks
+
+    def _of_graph(
+        self, given: Any, steps: int | None, name: str, class_weight: Any = None, begin_anew: bool = False
+    ) -> tuple[GraphBatches, list[int | None]]:
+        """Return batches that the graph computes, and the ranks of the weights of the first one."""
+
+        def convert(item: Any) -> tuple[list[Any], list[int | None]]:
+            return self._arrays(*parts(item), class_weight)
+
+        batches = GraphBatches(given, steps, lambda item: convert(item)[0], name, begin_anew)
+        return batches, convert(batches.first())[1]
 
     def _validation(self, data: Any, batch_size: int | None, steps: int | None) -> _Validation | None:
         if data is None:
             return None
+        if is_of_graph(data):
+            return _Validation(*self._of_graph(data, steps, "validation_steps", begin_anew=True))
         if is_stream(data):
             batches, ranks = self._stream(data, steps)
             return _Validation(batches, ranks)
@@ -130,7 +151,7 @@ class Loops:
                 raise misuse(
                     ValueError, f"validation_data must be (x, y) or (x, y, weights), not {len(data)} items"
                 )
-            arrays, ranks = self._arrays(*_parts(tuple(data)))
+            arrays, ranks = self._arrays(*parts(tuple(data)))
         return _Validation(ArrayBatches(arrays, batch_size, False, steps), ranks)
 
     def evaluate(
@@ -140,7 +161,9 @@ class Loops:
     ) -> Any:  # fmt: skip
         """The loss and the metrics over all samples: a number, or a list in the order of `metrics_names`."""
         batches: Batches
-        if is_stream(x):
+        if is_of_graph(x):
+            batches, ranks = self._of_graph(source(x, y, sample_weight, batch_size), steps, "steps")
+        elif is_stream(x):
             batches, ranks = self._stream(x, steps)
         else:
             arrays, ranks = self._arrays(x, y, sample_weight)
@@ -153,8 +176,12 @@ class Loops:
         callbacks: Any = None, max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False,
     ) -> Any:  # fmt: skip
         """The outputs for all samples: an array, or a list of them where the model has several outputs."""
-        if is_stream(x):
-            batches: Batches = StreamBatches(x, steps, False, lambda item: self._inputs(_parts(item)[0]))
+        batches: Batches
+        if is_of_graph(x):
+            given = source(x, None, None, batch_size)
+            batches = GraphBatches(given, steps, lambda item: self._inputs(parts(item)[0]), "steps")
+        elif is_stream(x):
+            batches = StreamBatches(x, steps, False, lambda item: self._inputs(parts(item)[0]))
         else:
             batches = ArrayBatches(self._inputs(x), batch_size, False, steps)
         every = self._with_bar(callbacks, batches, verbose, [])
@@ -258,7 +285,23 @@ def _epoch(
             every.on_batch_end(kind, index, batch.size, logs)
         if model.stop_training and kind == "train":
             break
+    if isinstance(batches, GraphBatches) and batches.ended:
+        model.stop_training = True
     return [total / max(number, 1), *map(float, values[1:])]
+
+
+def source(x: Any, y: Any, sample_weight: Any, others: Any = None) -> Any:
+    """Return what the batches come from. ValueError for arguments that it leaves no room for."""
+    if not isinstance(x, Dataset | Iterator):
+        found = x if y is None else (x, y) if sample_weight is None else (x, y, sample_weight)
+        if not is_of_graph(found):
+            what = "x is made of tensors, and y or sample_weight is not"
+            raise misuse(ValueError, what, "convert_to_tensor makes a tensor of an array")
+        return found
+    if y is not None or sample_weight is not None or others:
+        what = "a dataset gives inputs, targets and weights by itself, in batches of its own"
+        raise misuse(ValueError, what, "leave y, sample_weight, batch_size and validation_split out")
+    return x
 
 
 def _is_due(frequency: Any, epoch: int) -> bool:
@@ -266,7 +309,7 @@ def _is_due(frequency: Any, epoch: int) -> bool:
     return (epoch + 1) % frequency == 0 if isinstance(frequency, int) else epoch + 1 in frequency
 
 
-def _parts(item: Any) -> tuple[Any, Any, Any]:
+def parts(item: Any) -> tuple[Any, Any, Any]:
     """Inputs, targets and weights of an item of a generator."""
     if not isinstance(item, tuple):
         return item, None, None

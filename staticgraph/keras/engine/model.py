@@ -10,12 +10,14 @@ import numpy as np
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import group
-from staticgraph.keras import metrics, optimizers, state
+from staticgraph.keras import optimizers, state
 from staticgraph.keras.engine import loops, objective
 from staticgraph.keras.engine.data import arrays_for, count_samples, sample_weights
+from staticgraph.keras.engine.graph_batches import computed, is_of_graph
 from staticgraph.keras.engine.input_layer import Input
 from staticgraph.keras.engine.network import Network
 from staticgraph.keras.engine.structure import leaves, single
+from staticgraph.keras.engine.targets import check_targets
 from staticgraph.keras.saving import files
 
 
@@ -71,7 +73,7 @@ class Model(loops.Loops, Network):
         with self._graph.as_default():
             loss, weights, chosen, weighted, targets = self._training["arguments"]
             self._training["outputs"] = objective.make_outputs(self, loss, weights, chosen, weighted, targets)
-            self._training["extra"] = [(metrics.Mean(name), tensor) for name, tensor in self._watched()]
+            self._training["extra"] = objective.watched(self._watched())
             # Layers that are frozen later, as in adversarial training, are still trained by this model.
             self._training["weights"] = self.trainable_weights
             self._training["updates"] = self.updates
@@ -92,7 +94,7 @@ class Model(loops.Loops, Network):
         outputs = self._training.get("outputs", ())
         means = [o.mean_loss for o in outputs if o.mean_loss is not None]
         of_outputs = [metric for o in outputs for metric, _ in o.metrics]
-        return [*means, *of_outputs, *(metric for metric, _ in self._training.get("extra", ()))]
+        return [*means, *of_outputs, *(each.metric for each in self._training.get("extra", ()))]
 
     @property
     def metrics(self) -> list[Any]:
@@ -231,6 +233,7 @@ class Model(loops.Loops, Network):
         if isinstance(y, list | tuple) and len(y) == len(outputs) > len(wanted):
             y = [each for each, o in zip(y, outputs, strict=True) if o in wanted]
         targets = arrays_for(y, names, [o.target for o in wanted], "y") if wanted else []
+        check_targets(wanted, targets)
         weights = sample_weights(sample_weight, class_weight, names, targets)
         by_name = dict(zip(names, weights, strict=True))
         found = [by_name.get(o.name) for o in outputs]
@@ -256,6 +259,8 @@ class Model(loops.Loops, Network):
     def _on_batch(
         self, kind: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, reset_metrics: bool
     ) -> Any:
+        if is_of_graph(x):
+            x, y, sample_weight = loops.parts(computed(loops.source(x, y, sample_weight)))
         arrays, ranks = self._arrays(x, y, sample_weight, class_weight)
         if reset_metrics:  # before, and after, so that a batch counts alone whatever comes next
             self.reset_metrics()
@@ -266,6 +271,7 @@ class Model(loops.Loops, Network):
 
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for one batch."""
+        x = computed(x) if is_of_graph(x) else x
         self._see(x)
         arrays = arrays_for(x, self.input_names, self._fed_inputs(), "x")
         return single(list(self._function("predict")(arrays)))

@@ -34,6 +34,15 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Watched:
+    """A metric that layers report by `add_metric`: the tensor that it takes, or, if `is_called`, gave."""
+
+    metric: Any
+    tensor: Tensor
+    is_called: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Objective:
     """What a step computes: the total loss and the metrics, whose updates must run in the same step."""
 
@@ -153,10 +162,16 @@ def _chosen(given: Any, output: Output) -> Any:
     return f"{kind}_accuracy" if given in ("acc", "accuracy") else f"{kind}_crossentropy"
 
 
-def build(model: Any, outputs: list[Output], extra: list[Any], ranks: Sequence[int | None]) -> Objective:
-    """The objective where the samples of output i have weights of ranks[i] axes, or none for None.
+def watched(given: Sequence[tuple[str, Tensor, Any]]) -> list[Watched]:
+    """Return what is reported of the calls of `add_metric`: of several with one name, the last."""
+    last = {name: (tensor, metric) for name, tensor, metric in given}
+    return [Watched(m or metrics.Mean(name), t, m is not None) for name, (t, m) in last.items()]
 
-    `extra`: metrics of tensors, as pairs.
+
+def build(model: Any, outputs: list[Output], extra: list[Watched], ranks: Sequence[int | None]) -> Objective:
+    """Return the objective if the samples of output i have weights of ranks[i] axes, or none for None.
+
+    `extra` is what layers report.
     """
     updates, results, total = [], [], None
     trained = [(o, _weights(o, rank)) for o, rank in zip(outputs, ranks, strict=True) if o.target is not None]
@@ -175,9 +190,9 @@ def build(model: Any, outputs: list[Output], extra: list[Any], ranks: Sequence[i
             with name_scope("metrics"), name_scope(metric.name):
                 updates.append(metric.update_state(output.target, output.tensor, **given))
                 results.append(metric.result())
-    for metric, tensor in extra:
-        updates.append(metric.update_state(tensor))
-        results.append(metric.result())
+    for each in extra:
+        updates.append(each.tensor.op if each.is_called else each.metric.update_state(each.tensor))
+        results.append(each.metric.result())
     for penalty in model.losses:
         value = penalty if penalty.shape.ndims == 0 else inputs.convert_to_tensor(penalty.sum())
         total = value if total is None else total + cast(value, total.dtype)

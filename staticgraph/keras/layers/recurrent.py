@@ -32,7 +32,8 @@ class RNN(Layer):
     """A cell, or a list of cells, over the time steps of inputs [batch, time, features].
 
     It gives the last output, or all of them with `return_sequences`; with `return_state` also the last
-    states. `initial_state` of a call sets the first ones, otherwise they are zeros, or, if `stateful`, those
+    states. A masked step repeats the output before it, or gives zeros if `zero_output_for_mask`.
+    `initial_state` of a call sets the first ones, otherwise they are zeros, or, if `stateful`, those
     after the batch before, until `reset_states()`. The steps are a loop of compiled code; `unroll` writes
     them one after the other, which needs a known number of steps.
 
@@ -55,7 +56,7 @@ class RNN(Layer):
             )
         if "input_shape" not in kwargs and ("input_dim" in kwargs or "input_length" in kwargs):
             kwargs["input_shape"] = (kwargs.pop("input_length", None), kwargs.pop("input_dim", None))
-        kwargs.pop("zero_output_for_mask", None)
+        self.zero_output_for_mask = kwargs.pop("zero_output_for_mask", False)
         super().__init__(**kwargs)
         self.cell = cell
         self.return_sequences, self.return_state = return_sequences, return_state
@@ -125,8 +126,9 @@ class RNN(Layer):
             return output, listed(after)
 
         last, outputs, after = K.rnn(
-            step, x, states, self.go_backwards, mask, constants, self.unroll, None, self.time_major
-        )
+            step, x, states, self.go_backwards, mask, constants, self.unroll, None, self.time_major,
+            self.zero_output_for_mask,
+        )  # fmt: skip
         if self.stateful:
             self.add_update([old.assign(new) for old, new in zip(self.states, after, strict=True)])
         made = outputs if self.return_sequences else last
@@ -147,6 +149,8 @@ class RNN(Layer):
 
     def get_config(self) -> dict[str, Any]:
         flags = {name: getattr(self, name) for name in FLAGS}
+        if self.zero_output_for_mask:
+            flags["zero_output_for_mask"] = True
         return super().get_config() | flags | {"cell": serialize_keras_object(self.cell)}
 
     @classmethod

@@ -11,7 +11,7 @@ from staticgraph.framework import name_scope
 from staticgraph.keras import backend as K
 from staticgraph.keras.engine.layer import Layer
 from staticgraph.keras.engine.layer_table import LAYERS
-from staticgraph.keras.engine.structure import leaves, listed
+from staticgraph.keras.engine.structure import leaves, listed, single
 from staticgraph.keras.serialization import deserialize_keras_object, serialize_keras_object
 
 
@@ -94,7 +94,11 @@ class Bidirectional(Wrapper):
         config = layer.get_config()
         config["name"] = f"{direction}_{layer.name}"
         config["go_backwards"] = go_backwards
-        return type(layer).from_config(config)
+        made = type(layer).from_config(config)
+        if hasattr(made, "zero_output_for_mask"):
+            # A repeated output would come from another place in time in each direction.
+            made.zero_output_for_mask = made.return_sequences
+        return made
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         further = [*leaves(kwargs.pop("initial_state", None))]
@@ -142,7 +146,10 @@ class Bidirectional(Wrapper):
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         kept = listed(mask)[0] if self.return_sequences and mask is not None else None
-        return kept if self.merge_mode is not None else [kept, kept]
+        outputs = [kept] if self.merge_mode is not None else [kept, kept]
+        if self.return_state:
+            outputs += [None] * 2 * len(listed(self.forward_layer.cell.state_size))
+        return single(outputs)
 
     def reset_states(self) -> None:
         """Forget the states of both directions."""
@@ -153,4 +160,5 @@ class Bidirectional(Wrapper):
         config = Layer.get_config(self) | {"merge_mode": self.merge_mode}
         inner = self.forward_layer.get_config()
         inner["name"] = inner["name"].removeprefix("forward_")
+        inner.pop("zero_output_for_mask", None)
         return config | {"layer": {"class_name": type(self.forward_layer).__name__, "config": inner}}

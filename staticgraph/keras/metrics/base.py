@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import control_dependencies, get_default_graph, name_scope
 from staticgraph.inputs import convert_to_tensor, group, identity
 from staticgraph.keras import backend as K
+from staticgraph.keras import state
 from staticgraph.keras.engine.layer import Layer
 from staticgraph.keras.losses import same_rank
 from staticgraph.keras.weighting import fitting
@@ -56,7 +57,9 @@ class Metric(Layer):
         with name_scope(self.name):
             update = self.update_state(*args, **kwargs)
             with control_dependencies([update]):
-                return identity(self.result())
+                made = identity(self.result())
+        state.results(made.graph)[made] = self
+        return made
 
     def add_weight(  # type: ignore[override]
         self, name: str, shape: Any = (), aggregation: Any = None, synchronization: Any = None,

@@ -1,19 +1,15 @@
-"""Calling a user's function inside a new region of the graph, and what it takes to carry its values."""
+"""Regions of the graph while they are built: the bodies of loops, branches, gradient functions in them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from staticgraph import nest
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.indexed_slices import IndexedSlices
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.tensor_array import TensorArray
 
 
 def parameters(graph: Graph, region: Region, types: Sequence[TensorType], name: str) -> list[Tensor]:
@@ -44,38 +40,6 @@ def own(regions: Sequence[Region], operation: Operation) -> None:
     """Tell regions what operation they are a part of."""
     for region in regions:
         region.owner = operation
-
-
-class Carrier:
-    """Turns a structure of values into a flat list of tensors and back: a TensorArray is carried as its flow,
-    IndexedSlices as a tensor.
-    """
-
-    def __init__(self, structure: Any) -> None:
-        self.structure = structure
-        self.leaves = nest.flatten(structure)
-
-    def tensors(self) -> list[Tensor]:
-        """The tensors that stand for the leaves."""
-        return [as_carried(leaf) for leaf in self.leaves]
-
-    def restore(self, tensors: Sequence[Tensor]) -> Any:
-        """The structure with other tensors in it."""
-        pairs = zip(self.leaves, tensors, strict=True)
-        made = [leaf.with_flow(t) if isinstance(leaf, TensorArray) else t for leaf, t in pairs]
-        return nest.pack_sequence_as(self.structure, made)
-
-
-def as_carried(leaf: Any) -> Tensor:
-    """The tensor that stands for a leaf. What an operation gives is a number that nothing uses."""
-    if isinstance(leaf, TensorArray):
-        return leaf.flow
-    if isinstance(leaf, Operation):
-        with leaf.graph.control_dependencies([leaf]):
-            return convert_to_tensor(0, name="control_dependency")
-    if isinstance(leaf, IndexedSlices):
-        return leaf.to_tensor()
-    return convert_to_tensor(leaf)
 
 
 def call(graph: Graph, region: Region, function: Callable[..., Any], *args: Any) -> Any:

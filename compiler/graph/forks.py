@@ -1,0 +1,126 @@
+"""Locks in processes that are forked while other threads run.
+
+A child process has only the thread that forked it. A lock that another thread held at that moment would stay
+taken in the child for good, and what the lock guards may be half changed. So all locks of this package are of
+one of three kinds:
+
+* `brief` ones are held for moments. A fork takes them all, so that the child finds them free and what they
+  guard whole. If a thread does not give one back in time, the child gets it free nevertheless.
+* `patient` ones too, but a fork waits for them as long as it takes: LLVM cannot be left in the middle.
+* Lasting ones may be held for as long as a run takes. Their owner asks `reclaim` for them in the child, from
+  a function that it gives to `in_child`, and refuses to go on with what was lost.
+
+A thread of the parent may also be importing a module, which the child could never import then. A fork waits
+for modules of this package, for some time.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+from weakref import WeakMethod, WeakSet
+
+_BRIEF_WAIT = 1.0  # seconds, for all brief locks together
+_IMPORT_WAIT = 10.0  # seconds
+_LOOK = 0.001  # seconds between two looks at what is being imported
+_PACKAGE = __name__.partition(".")[0]
+
+AnyLock = TypeVar("AnyLock", bound=Any)
+_brief: WeakSet[Any] = WeakSet()
+_patient: list[Any] = [threading.RLock()]  # the first is for forks themselves: one at a time
+_pauses: list[tuple[Callable[[], object], Callable[[], object]]] = []  # and what ends each
+_functions: list[Callable[[], object]] = []
+_methods: set[WeakMethod[Callable[[], object]]] = set()
+_held: list[Any] = []  # by the fork in progress
+
+
+def brief(lock: AnyLock) -> AnyLock:
+    """Register a lock that is held for moments only, and return it.
+
+    Args:
+        lock: A lock, reentrant or not, or a condition. A thread that holds one that is not reentrant must not
+            fork.
+    """
+    _brief.add(lock)
+    return lock
+
+
+def patient(lock: AnyLock) -> AnyLock:
+    """Register a reentrant lock that a fork waits for, and return it. It is kept for good."""
+    _patient.append(lock)
+    return lock
+
+
+def pausing(pause: Callable[[], object], resume: Callable[[], object]) -> None:
+    """Call `pause` before each fork, when nobody has a patient lock any more, and `resume` in the parent."""
+    _pauses.append((pause, resume))
+
+
+def in_child(function: Callable[[], object]) -> None:
+    """Call a function in each child process; a method of an object, as long as the object is there."""
+    if hasattr(function, "__self__"):
+        _methods.add(WeakMethod(function, _methods.discard))
+    else:
+        _functions.append(function)
+
+
+def reclaim(lock: Any) -> bool:
+    """Free a reentrant lock in a child if a thread that is not there holds it, and return if that was so."""
+    if lock.acquire(blocking=False):
+        lock.release()
+        return False
+    lock._at_fork_reinit()
+    return True
+
+
+def _before() -> None:
+    for lock in _patient:
+        lock.acquire()
+        _held.append(lock)
+    for pause, _ in _pauses:
+        pause()
+    end = time.monotonic() + _BRIEF_WAIT
+    for lock in list(_brief):
+        if lock.acquire(timeout=max(0.0, end - time.monotonic())):
+            _held.append(lock)
+    end = time.monotonic() + _IMPORT_WAIT
+    while _importing() and time.monotonic() < end:
+        time.sleep(_LOOK)
+
+
+def _importing() -> bool:
+    """Return if a module of this package is being imported."""
+    found = (module for name, module in list(sys.modules.items()) if name.startswith(_PACKAGE))
+    return any(getattr(getattr(m, "__spec__", None), "_initializing", False) for m in found)
+
+
+def _after_in_parent() -> None:
+    for _, resume in _pauses:
+        resume()
+    _release()
+
+
+def _release() -> None:
+    while _held:
+        _held.pop().release()
+
+
+def _after_in_child() -> None:
+    taken = {id(lock) for lock in _held}
+    _release()
+    for lock in list(_brief):
+        if isinstance(lock, threading.Condition):
+            lock._waiters.clear()  # type: ignore[attr-defined] # threads that are not there
+        if id(lock) not in taken:
+            lock._at_fork_reinit()
+    methods = [method for reference in list(_methods) if (method := reference()) is not None]
+    for function in (*_functions, *methods):
+        function()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)

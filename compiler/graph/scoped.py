@@ -1,0 +1,63 @@
+"""What new operations get from the scopes around them: a device, control dependencies, a region."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from staticgraph.compiler.graph.region import Region
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.graph.tensor import Operation
+
+
+class Scoped(threading.local):
+    """The innermost device, control dependencies and region, per thread.
+
+    `given` is one list for all threads: what they begin with, as a device and control dependencies.
+    """
+
+    def __init__(self, given: list[tuple[str, tuple[Operation, ...]]]) -> None:
+        self.given = given
+        self.device, self.controls = given[0] if given else ("", ())
+        self.region: Region | None = None
+        self.gradients: dict[str, str] = {}  # names of registered gradients, by type of operation
+
+    def give_to_others(self) -> None:
+        """Let other threads begin with the device and the control dependencies of this one."""
+        if not self.given:
+            self.given.append((self.device, self.controls))
+
+
+class ControlDependencies(AbstractContextManager[None]):
+    """Control dependencies of new operations. No generator: they last until they are left, even if nothing
+    but the graph knows of them.
+    """
+
+    def __init__(self, scoped: Scoped, added: tuple[Operation, ...] | None) -> None:
+        self._scoped, self._added = scoped, added
+        self._outer: list[tuple[Operation, ...]] = []
+
+    def __enter__(self) -> None:
+        outer = self._scoped.controls
+        self._outer.append(outer)
+        self._scoped.controls = () if self._added is None else (*outer, *self._added)
+
+    def __exit__(self, *_: object) -> None:
+        self._scoped.controls = self._outer.pop()
+
+
+def canonical_device(name: str) -> str:
+    """`/gpu:0` and `gpu:0` as `/device:GPU:0`; other parts such as `/job:worker` stay in front."""
+    parts = []
+    for part in name.strip("/").split("/"):
+        kind, _, rest = part.partition(":")
+        if kind.lower() in ("cpu", "gpu"):
+            part = f"device:{kind.upper()}:{rest or '0'}"
+        elif kind == "device":
+            unit, _, number = rest.partition(":")
+            part = f"device:{unit.upper()}:{number or '0'}"
+        if part:
+            parts.append(part)
+    return "".join(f"/{part}" for part in parts)

@@ -1,0 +1,511 @@
+"""Gradient functions that scripts give, and gradients inside of loops and branches and through them."""
+
+import itertools
+
+import numpy as np
+
+from tests.golden.draws import real
+from tests.golden.runner import answer, error, value
+
+_names = itertools.count()
+
+
+def registered(tf, gradient):
+    """The new name of a gradient function."""
+    name = "GoldenGradient%d" % next(_names)
+    tf.RegisterGradient(name)(gradient)
+    return name
+
+
+def given(forward, backward, second):
+    """Return what builds the gradient of a function that has `backward(tf, x, dy)`, and the second one."""
+
+    def build(tf, x):
+        @tf.custom_gradient
+        def function(x):
+            return forward(tf, x), lambda dy: backward(tf, x, dy)
+
+        first = tf.gradients(function(x * 1.5) * x, x)[0]
+        return [first] + (tf.gradients(first, x) if second else [])
+
+    return build
+
+
+def backward_only(name, backward, second=False):
+    """A case of a gradient function that is made of `backward`; what Python does has no second derivative."""
+    return case(name, given(lambda tf, x: tf.sin(x), backward, second))
+
+
+def case(name, build):
+    return value(name, build, real(3), grad=False, dtypes=["float32"])
+
+
+def doubled(tf, x):
+    found = tf.py_func(lambda v: v * np.float32(2), [x], tf.float32)
+    found.set_shape(x.shape)
+    return found
+
+
+def checked(tf, x, dy):
+    with tf.control_dependencies([tf.Assert(tf.reduce_all(dy < 100.0), [dy])]):
+        return tf.identity(dy) * 3.0
+
+
+def masked(tf, x, dy):
+    return tf.scatter_nd(tf.where(dy > 0), tf.boolean_mask(dy, dy > 0), [3])
+
+
+def looped(tf, x, dy):
+    return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * 2.0 + dy), [0, dy])[1]
+
+
+def grown(tf, x, dy):
+    return tf.while_loop(lambda a: tf.reduce_sum(tf.abs(a)) < 50.0, lambda a: a * 2.0, [tf.abs(dy) + 0.1])
+
+
+BACKWARD = [
+    backward_only("gradient of ops", lambda tf, x, dy: dy * tf.cos(x) * 2.0, second=True),
+    backward_only("gradient of py_func", lambda tf, x, dy: doubled(tf, dy)),
+    backward_only("gradient of py_func of x and dy", lambda tf, x, dy: doubled(tf, dy * x)),
+    backward_only("gradient with an assertion", checked),
+    backward_only("gradient of where and boolean_mask", masked),
+    backward_only("gradient of unique", lambda tf, x, dy: x * 0.0 + tf.reduce_sum(tf.unique(dy)[0])),
+    backward_only(
+        "gradient of dynamic_partition",
+        lambda tf, x, dy: x * 0.0 + tf.reduce_sum(tf.dynamic_partition(dy, tf.cast(dy > 0, tf.int32), 2)[1]),
+    ),
+    backward_only("gradient of a while_loop", looped, second=True),
+    backward_only("gradient of a while_loop that dy ends", grown, second=True),
+    backward_only("gradient of a map_fn", lambda tf, x, dy: tf.map_fn(lambda e: e * e, dy)),
+    backward_only(
+        "gradient of a map_fn that captures dy", lambda tf, x, dy: tf.map_fn(lambda e: e * dy[0], x)
+    ),
+    backward_only("gradient of a scan", lambda tf, x, dy: tf.scan(lambda a, e: a + e, dy), second=True),
+    backward_only(
+        "gradient of a cond",
+        lambda tf, x, dy: tf.cond(tf.reduce_sum(dy) > 0.0, lambda: dy * 2.0, lambda: dy * 3.0),
+        second=True,
+    ),
+    backward_only(
+        "gradient of numbers as text",
+        lambda tf, x, dy: tf.strings.to_number(tf.strings.as_string(dy, 8)),
+    ),
+    backward_only("gradient that is clipped", lambda tf, x, dy: tf.clip_by_norm(dy, 0.5), second=True),
+    backward_only("reversed gradient", lambda tf, x, dy: -0.3 * dy, second=True),
+    backward_only("straight-through estimator", lambda tf, x, dy: dy, second=True),
+    backward_only("gradient of an svd", lambda tf, x, dy: tf.svd(tf.diag(dy), compute_uv=False)),
+]
+
+
+def chain(tf, x):
+    @tf.custom_gradient
+    def sine(x):
+        return tf.sin(x), lambda dy: dy * tf.cos(x)
+
+    h = x
+    for _ in range(4):
+        h = sine(h * 1.1) + h
+    return h
+
+
+def diamond(tf, x):
+    @tf.custom_gradient
+    def sine(x):
+        return tf.sin(x), lambda dy: dy * tf.cos(x)
+
+    a = sine(x)
+    return a * sine(a) + sine(a * x)
+
+
+def penalty(tf, x, w):
+    @tf.custom_gradient
+    def bent(x):
+        return tf.tanh(x) ** 2, lambda dy: dy * 2.0 * tf.tanh(x) * (1.0 - tf.tanh(x) ** 2)
+
+    y = tf.reduce_sum(bent(x * w))
+    slope = tf.gradients(y, x)[0]
+    return tf.gradients(y + tf.reduce_sum(slope**2), [x, w])
+
+
+def two_results(tf, x):
+    @tf.custom_gradient
+    def both(x):
+        return [x * 2.0, x * 3.0], lambda da, db: da * 5.0 + db * 7.0
+
+    a, b = both(x)
+    return [tf.gradients(y, x)[0] for y in (a, b, a * b)]
+
+
+def nested(tf, x):
+    @tf.custom_gradient
+    def inner(x):
+        return x * 3.0, lambda dy: dy * 100.0
+
+    @tf.custom_gradient
+    def outer(x):
+        return tf.sin(x), lambda dy: inner(dy) * tf.cos(x)
+
+    first = tf.gradients(outer(x) * x, x)[0]
+    return [first, tf.gradients(first, x)[0]]
+
+
+def recomputed(tf, x):
+    def body(x):
+        return tf.tanh(x * 1.5)
+
+    @tf.custom_gradient
+    def function(x):
+        def gradient(dy):
+            with tf.control_dependencies([dy]):
+                again = tf.identity(x)
+            return tf.gradients(body(again), again, grad_ys=dy)[0]
+
+        return body(x), gradient
+
+    return tf.gradients(function(function(x)), x)
+
+
+def with_variable(tf, x):
+    @tf.custom_gradient
+    def scaled(x):
+        w = tf.get_variable("w", [3], initializer=tf.ones_initializer())
+        return x * w, lambda dy, variables: (dy * 7.0, [dy * 11.0 for _ in variables])
+
+    with tf.variable_scope("scope", use_resource=True):
+        y = scaled(x)
+    return tf.gradients(y * x, [x] + tf.trainable_variables())[1]
+
+
+def rows(also):
+    def build(tf, x):
+        @tf.custom_gradient
+        def looked_up(w):
+            return (
+                tf.gather(w, [0, 2, 0]),
+                lambda dy: tf.IndexedSlices(dy * 10.0, tf.constant([0, 2, 0]), tf.constant([3])),
+            )
+
+        y = tf.reduce_sum(looked_up(x)) + (tf.reduce_sum(x * x) if also else 0.0)
+        return tf.convert_to_tensor(tf.gradients(y, x)[0])
+
+    return build
+
+
+def weights_and_stops(tf, x):
+    @tf.custom_gradient
+    def twice(x):
+        return x * 2.0, lambda dy: dy * 5.0
+
+    y = twice(x)
+    weighted = tf.gradients(y, [x, y], grad_ys=[tf.constant([1.0, 2.0, 3.0])])
+    return weighted + tf.gradients(y * y + x, [x, y], stop_gradients=[y])
+
+
+def py_func_with_gradient(tf, x):
+    """The recipe of many scripts."""
+    name = registered(tf, lambda op, dy: tf.py_func(_slope, [op.inputs[0], dy], tf.float32))
+    with tf.get_default_graph().gradient_override_map({"PyFunc": name}):
+        y = tf.py_func(lambda v: np.maximum(v, 0), [x * 3.0], tf.float32)
+    y.set_shape(x.shape)
+    return tf.gradients(tf.reduce_sum(y * y), x)
+
+
+def _slope(x, dy):
+    return np.where(x < 0, 0, dy).astype(np.float32)
+
+
+def overridden(type, gradient, forward):
+    def build(tf, x):
+        name = registered(tf, lambda op, dy: gradient(tf, op, dy))
+        with tf.get_default_graph().gradient_override_map({type: name}):
+            y = forward(tf, x)
+        return tf.gradients(y * x, x)
+
+    return build
+
+
+def late(tf, x):
+    name = "GoldenGradient%d" % next(_names)
+    with tf.get_default_graph().gradient_override_map({"Round": name}):
+        y = tf.round(x)
+    tf.RegisterGradient(name)(lambda op, dy: dy * 0.25)
+    return tf.gradients(y * x, x)
+
+
+PATHS = [
+    value("a chain of custom gradients", chain, real(3), dtypes=["float32"]),
+    value("paths that meet", diamond, real(3), dtypes=["float32"]),
+    value("gradient penalty", penalty, real(3), real(3), grad=False, dtypes=["float32"]),
+    value("two results", two_results, real(3), grad=False, dtypes=["float32"]),
+    value("a custom gradient in a gradient", nested, real(3), grad=False, dtypes=["float32"]),
+    value("recomputed", recomputed, real(3), grad=False, dtypes=["float32"]),
+    value("by a variable", with_variable, real(3), grad=False, dtypes=["float32"]),
+    value("rows", rows(False), real(3), grad=False, dtypes=["float32"]),
+    value("rows and a dense gradient", rows(True), real(3), grad=False, dtypes=["float32"]),
+    value("grad_ys and stop_gradients", weights_and_stops, real(3), grad=False, dtypes=["float32"]),
+    value("py_func with a gradient", py_func_with_gradient, real(3), grad=False, dtypes=["float32"]),
+    value(
+        "reversal layer",
+        overridden("Identity", lambda tf, op, dy: [-dy * 0.3], lambda tf, x: tf.identity(x * x)),
+        real(3),
+        grad=False,
+        dtypes=["float32"],
+    ),
+    value(
+        "op.inputs and op.outputs",
+        overridden("Sin", lambda tf, op, dy: dy * op.inputs[0] + op.outputs[0], lambda tf, x: tf.sin(x)),
+        real(3),
+        grad=False,
+        dtypes=["float32"],
+    ),
+    value("registered after the operation", late, real(3), grad=False, dtypes=["float32"]),
+]
+
+
+def in_a_body(run):
+    """A custom gradient in the body of a loop or a branch: `run(tf, f, x)`."""
+
+    def build(tf, x):
+        @tf.custom_gradient
+        def sine(x):
+            return tf.sin(x), lambda dy: dy * 2.0 * x
+
+        return tf.gradients(run(tf, sine, x), x)
+
+    return build
+
+
+def override_in_a_loop(tf, x):
+    name = registered(tf, lambda op, dy: dy * 2.0 * op.inputs[0])
+
+    def body(i, a):
+        with tf.get_default_graph().gradient_override_map({"Sin": name}):
+            return i + 1, tf.sin(a) * a
+
+    return tf.gradients(tf.while_loop(lambda i, a: i < 3, body, [0, x])[1], x)
+
+
+def loop_in_a_gradient_in_a_loop(tf, x):
+    @tf.custom_gradient
+    def sine(x):
+        return tf.sin(x), lambda dy: grown(tf, x, dy)
+
+    return tf.gradients(tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, sine(a) + a), [0, x])[1], x)
+
+
+def several(tf, body, x, rounds=3):
+    return tf.while_loop(lambda i, a: i < rounds, lambda i, a: (i + 1, body(a)), [0, x])[1]
+
+
+def doubling(tf, x, factor=1.5):
+    return tf.while_loop(lambda a: tf.reduce_sum(tf.abs(a)) < 60.0, lambda a: a * factor, [x])
+
+
+def powers(tf, x):
+    return several(tf, lambda a: a * x, x)
+
+
+def slope(tf, function, x):
+    return tf.gradients(function(tf, x), x)[0]
+
+
+def longer(tf, x, until=50.0):
+    return tf.while_loop(
+        lambda a: tf.reduce_sum(tf.abs(a)) < until,
+        lambda a: tf.concat([a, a * a * 0.5 + 0.1], 0),
+        [x],
+        shape_invariants=[tf.TensorShape([None])],
+    )
+
+
+def longer_by_what_it_captures(tf, x):
+    w = tf.reduce_sum(x)
+    invariants = [tf.TensorShape([]), tf.TensorShape([None])]
+    y = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, tf.concat([a, a * w], 0)), [0, x], invariants)[
+        1
+    ]
+    return tf.gradients(y * y, [x, w])
+
+
+def shorter(tf, x):
+    return tf.while_loop(
+        lambda a: tf.size(a) > 1, lambda a: a[:-1] * a[1:], [x], shape_invariants=[tf.TensorShape([None])]
+    )
+
+
+BODIES = [
+    case("custom gradient in a while_loop", in_a_body(lambda tf, f, x: several(tf, lambda a: f(a) * a, x))),
+    case("custom gradient in a map_fn", in_a_body(lambda tf, f, x: tf.map_fn(f, x))),
+    case("custom gradient in a scan", in_a_body(lambda tf, f, x: tf.scan(lambda a, e: f(a) + e, x))),
+    case(
+        "custom gradient in a cond",
+        in_a_body(lambda tf, f, x: tf.cond(tf.reduce_sum(x) > -10.0, lambda: f(x), lambda: x)),
+    ),
+    case("override in a while_loop", override_in_a_loop),
+    case("a loop in a gradient in a loop", loop_in_a_gradient_in_a_loop),
+    case(
+        "gradients in a cond",
+        lambda tf, x: tf.cond(tf.reduce_sum(x) > -10.0, lambda: slope(tf, powers, x), lambda: x),
+    ),
+    case(
+        "gradients in a cond, data end the loop",
+        lambda tf, x: tf.cond(tf.reduce_sum(x) > -10.0, lambda: slope(tf, doubling, x), lambda: x),
+    ),
+    case("gradients in a loop", lambda tf, x: several(tf, lambda v: v - 0.01 * slope(tf, powers, v), x)),
+    case(
+        "gradients in a loop, data end the inner one",
+        lambda tf, x: several(tf, lambda v: v - 0.01 * slope(tf, doubling, v), x),
+    ),
+    case(
+        "gradients in a branch in a loop, data end the inner one",
+        lambda tf, x: several(
+            tf, lambda v: tf.cond(v[0] > 0.0, lambda: v - 0.01 * slope(tf, doubling, v), lambda: v * 1.1), x
+        ),
+    ),
+    case(
+        "gradients in a loop in a branch, data end the inner one",
+        lambda tf, x: tf.cond(
+            tf.reduce_sum(x) > -10.0,
+            lambda: several(tf, lambda v: v - 0.01 * slope(tf, doubling, v), x),
+            lambda: x,
+        ),
+    ),
+    case(
+        "gradients in a map_fn, data end the inner loop",
+        lambda tf, x: tf.map_fn(lambda e: slope(tf, doubling, e + 0.1), x),
+    ),
+    case(
+        "through a loop in a loop",
+        lambda tf, x: slope(tf, lambda tf, x: several(tf, lambda v: doubling(tf, v) * 0.01, x), x),
+    ),
+    case("through a longer one", lambda tf, x: slope(tf, longer, x)),
+    case("through a longer one, by what it captures", longer_by_what_it_captures),
+    case("through a shorter one", lambda tf, x: slope(tf, shorter, x)),
+]
+
+
+def calls(tf):
+    """How often a gradient function was called after each of three steps."""
+    seen = []
+
+    @tf.custom_gradient
+    def sine(x):
+        return tf.sin(x), lambda dy: (seen.append(1), dy * tf.cos(x))[1]
+
+    x = tf.placeholder(tf.float32, [3])
+    y = sine(x)
+    counts = [len(seen)]
+    first = tf.gradients(y, x)[0]
+    counts.append(len(seen))
+    tf.gradients([y, y * 2.0], x)
+    counts.append(len(seen))
+    tf.gradients(first, x)
+    return counts + [len(seen)]
+
+
+def cotangents_of_integers(tf):
+    seen = []
+
+    @tf.custom_gradient
+    def both(x):
+        return [x * 2.0, tf.cast(x, tf.int32)], lambda da, db: (seen.append(db is None), da)[1]
+
+    x = tf.placeholder(tf.float32, [3])
+    tf.gradients(both(x)[0], x)
+    return seen
+
+
+def none_of_some(tf):
+    @tf.custom_gradient
+    def product(x, z):
+        return x * z, lambda dy: (None, dy)
+
+    x, z = tf.placeholder(tf.float32, [3]), tf.placeholder(tf.float32, [3])
+    y = product(x, z)
+    return [g is None for g in tf.gradients(y, [x, z]) + tf.gradients(y + x, [x, z])]
+
+
+def not_called(tf):
+    """Nor is a name looked up that no derivative needs."""
+    x, z = tf.placeholder(tf.float32, [3]), tf.placeholder(tf.float32, [3])
+    with tf.get_default_graph().gradient_override_map({"Round": "NotRegistered"}):
+        y = tf.round(x)
+    return [g is None for g in tf.gradients(y + z, z)]
+
+
+def without_back_prop(tf):
+    x = tf.placeholder(tf.float32, [3])
+    loop = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), [0, x], back_prop=False)[1]
+    others = [
+        tf.map_fn(lambda e: e * e, x, back_prop=False),
+        tf.scan(lambda a, e: a + e * e, x, back_prop=False),
+        tf.foldl(lambda a, e: a + e * e, x, back_prop=False),
+        tf.foldr(lambda a, e: a + e * e, x, back_prop=False),
+    ]
+    return [tf.gradients(y, x)[0] is None for y in [loop] + others]
+
+
+def kinds_of_gradients(tf):
+    @tf.custom_gradient
+    def looked_up(w):
+        return tf.gather(w, [0]), lambda dy: tf.IndexedSlices(dy, tf.constant([0]), tf.constant([3]))
+
+    w = tf.Variable([1.0, 2.0, 3.0])
+    return [type(tf.gradients(looked_up(w), w)[0]).__name__]
+
+
+def shape_of_py_func(tf):
+    @tf.custom_gradient
+    def function(x):
+        return x * 2.0, lambda dy: tf.py_func(lambda v: v, [dy], tf.float32)
+
+    x = tf.placeholder(tf.float32, [None, 3])
+    return tf.gradients(function(x), x)[0].shape.as_list()
+
+
+def wrong(result):
+    def build(tf):
+        @tf.custom_gradient
+        def function(x):
+            return x * 2.0, lambda dy: result(tf, dy)
+
+        x = tf.placeholder_with_default([1.0, 2.0, 3.0], [3])
+        return tf.gradients(function(x), x)[0]
+
+    return build
+
+
+def unknown(tf):
+    x = tf.placeholder(tf.float32, [3])
+    with tf.get_default_graph().gradient_override_map({"Round": "NotRegistered"}):
+        y = tf.round(x)
+    tf.gradients(y, x)
+
+
+def lu(tf):
+    x = tf.placeholder(tf.float64, [3, 3])
+    tf.gradients(tf.reduce_sum(tf.linalg.lu(x)[0]) + tf.reduce_sum(x), x)
+
+
+FACTS = [
+    answer("calls of a gradient function", calls),
+    answer("cotangents of integers", cotangents_of_integers),
+    answer("None of some", none_of_some),
+    answer("not called", not_called),
+    answer("back_prop=False", without_back_prop),
+    answer("kinds of gradients", kinds_of_gradients),
+    answer("static shape of a py_func", shape_of_py_func),
+    error("a gradient of another shape", wrong(lambda tf, dy: tf.reduce_sum(dy))),
+    error("too many gradients", wrong(lambda tf, dy: (dy, dy))),
+    error("a name that is not registered", unknown),
+    error("an assertion that fails", wrong(lambda tf, dy: _asserted(tf, dy))),
+    error("through an op without gradient", lu),
+]
+
+
+def _asserted(tf, dy):
+    with tf.control_dependencies([tf.Assert(tf.reduce_all(dy > 1.0), [dy])]):
+        return tf.identity(dy)
+
+
+CASES = [BACKWARD, PATHS, BODIES, FACTS]

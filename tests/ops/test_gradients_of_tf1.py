@@ -1,0 +1,70 @@
+"""The ops that have gradients, beside the tables of TensorFlow 1.15.5 in `tf1_gradients.json`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import staticgraph.compat.areas  # noqa: F401  imports all ops
+from staticgraph.compiler.graph.opdef import OPS, Effect, Kind, OpDef, Role
+
+TABLE = json.loads(Path(__file__).with_name("tf1_gradients.json").read_text())
+GRADIENT, NONE, CONSTANT = (set(TABLE[key]) for key in ("gradient", "none", "constant"))
+
+# TensorFlow has a gradient; here the op is a part of a function that has one.
+PARTS = {"partition_places", "stitch_sources"}
+PENDING = {"qr", "self_adjoint_eig", "svd"}
+# TensorFlow has no gradient, and no derivative gets there: results are integers, truth values or strings.
+NEVER_REACHED = {
+    "broadcast_args", "count_below", "cross_op", "in_top_k", "is_finite", "is_inf", "is_nan",
+    "is_variable_initialized", "lower_bound", "print_line", "random_uniform_int", "reduce_all", "reduce_any",
+    "row_major_order", "unravel_index", "upper_bound", "where",
+}  # fmt: skip
+# TensorFlow has no gradient for the result of an assignment here, and none flows for that of `assign` there.
+ASSIGNMENTS = {op.name for op in OPS.values() if op.effect is Effect.WRITE}
+OURS = {op.name for op in OPS.values() if op.tf == op.name}  # TensorFlow has no such type
+
+
+def takes_tensors(op: OpDef) -> bool:
+    return any(p.role in (Role.TENSOR, Role.TENSORS) for p in op.params)
+
+
+def cases(types: set[str]) -> list[OpDef]:
+    return [op for op in OPS.values() if op.tf in types and takes_tensors(op) and op.name not in OURS]
+
+
+@pytest.mark.parametrize("op", cases(GRADIENT - NONE), ids=lambda op: op.name)
+def test_what_has_a_gradient_in_tf1_has_one(op: OpDef):
+    assert op.name in PARTS | PENDING or op.differentiable is not False
+
+
+@pytest.mark.parametrize("op", cases(NONE), ids=lambda op: op.name)
+def test_what_has_an_empty_gradient_in_tf1_is_constant(op: OpDef):
+    assert op.differentiable is False
+    assert not op.no_gradient_known
+
+
+@pytest.mark.parametrize("op", cases(CONSTANT), ids=lambda op: op.name)
+def test_what_is_constant_in_tf1_is_no_error(op: OpDef):
+    assert not op.no_gradient_known
+
+
+def lacking() -> list[OpDef]:
+    known = GRADIENT | CONSTANT | {"StopGradient"}
+    plain = [op for op in OPS.values() if op.tf not in known and takes_tensors(op)]
+    return [op for op in plain if op.differentiable is False and op.name not in OURS | ASSIGNMENTS]
+
+
+@pytest.mark.parametrize("op", lacking(), ids=lambda op: op.name)
+def test_what_has_no_gradient_in_tf1_is_an_error(op: OpDef):
+    """Ops that only Python does are of strings and files, but for those that the next test names."""
+    assert op.no_gradient_known or op.name in NEVER_REACHED or op.kind is Kind.HOST
+
+
+def test_what_is_known_to_lack_a_gradient():
+    """A new op that joins these is to be looked at."""
+    names = {op.name: op.no_gradient_known for op in OPS.values() if op.no_gradient_known}
+    assert names == {
+        "betainc": (0, 1), "bitcast": True, "igamma_grad_a": True, "lu": True, "random_shuffle": True,
+        "setdiff1d": True, "unique": True, "unique_with_counts": True, "zeta": (0,),
+    }  # fmt: skip
