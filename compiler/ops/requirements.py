@@ -24,6 +24,11 @@ _REQUIREMENT: dict[str, Any] = {
 _OF = {"of": "gather", "operand": "indices"}
 
 
+def _limited(x: TensorType, low: int | None, high: int | None, **_: Any) -> TensorType:
+    require(low is not None or high is not None, "there is no limit")
+    return TensorType(bool_, ())
+
+
 def _coordinates(x: TensorType, sizes: tuple[int, ...], **_: Any) -> TensorType:
     fits = x.shape is None or (x.shape and x.shape[-1] in (None, len(sizes)))
     require(fits, f"{shape_text(x.shape)} does not hold {len(sizes)} coordinates along the last axis")
@@ -72,7 +77,7 @@ def _not_in_range(x: np.ndarray, low: int | None, high: int | None, of: str, ope
         Sample(indices(5, below=4), low=2, high=None, **_OF),
         Sample(indices(0, below=4), low=0, high=0, **_OF),
     ],
-    **_REQUIREMENT,
+    **_REQUIREMENT | {"type": _limited},
 )  # fmt: skip
 def in_range(x: Any, *, low: int | None, high: int | None, of: str, operand: str) -> Any:
     """True if each element of `x` is in [low, high), a limit of None being no limit.

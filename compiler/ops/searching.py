@@ -77,7 +77,10 @@ def _unravel_type(indices: TensorType, dims: Any) -> TensorType:
         indices.rank in (None, 0, 1),
         f"indices have shape {shape_text(indices.shape)}, not a number or a vector",
     )
-    rank = None if dims is None else len(operand_shape(dims, "dims"))
+    sizes = operand_shape(dims, "dims")
+    rank = None if sizes is None else len(sizes)
+    positions = math.prod(n for n in sizes or () if n)
+    require(positions <= int64.max, f"dims {dims} have more positions than an index can tell")
     return TensorType(indices.dtype, None if indices.shape is None else (rank, *indices.shape))
 
 
