@@ -47,10 +47,6 @@ def declare(name: str) -> object:
             from staticgraph.io import tensors
 
             return tensors
-        case "matching_files" | "read_file":
-            from staticgraph.io import whole_files
-
-            return whole_files
         case (
             "audio_summary"
             | "histogram_summary"

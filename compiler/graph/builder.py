@@ -10,10 +10,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, int32
-from staticgraph.compiler.graph.errors import IN_A_RUN, OpError, RuleError, layout
+from staticgraph.compiler.graph.errors import OpError, RuleError, refused, require
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.result_types import is_known, result_types
 from staticgraph.compiler.graph.shapes import TensorType
 
 
@@ -26,7 +27,16 @@ T = TypeVar("T", bound=_Typed)
 
 # Folding a larger constant would trade a few instructions for memory in every program and file.
 FOLD_LIMIT = 1 << 16
+FOLDED_LIMIT = 1 << 26  # bytes of all constants that a Function's builder computes
 SOURCE_LIMIT = 1 << 10  # for what is computed from positions alone: shapes and axes are made of such tensors
+
+
+def may_fold(op: OpDef, result: TensorType, limit: int) -> bool:
+    """Whether the NumPy meaning of `op` is quick if its result has up to so many elements. Those of windows
+    may do much work for a small result.
+    """
+    has_windows = any(p.name in ("padding", "dilations") for p in op.params)
+    return not has_windows and math.prod(max(n, 1) for n in result.static_shape) <= limit
 
 
 class Builder:
@@ -43,6 +53,7 @@ class Builder:
     def __init__(self) -> None:
         self.table: dict[Any, Node] = {}
         self.serial = 0
+        self._folded = 0  # bytes of constants that were computed
         self.where: Provenance | None = None  # given to new nodes: the user's line that is being compiled
 
     def record(self, op: OpDef, values: dict[str, Any], name: str | None = None) -> Any:
@@ -74,20 +85,20 @@ class Builder:
     def types(self, op: OpDef, inputs: Sequence[Value], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
         """The types of the outputs of `op`; the error that its type rule asks for where there are none."""
         try:
-            types = op.type(*(v.type for v in inputs), **attrs)
+            types = result_types(op, [v.type for v in inputs], attrs)
+            known = all(is_known(p, attrs[p.name]) for p in op.params if p.partial and p.name in attrs)
+            require(known and all(t.is_static for t in types), "the sizes of its result are not known")
+            return types
         except RuleError as error:
-            operands = ", ".join(str(v.type) for v in inputs)
-            kind = IN_A_RUN.get(error.kind, error.kind)
-            made = kind(layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint))
-            if isinstance(made, OpError):
-                made.place = self.where, op.name
-            raise made from None
-        return types if isinstance(types, tuple) else (types,)
+            raise refused(error, _call(op, inputs), self.where) from None
 
     def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
         types = self.types(op, inputs, attrs)
-        if folded := self._fold(op, inputs, attrs, types):
-            return folded
+        try:
+            if folded := self._fold(op, inputs, attrs, types):
+                return folded
+        except RuleError as error:  # what is known of the values does not fit
+            raise refused(error, _call(op, inputs), self.where) from None
         self.serial += 1
         return Node(op, inputs, attrs, types, self.serial, self.where, self)
 
@@ -96,7 +107,7 @@ class Builder:
     ) -> Node | None:
         if op.effect is not Effect.PURE or op.reference is None or len(types) != 1 or op.name == "constant":
             return None
-        if types[0].size > (FOLD_LIMIT if inputs else SOURCE_LIMIT):
+        if not may_fold(op, types[0], FOLD_LIMIT if inputs else SOURCE_LIMIT) or self._folded > FOLDED_LIMIT:
             return None
         if op.static is not None and inputs:
             known = op.static([v.type for v in inputs], [v.constant for v in inputs], **attrs)
@@ -111,6 +122,7 @@ class Builder:
             return None
         if op.violation is not None and not value:  # a run that gets there says what does not hold
             return None
+        self._folded += np.asarray(value).nbytes
         return self.constant(value, types[0].dtype).node
 
     def constant(self, value: Any, dtype: DType | str | None = None) -> Value:
@@ -144,6 +156,10 @@ class Builder:
             yield self
         finally:
             self.where = before
+
+
+def _call(op: OpDef, inputs: Sequence[Value]) -> str:
+    return f"{op.name}({', '.join(str(v.type) for v in inputs)})"
 
 
 def operands(

@@ -265,6 +265,12 @@ class RuleError(Exception):
         self.kind = kind
 
 
+def refused(error: RuleError, call: str, where: Provenance | None) -> GraphError:
+    """The error of a run for a type rule's: the types are those of a run, and `call` shows them."""
+    kind = IN_A_RUN.get(error.kind, error.kind)
+    return kind(layout(f"{call}: {error.what}", where, (), error.hint))
+
+
 def require(condition: Any, what: str, hint: str | None = None, kind: type[GraphError] = ShapeError) -> None:
     """Raise a `RuleError` unless `condition` holds. For
     type rules: one sentence, the disagreeing numbers in it.

@@ -75,6 +75,7 @@ class Param:
     partial: bool = (
         False  # operand: the type rule takes None where it is not known, or for entries that are not
     )
+    kind: str = "Any"  # attribute or operand: how its value is annotated
 
 
 class Recorder(Protocol):

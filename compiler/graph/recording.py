@@ -31,7 +31,8 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS, OPS, OpDef, Param, Role
-from staticgraph.compiler.graph.shapes import Dimension, TensorType
+from staticgraph.compiler.graph.result_types import result_types
+from staticgraph.compiler.graph.shapes import Dimension, TensorType, check_parts
 from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.strings import as_strings
@@ -62,8 +63,9 @@ class Call:
                 if value is None and (not param.partial or param.default is None):
                     return self._unknown(types)
                 attrs[param.name] = value
-        made = self.op.type(*types, **{p.name: attrs[p.name] for p in self.op.params if p.name in attrs})
-        return made if isinstance(made, tuple) else (made,)
+        return result_types(
+            self.op, types, {p.name: attrs[p.name] for p in self.op.params if p.name in attrs}
+        )
 
     def _unknown(self, types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
         """An operand depends on what is fed: only the dtype is known."""
@@ -73,7 +75,15 @@ class Call:
         dtype = types[0].dtype if types else next(iter(self.operands.values())).dtype
         if self.attrs.get("keepdims") and types[0].rank is not None:
             return (TensorType(dtype, (None,) * types[0].rank),)
-        count = self.attrs.get("num_split") or self.attrs.get("num") or 1
+        name = next((n for n in ("num_split", "num") if self.attrs.get(n)), None)
+        count = 1 if name is None else self.attrs[name]
+        if name is not None:
+            require(
+                isinstance(count, int),
+                f"{name} is {shown(count)}, and must be a whole number",
+                kind=DtypeError,
+            )
+            check_parts(name, count)
         return (TensorType(dtype, None),) * count
 
 
@@ -209,7 +219,11 @@ def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: s
     target = dtype or infer_dtype(value)
     check_representable(value, array, target)
     if target is string:  # NumPy's arrays of bytes would lose zero bytes at the end
-        array = as_strings(value)
+        try:
+            array = as_strings(value)
+        except TypeError as error:
+            hint = "a tensor holds numbers or strings, and not both"
+            raise RuleError(str(error), hint, DtypeError) from None
     return graph.record(OPS["constant"], {"value": Literal.of(array, target)}, f"{name}/")
 
 

@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
 
 Shape = tuple[int | None, ...]
+MOST_PARTS = 1 << 16  # results of one operation
 MOST_AXES = 32  # of an array from a file: those of NumPy can have no more, or 64 since version 2
 
 
@@ -89,6 +90,8 @@ def operand_shape(dims: Sequence[int | None] | None, name: str) -> Shape | None:
     """
     if dims is None:
         return None
+    hint = "sizes are whole numbers, 0 or more"
+    require(all(n is None or isinstance(n, int) for n in dims), f"{name} is {shown(dims)}", hint)
     require(all(n is None or n >= 0 for n in dims), f"{name} {list(dims)} has a negative size")
     return tuple(dims)
 
@@ -100,6 +103,11 @@ def merge(a: Shape | None, b: Shape | None, what: str = "shapes") -> Shape | Non
     fits = len(a) == len(b) and all(m is None or n is None or m == n for m, n in zip(a, b, strict=True))
     require(fits, f"{what} {shape_text(a)} and {shape_text(b)} differ", hint="sizes must agree, axis by axis")
     return tuple(n if m is None else m for m, n in zip(a, b, strict=True))
+
+
+def check_parts(name: str, count: int) -> None:
+    """For type rules: a number of results."""
+    require(0 <= count <= MOST_PARTS, f"{name} is {count}, and must be 1 to {MOST_PARTS}")
 
 
 def compatible(a: Shape | None, b: Shape | None) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.builder import plain
+from staticgraph.compiler.graph.builder import may_fold, plain
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -76,7 +76,8 @@ def _computed(op: Operation, index: int, memo: dict[Tensor, Any], depth: int) ->
     if (
         definition.reference is None
         or not type.is_static
-        or any(n > LARGEST for n in (type.size, *map(np.size, values)))
+        or not may_fold(definition, type, LARGEST)
+        or any(n > LARGEST for n in map(np.size, values))
     ):
         return None
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.result_types import result_types
 
 
 class InvalidFunction(AssertionError):
@@ -33,8 +34,7 @@ def verify(function: Function) -> None:
 
 
 def _check_types(node: Node) -> None:
-    types = node.op.type(*(v.type for v in node.inputs), **node.attrs)
-    types = types if isinstance(types, tuple) else (types,)
+    types = result_types(node.op, [v.type for v in node.inputs], node.attrs)
     found = tuple(v.type for v in node.outputs)
     _check(types == found, node, f"has results of types {found}, and its op gives {types}")
 

@@ -14,8 +14,9 @@ Every loop variable has a known range, so nearly all of that falls away:
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
+from itertools import chain
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
@@ -24,6 +25,7 @@ from staticgraph.compiler.kernel.stmt import Buffer
 
 Range = tuple[int | float, int | float]
 UNKNOWN: Range = (-math.inf, math.inf)
+_OVERFLOWING = frozenset({"add", "sub", "mul", "neg"})  # may wrap around where a range has no end
 _DECIDE = {
     "lt": lambda a, b: True if a[1] < b[0] else False if a[0] >= b[1] else None,
     "le": lambda a, b: True if a[1] <= b[0] else False if a[0] > b[1] else None,
@@ -128,9 +130,21 @@ def bounds(expr: Expr) -> Range:
     other integers wrap, and a range that could is unknown.
     """
     for node in unknown("bounds", expr):
-        node.known["bounds"] = _within(node.dtype, _range(node))
+        node.known["bounds"] = _within(node.dtype, _range(node, [c.known["bounds"] for c in node.children]))
     ends: Range = expr.known["bounds"]
     return ends
+
+
+def bounds_given(expr: Expr, ranges: Mapping[Expr, Range], narrowed: Callable[[Expr, Range], Range]) -> Range:
+    """The same where the `ranges` of some expressions are known. `narrowed` is what else is known of any."""
+    found: dict[Expr, Range] = {}
+    for node in walk(expr):
+        if node in ranges:
+            found[node] = narrowed(node, ranges[node])
+        else:
+            ends = _range(node, [found[c] for c in node.children])
+            found[node] = narrowed(node, _within(node.dtype, ends))
+    return found[expr]
 
 
 def simplify_index(expr: Expr) -> Expr:
@@ -178,7 +192,7 @@ def _within(dtype: DType, found: Range) -> Range:
     return (found if math.inf in found or -math.inf in found else UNKNOWN) if dtype is int64 else (low, high)
 
 
-def _range(node: Expr) -> Range:
+def _range(node: Expr, ranges: Sequence[Range]) -> Range:
     match node:
         case Const(value) if not isinstance(value, float):
             return int(value), int(value)
@@ -187,9 +201,11 @@ def _range(node: Expr) -> Range:
         case Reduce():
             return UNKNOWN
         case Scalar(op, args):
-            ranges = [a.known["bounds"] for a in args]
+            pass
         case _:
             return UNKNOWN
+    if op in _OVERFLOWING and any(map(math.isinf, chain(*ranges))):
+        return UNKNOWN
     match op, ranges:
         case "add", [a, b]:
             return a[0] + b[0], a[1] + b[1]
@@ -204,6 +220,8 @@ def _range(node: Expr) -> Range:
             return _floor(a[0], divisor), _floor(a[1], divisor)
         case "floormod", [a, (divisor, same)] if divisor == same and divisor > 0:
             return a if a[0] >= 0 and a[1] < divisor else (0, divisor - 1)
+        case "floormod", [_, (low, high)] if low > 0:
+            return 0, high - 1
         case "minimum", [a, b]:
             return min(a[0], b[0]), min(a[1], b[1])
         case "maximum", [a, b]:

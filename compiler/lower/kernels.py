@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute, walk
 from staticgraph.compiler.kernel.form import Staged, Updates
+from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.place import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
@@ -38,13 +42,36 @@ def build_kernel(group: Group, in_place: Mapping[Value, Value] | None = None) ->
     """
     puller = _Puller(group, group.local, in_place or {})
     root = group.root
-    if group.in_pieces:
-        work: Loops | Kernel = puller.assembly(root, group.assembly or root)
-    elif root.op.element is not None:
-        work = puller.loops()
-    else:
-        work = puller.routine(root)
-    return GroupKernel(work, tuple(puller.values))
+    try:
+        if group.in_pieces:
+            work: Loops | Kernel = puller.assembly(root, group.assembly or root)
+        elif root.op.element is not None:
+            work = puller.loops()
+        else:
+            work = puller.routine(root)
+        return GroupKernel(_bounded(work), tuple(puller.values))
+    except OutOfBoundsError as error:  # the last resort: a type rule has let them pass
+        operands = ", ".join(str(v.type) for v in root.inputs)
+        text = f"{root.op.name}({operands}): operands of these sizes do not fit together: {error}"
+        hint = "operations with other sizes, or reshape, give each operand the size that the others need"
+        raise InvalidArgumentError(layout(text, root.where, hint=hint)) from None
+
+
+def _bounded(work: Loops | Kernel) -> Loops | Kernel:
+    """`work` with every position in its buffer."""
+    if isinstance(work, Kernel):
+        body = in_bounds(work.body, work.buffers)
+        return work if body is work.body else replace(work, body=body, form=None)
+    buffers = dict(work.buffers)
+    nests, sums = (tuple(_bounded_nest(n, buffers) for n in part) for part in (work.nests, work.sums))
+    return replace(work, nests=nests, sums=sums)
+
+
+def _bounded_nest(nest: Nest, buffers: Mapping[str, Buffer]) -> Nest:
+    if any(i.extent == 0 for i in nest.domain):
+        return nest
+    stores: Any = in_bounds(nest.stores, buffers)
+    return nest if stores is nest.stores else replace(nest, stores=stores)
 
 
 @dataclass(slots=True)
@@ -83,6 +110,10 @@ class _Puller:
         out = self.output(root.outputs[0])
         stores: list[tuple[tuple[Index, ...], Store]] = []
         numbers: dict[tuple[int, ...], int] = {}  # by shape
+        covered = sum(math.prod(piece.shape) for piece, _ in pieces(assembled))
+        if covered != assembled.outputs[0].size:  # what no piece covers would be what lay there before
+            size = assembled.outputs[0].size
+            raise OutOfBoundsError(f"its parts have {covered} elements, and its result has {size}")
         for piece, formula in pieces(assembled):
             number = numbers.setdefault(piece.shape, len(numbers))
             at = tuple(Index(f"p{number}_{d}", n) for d, n in enumerate(piece.shape))

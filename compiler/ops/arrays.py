@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import ANY, DType
+from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import Shape, TensorType
+from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape
 from staticgraph.compiler.ops.kinds import composite, structural
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.requirements import index_in
@@ -17,6 +18,8 @@ from staticgraph.compiler.ops.samples import Sample, indices, real
 
 def _array_type(dtype: DType, size: Any, element_shape: Shape | None, number: int) -> TensorType:
     count = None if size is None else int(size)
+    require(count is None or count >= 0, f"size is {count}, and must not be negative")
+    element_shape = operand_shape(element_shape, "element_shape")
     return TensorType(dtype, None if element_shape is None else (count, *element_shape))
 
 
@@ -43,6 +46,7 @@ def _write_type(flow: TensorType, index: TensorType, value: TensorType, number: 
     if flow.shape is None or value.shape is None:
         return TensorType(flow.dtype, None if value.shape is None else (None, *value.shape))
     if _is_unshaped(flow):
+        merge(index.shape, (), "the index is a number:")
         return TensorType(flow.dtype, (flow.shape[0], *value.shape))
     types: TensorType = ops.row_update.type(flow, index, value)
     return types
@@ -83,9 +87,13 @@ def _shaped(flow: Any, row: Shape) -> Any:
 
 
 def _scatter_type(flow: TensorType, index: TensorType, value: TensorType, number: int) -> TensorType:
-    if flow.shape is not None and value.shape and _is_unshaped(flow):
+    if flow.shape is None or value.shape is None:
+        return TensorType(flow.dtype, None)
+    require(flow.shape and value.shape, "an array and its rows must have at least one axis")
+    merge(index.shape, value.shape[:1], "the positions and the rows,")
+    if _is_unshaped(flow):
         return TensorType(flow.dtype, (flow.shape[0], *value.shape[1:]))
-    return flow
+    return TensorType(flow.dtype, (flow.shape[0], *(merge(flow.shape[1:], value.shape[1:], "rows") or ())))
 
 
 def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
@@ -112,7 +120,13 @@ def tensor_array_scatter(flow: Any, index: Any, value: Any, *, number: int) -> A
 def _grow_type(flow: TensorType, size: Any, row: Any) -> TensorType:
     if flow.shape is None:
         return flow
+    require(flow.shape, "an array must have at least one axis")
     (rows, *shape), count = flow.shape, None if size is None else int(size)
+    if count is not None and rows:
+        count = max(count, rows)
+    if row is not None:
+        require(isinstance(row, tuple), f"row is {row}, and must be a list of sizes")
+        operand_shape(row, "row")
     if row is not None and rows == 0:
         shape = list(row)
     elif row is not None and rows is None:  # there may be none
@@ -125,7 +139,7 @@ def _grow_type(flow: TensorType, size: Any, row: Any) -> TensorType:
 def _grow(flow: np.ndarray, size: int, row: Any) -> np.ndarray:
     if row is not None and not len(flow):
         return np.zeros((int(size), *row), flow.dtype)
-    return np.pad(flow, [(0, int(size) - len(flow))] + [(0, 0)] * (flow.ndim - 1))
+    return np.pad(flow, [(0, max(0, int(size) - len(flow)))] + [(0, 0)] * (flow.ndim - 1))
 
 
 @composite(

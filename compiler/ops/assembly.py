@@ -12,12 +12,13 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, float32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import method, ops
-from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis, shape_text
+from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis, operand_shape, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import Piece, View, assembly, movement
 from staticgraph.compiler.ops.samples import Sample, real
 
+MOST_GAPS = 64  # elements between two of an operand
 Pairs = tuple[tuple[int, int], ...]
 
 
@@ -240,6 +241,11 @@ def pad_v2(tensor: View, constant_values: View, *, paddings: Any) -> list[Piece]
 def _interior_type(x: TensorType, low: Any, high: Any, interior: Any) -> TensorType:
     if x.shape is None:
         return x
+    for name, values in (("low", low), ("high", high), ("interior", interior)):
+        fits = None not in (operand_shape(values, name) or ()) and len(values) == len(x.shape)
+        require(fits, f"{name} {values} needs {len(x.shape)} entries")
+    most = max(interior, default=0)
+    require(most <= MOST_GAPS, f"interior {interior} is more than {MOST_GAPS}: each gap is written by itself")
     sizes = zip(x.shape, low, high, interior, strict=True)
     return TensorType(
         x.dtype, tuple(None if n is None else a + n + max(n - 1, 0) * gap + b for n, a, b, gap in sizes)
@@ -281,16 +287,38 @@ def interior_pad(x: View, *, low: Any, high: Any, interior: Any) -> list[Piece]:
     return embedded(x.shape, low, high, interior, x.__getitem__, Const(0, x.dtype))
 
 
+def spread_apart(x: Any, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Any:
+    """`interior_pad`, for gaps of any size: wide ones are padding of rows of one element each."""
+    if max(interior, default=0) <= MOST_GAPS:
+        return ops.interior_pad(x, low=tuple(low), high=tuple(high), interior=tuple(interior))
+    for axis, gap in enumerate(interior):
+        before, n, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+        if gap and n > 1:
+            rows = ops.reshape(x, shape=(*before, n, 1, *after))
+            wide = ops.pad(rows, paddings=[(0, gap if d == axis + 1 else 0) for d in range(rows.rank)])
+            whole = ops.reshape(wide, shape=(*before, n * (gap + 1), *after))
+            size = tuple(m - gap if d == axis else m for d, m in enumerate(whole.shape))
+            x = ops.slice(whole, begin=(0,) * x.rank, size=size)
+    return ops.pad(x, paddings=tuple(zip(low, high, strict=True)))
+
+
 def _interleave_type(*parts: TensorType, strides: Any) -> TensorType:
+    known = None not in (operand_shape(strides, "strides") or (None,))
+    require(known and 0 not in strides, f"strides {strides} must be positive")
     require(len(parts) == math.prod(strides), f"strides {strides} need {math.prod(strides)} parts")
     shapes = [p.shape for p in parts if p.shape is not None]
     if len(shapes) < len(parts):
         return TensorType(parts[0].dtype, None)
+    fits = all(len(s) == len(strides) for s in shapes)
+    require(fits, f"a part has another rank than strides {strides} have entries")
     sizes = []
     for axis in range(len(strides)):
         along = [s[axis] for s, at in zip(shapes, _remainders(strides), strict=True) if not any(
             r for d, r in enumerate(at) if d != axis)]  # fmt: skip
         sizes.append(None if None in along else sum(n for n in along if n is not None))
+    for shape, at in zip(shapes, _remainders(strides), strict=True):
+        wanted = (None if n is None else -(-(n - r) // s) for n, r, s in zip(sizes, at, strides, strict=True))
+        merge(shape, tuple(wanted), f"part {at} and the place for it,")
     return TensorType(parts[0].dtype, tuple(sizes))
 
 
@@ -333,6 +361,7 @@ def interleave(*parts: View, strides: Any) -> list[Piece]:
 
 def _mirror_type(tensor: TensorType, paddings: Any, mode: str) -> TensorType:
     made = _padded(tensor, paddings)
+    require(mode in ("REFLECT", "SYMMETRIC"), f"mode {mode!r} is neither 'REFLECT' nor 'SYMMETRIC'")
     if tensor.shape is not None and paddings is not None:
         for axis, (n, pair) in enumerate(zip(tensor.shape, paddings, strict=True)):
             most = None if n is None else n - 1 if mode == "REFLECT" else n

@@ -32,7 +32,9 @@ _TARGETS = (bool_, int8, int32, int64, uint8, uint16, float16, bfloat16, float32
 
 
 def _cast_type(x: TensorType, dtype: Any) -> DType:
-    return as_dtype(dtype)
+    target = as_dtype(dtype)
+    require(target in ANY, f"numbers cannot become {target}", "strings.as_string writes numbers", DtypeError)
+    return target
 
 
 def _converted(x: np.ndarray, dtype: DType) -> np.ndarray:

@@ -24,12 +24,15 @@ import numpy as np
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import FLOATING
+from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
 from staticgraph.compiler.kernel.padded import padded_load
+from staticgraph.compiler.ops.assembly import spread_apart
 from staticgraph.compiler.ops.kinds import View, contraction
 from staticgraph.compiler.ops.samples import Sample, real
+from staticgraph.compiler.ops.windows import LONGEST
 
 Ints = tuple[int, ...]
 _MOST_PARTS = 16  # convolutions that the gradient of one with strides may become
@@ -56,9 +59,34 @@ def _patches(
     return x
 
 
+def _check(image: TensorType, other: TensorType, steps: dict[str, Ints], filter: bool, last: int) -> None:
+    """For type rules: attributes of one entry per spatial axis, and the axes that both operands have.
+
+    `other` is a filter, or has the positions of one. `last`: its axis that is as long as the last of `image`.
+    """
+    d = len(next(iter(steps.values())))
+    for name, values in steps.items():
+        require(len(values) == d > 0, f"{name} {values} has {len(values)} entries, {max(d, 1)} are needed")
+        least = {"strides": 1, "dilations": 1, "before": None}.get(name, 0)
+        require(least is None or min(values) >= least, f"{name} {values} must be {least} or more")
+        require(max(map(abs, values)) <= LONGEST, f"{name} {values} is more than {LONGEST}")
+    x, w = image.shape, other.shape
+    if x is None or w is None:
+        return
+    needed = d + 2
+    require(len(x) == len(w) >= needed, f"ranks {len(x)} and {len(w)} differ, or are less than {needed}")
+    merge(x[d + 1 : -1], w[d + (0 if filter else 1) : -2 if filter else -1], "groups")
+    if filter:
+        merge(x[-1:], w[last : last + 1 or None], "channels")
+    else:
+        merge(x[:1], w[:1], "batches")
+
+
 def _windows_type(
     x: TensorType, w: TensorType, counts: Ints, strides: Ints, dilations: Ints, before: Ints
 ) -> TensorType:
+    steps = {"strides": strides, "dilations": dilations, "before": before, "counts": counts}
+    _check(x, w, steps, True, -2)
     if x.shape is None or w.shape is None:
         return TensorType(x.dtype, None)
     return TensorType(x.dtype, (x.shape[0], *counts, *x.shape[len(strides) + 1 : -1], w.shape[-1]))
@@ -76,6 +104,8 @@ def _windows(
 def _filter_type(
     x: TensorType, g: TensorType, taps: Ints, strides: Ints, dilations: Ints, before: Ints
 ) -> TensorType:
+    steps = {"strides": strides, "dilations": dilations, "before": before, "taps": taps}
+    _check(x, g, steps, False, -1)
     if x.shape is None or g.shape is None:
         return TensorType(x.dtype, None)
     return TensorType(x.dtype, (*taps, *x.shape[len(strides) + 1 :], g.shape[-1]))
@@ -93,6 +123,7 @@ def _filter(
 
 
 def _spread_type(g: TensorType, w: TensorType, space: Ints, dilations: Ints, before: Ints) -> TensorType:
+    _check(g, w, {"dilations": dilations, "before": before, "space": space}, True, -1)
     if g.shape is None or w.shape is None:
         return TensorType(g.dtype, None)
     return TensorType(g.dtype, (g.shape[0], *space, *g.shape[len(space) + 1 : -1], w.shape[-2]))
@@ -114,7 +145,7 @@ def conv_transposed(g: Any, w: Any, space: Ints, strides: Ints, dilations: Ints,
         return _side_by_side(g, w, space, strides, before)
     if math.prod(strides) > _MOST_PARTS:
         none, gaps = (0,) * g.rank, (0, *(s - 1 for s in strides), *(0,) * (g.rank - len(space) - 1))
-        spread = ops.interior_pad(g, low=none, high=none, interior=gaps)
+        spread = spread_apart(g, none, none, gaps)
         return _spread_over(spread, w, space, dilations, before)
     axes = [
         [_Reach.of(*each, remainder) for remainder in range(each[2])]

@@ -17,7 +17,7 @@ from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
-from staticgraph.compiler.graph.shapes import Shape, TensorType, operand_shape, shape_text
+from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape, shape_text
 from staticgraph.compiler.ops.convolution import conv_filter, conv_transposed, conv_windows
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
@@ -95,6 +95,7 @@ class Layer:
             require(min(values) > 0, f"{name} {values} must be positive")
             one = self.ordered(values[0], [1] * (rank - 2), values[1 if self.channels_first else -1])
             require(set(one) == {1}, f"{name} {values} must be 1 along batch and channels", hint)
+        require(min(self.explicit_paddings, default=0) >= 0, "explicit_paddings must not be negative")
         wanted = 2 * rank if self.padding == "EXPLICIT" else 0
         count = len(self.explicit_paddings)
         require(
@@ -111,6 +112,7 @@ def _output_shape(x: Shape, w: Shape, layer: Layer, depthwise: bool) -> Shape:
         hint=f"the filter is {shape_text(w)}: height, width, input channels, "
         + ("multiplier" if depthwise else "output channels"),
     )
+    require(0 not in w[:-2], f"the filter {shape_text(w)} is empty along an axis of space")
     taps, space = w[:-2], layer.space(x)
     per_axis = zip(
         space, taps, layer.space(layer.strides), layer.space(layer.dilations), layer.extra(), strict=True
@@ -159,7 +161,9 @@ class _Reference:
         for tap, meets in _taps(w.shape, layer, layer.space(x.shape)):
             seen = padded[meets]
             y = y + (
-                (seen[..., None] * w[tap]).reshape(*seen.shape[:-1], -1) if self.depthwise else seen @ w[tap]
+                (seen[..., None] * w[tap]).reshape(*seen.shape[:-1], w.shape[-2] * w.shape[-1])
+                if self.depthwise
+                else seen @ w[tap]
             )
         return np.asarray(y).transpose(layer.from_last).astype(x.dtype)
 
@@ -318,8 +322,16 @@ def _family(
     def sized(name: str) -> Any:
         def type(first: TensorType, out_backprop: TensorType, **attrs: Any) -> TensorType:
             sizes = operand_shape(attrs.pop(name), name) or (None,) * rank
-            Layer(**attrs).check(rank)
+            layer = Layer(**attrs)
+            layer.check(rank)
             require(len(sizes) == rank, f"{name} {sizes} has {len(sizes)} entries, {rank} are needed")
+            what = "filter" if name == "input_sizes" else "input"
+            for each, t in ((what, first), ("out_backprop", out_backprop)):
+                require(t.rank in (None, rank), f"{each} has rank {t.rank}, {rank} is needed")
+            other = first.shape or (None,) * rank
+            x, w = (sizes, other) if name == "input_sizes" else (other, sizes)
+            given = _output_shape(x, w, layer, depthwise)
+            merge(given, out_backprop.shape, "the result of the convolution and out_backprop,")
             return TensorType(out_backprop.dtype, sizes)
 
         return type

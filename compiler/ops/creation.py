@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, FLOATING, DType, float32, int32, int64
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL, DType, float32, int32, int64
+from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
 from staticgraph.compiler.kernel import scalar
@@ -93,6 +93,11 @@ def range_length(start: Any, limit: Any, delta: Any) -> int:
 
 
 def _range_type(start: Any, limit: Any, delta: Any, dtype: DType) -> TensorType:
+    require(dtype in REAL, f"dtype is {dtype}, and must be a real number", kind=DtypeError)
+    for name, n in (("start", start), ("limit", limit), ("delta", delta)):
+        inside = dtype.is_floating or name == "limit" or n is None or dtype.min <= n <= dtype.max
+        fits = n is None or (math.isfinite(n) and inside)
+        require(fits, f"{name} is {n}, and does not fit into {dtype}", kind=DtypeError)
     known = None not in (start, limit, delta)
     return TensorType(dtype, (range_length(start, limit, delta) if known else None,))
 
@@ -116,7 +121,7 @@ def _range(start: Any, limit: Any, delta: Any, dtype: DType) -> np.ndarray:
     ],
     name="range",
 )
-def range_(at: tuple[Expr, ...], *, start: Any, limit: Any, delta: Any, dtype: DType) -> Expr:
+def range_(at: tuple[Expr, ...], *, start: float, limit: float, delta: float, dtype: DType) -> Expr:
     """start, start + delta, start + 2 * delta, ... up to `limit` exclusively."""
     return scalar.cast(at[0], dtype) * Const(delta, dtype) + Const(start, dtype)
 

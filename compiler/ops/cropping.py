@@ -9,9 +9,10 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import REAL, float32, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.requirements import index_in
+from staticgraph.compiler.ops.resize import LARGEST_IMAGE
 from staticgraph.compiler.ops.samples import Draw, Sample, indices, real
 
 _METHODS = ("bilinear", "nearest")
@@ -24,8 +25,16 @@ def _type(
     require(boxes.rank in (None, 2), f"boxes has shape {shape_text(boxes.shape)}, and must be [boxes, 4]")
     require(box_ind.rank in (None, 1), f"box_ind has shape {shape_text(box_ind.shape)}, and must be a vector")
     require(method in _METHODS, f"method {method!r} is neither 'bilinear' nor 'nearest'")
+    require(
+        boxes.shape is None or boxes.shape[1] in (4, None),
+        f"boxes has shape {shape_text(boxes.shape)}, and must be [boxes, 4]",
+    )
+    if boxes.shape is not None:
+        merge(boxes.shape[:1], box_ind.shape, "the number of boxes and box_ind,")
+    require(crop_size is None or len(crop_size) == 2, f"crop_size {crop_size} needs two entries")
     height, width = crop_size if crop_size is not None else (None, None)
-    require(all(n is None or n > 0 for n in (height, width)), f"crop_size is {crop_size}, not positive")
+    fits = all(n is None or 0 < n <= LARGEST_IMAGE for n in (height, width))
+    require(fits, f"crop_size is {crop_size}, not 1 to {LARGEST_IMAGE}")
     count = boxes.shape[0] if boxes.shape is not None else None
     return TensorType(float32, (count, height, width, None if image.shape is None else image.shape[-1]))
 

@@ -35,6 +35,14 @@ def _checked(input: TensorType, rank: int) -> Shape | None:
     return input.shape
 
 
+def _with_points(transform: Any, input: np.ndarray, fft_length: Any, rank: int) -> np.ndarray:
+    """The transform of points that are cut or filled up: NumPy needs one of each axis at least."""
+    if 0 in input.shape[-rank:]:
+        input = np.zeros((*input.shape[:-rank], *(1,) * rank), input.dtype)
+    made: np.ndarray = transform(input, s=fft_length, axes=_last(rank))
+    return made
+
+
 def _points(x: Any, rank: int) -> int:
     return math.prod(x.shape[-rank:])
 
@@ -49,6 +57,8 @@ def _complex_transform(rank: int, inverse: bool) -> OpDef:
         return input
 
     def run(input: np.ndarray) -> np.ndarray:
+        if not input.size:  # which NumPy refuses
+            return input.copy()
         made = (np.fft.ifftn if inverse else np.fft.fftn)(input, axes=_last(rank))
         return made.astype(input.dtype, copy=False)
 
@@ -101,7 +111,7 @@ def _to_spectrum(rank: int) -> OpDef:
         return TensorType(_OF_REAL[input.dtype], spectrum)
 
     def run(input: np.ndarray, fft_length: Any) -> np.ndarray:
-        return np.fft.rfftn(input, s=fft_length, axes=_last(rank))
+        return _with_points(np.fft.rfftn, input, fft_length, rank)
 
     def grad(g: Any, y: Any, x: Any, fft_length: Any) -> tuple[Any]:
         inverse = getattr(ops, "ifft" if rank == 1 else f"ifft{rank}d")
@@ -132,7 +142,7 @@ def _to_signal(rank: int) -> OpDef:
         return TensorType(_OF_COMPLEX[input.dtype], None if shape is None else (*shape[:-rank], *lengths))
 
     def run(input: np.ndarray, fft_length: Any) -> np.ndarray:
-        return np.fft.irfftn(input, s=fft_length, axes=_last(rank))
+        return _with_points(np.fft.irfftn, input, fft_length, rank)
 
     def grad(g: Any, y: Any, x: Any, fft_length: Any) -> tuple[Any]:
         spectrum = getattr(ops, _real_name(rank, inverse=False))(g, fft_length=fft_length)

@@ -41,7 +41,7 @@ Dtypes = frozenset[DType] | Mapping[str, frozenset[DType]]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A tensor read element by element inside a kernel. Leading axes and axes of size one broadcast."""
+    """A tensor read element by element inside a kernel, at a position for each of its axes."""
 
     shape: tuple[int, ...]
     dtype: DType
@@ -49,9 +49,16 @@ class View:
 
     def __getitem__(self, at: Any) -> Expr:
         at = at if isinstance(at, tuple) else (at,)
-        at = tuple(a if isinstance(a, Expr) else Const(a, int64) for a in at[len(at) - len(self.shape) :])
+        assert len(at) == len(self.shape), (at, self.shape)
+        return self.pull(tuple(a if isinstance(a, Expr) else Const(a, int64) for a in at))
+
+    def broadcast(self, at: tuple[Expr, ...]) -> Expr:
+        """The element for a position in what this shape broadcasts to: leading axes and axes of size one are
+        repeated.
+        """
         zero = Const(0, int64)
-        return self.pull(tuple(zero if n == 1 else i for n, i in zip(self.shape, at, strict=True)))
+        at = at[len(at) - len(self.shape) :]
+        return self[tuple(zero if n == 1 else i for n, i in zip(self.shape, at, strict=True))]
 
     @property
     def rank(self) -> int:
@@ -116,11 +123,11 @@ def _params(
         listed = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
         params.append(Param(listed, Role.TENSORS, REQUIRED, vars.get(listed, "T")))
     for p in keywords:
-        default = by_name.get(p, REQUIRED)
+        default, kind = by_name.get(p, REQUIRED), function.__annotations__.get(p, "Any")
         if p in operands:
-            params.append(Param(p, Role.OPERAND, default, "O", operands[p], p in partial))
+            params.append(Param(p, Role.OPERAND, default, "O", operands[p], p in partial, kind))
         else:
-            params.append(Param(p, Role.ATTR, default))
+            params.append(Param(p, Role.ATTR, default, kind=kind))
     return tuple(params)
 
 
@@ -185,7 +192,7 @@ def elementwise(
             return TensorType(dtype, broadcast(*(t.shape for t in types)))
 
         def element(at: tuple[Expr, ...], *views: View, **attrs: Any) -> Expr:
-            return body(*(v[at] for v in views), **attrs)
+            return body(*(v.broadcast(at) for v in views), **attrs)
 
         return _declare(
             Kind.ELEMENTWISE, body, tf=tf, type=type, reference=numpy, element=element, body=body,

@@ -69,8 +69,8 @@ def _product(a: np.ndarray, b: np.ndarray, swap_a: bool, swap_b: bool, conjugate
 def _row_by_column(at: tuple[Expr, ...], a: View, b: View, swap_a: bool, swap_b: bool) -> Expr:
     *batch, i, j = at
     k = Index("k", a.shape[-2] if swap_a else a.shape[-1])
-    left = a[(*batch, k, i) if swap_a else (*batch, i, k)]
-    right = b[(*batch, j, k) if swap_b else (*batch, k, j)]
+    left = a.broadcast((*batch, k, i) if swap_a else (*batch, i, k))
+    right = b.broadcast((*batch, j, k) if swap_b else (*batch, k, j))
     return Reduce((k,), "add", left * right)
 
 
@@ -203,10 +203,9 @@ def bias_add(value: Any, bias: Any, *, data_format: str = "NHWC") -> Any:
 
 def _cross_type(a: TensorType, b: TensorType) -> TensorType:
     shape = broadcast(a.shape, b.shape)
-    require(
-        shape is None or (shape and shape[-1] in (3, None)),
-        f"the last axis has to have size 3: {shape_text(shape)}",
-    )
+    for each in (a.shape, b.shape):
+        fits = each is None or (each and each[-1] in (3, None))
+        require(fits, f"the last axis has to have size 3: {shape_text(each)}")
     return TensorType(a.dtype, shape)
 
 

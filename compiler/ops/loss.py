@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import FLOATING, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType, broadcast, merge
+from staticgraph.compiler.graph.shapes import TensorType, broadcast, merge, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.normalization import below_max
@@ -101,6 +101,7 @@ def _sparse_type(features: TensorType, labels: TensorType) -> tuple[TensorType, 
     if features.shape is None:
         return TensorType(features.dtype, labels.shape), features
     require(len(features.shape) > 0, "features is a scalar, the last axis must hold the classes")
+    require(features.shape[-1] != 0, f"features is {shape_text(features.shape)}: there are no classes")
     rows = merge(features.shape[:-1], labels.shape, "features without its last axis, and labels:")
     assert rows is not None
     return TensorType(features.dtype, rows), TensorType(features.dtype, rows + features.shape[-1:])

@@ -11,9 +11,10 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import COMPLEX, DType, float32, float64, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.ops.kinds import on_host
 from staticgraph.compiler.ops.lapack import adjoint, telling
+from staticgraph.compiler.ops.movement import check_index
 from staticgraph.compiler.ops.samples import Sample, real
 
 _FIELDS = COMPLEX | {float32, float64}
@@ -73,6 +74,7 @@ def matrix_exponential(input: Any) -> Any:
 
 
 def _lu_types(input: TensorType, output_idx_type: DType = int32) -> tuple[TensorType, TensorType]:
+    check_index("output_idx_type", output_idx_type)
     _square(input)
     rows = None if input.shape is None else input.shape[:-1]
     return input, TensorType(output_idx_type, rows)
@@ -114,6 +116,7 @@ def _tridiagonal_type(diagonals: TensorType, rhs: TensorType, partial_pivoting: 
         require(rows in (3, None), f"diagonals has shape {shape_text(diagonals.shape)}, and not three rows")
         fits = None in (size, other) or size == other
         require(fits, f"the diagonals have {size} elements and rhs has {other} rows")
+        merge(diagonals.shape[:-2], rhs.shape[:-2], "the batches of diagonals and rhs,")
     return rhs
 
 

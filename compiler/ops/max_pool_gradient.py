@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import REAL, bool_, int32, int64, uint8
+from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
 from staticgraph.compiler.kernel.form import Staged
@@ -42,9 +43,10 @@ from staticgraph.compiler.ops.pooling_windows import (
 )
 from staticgraph.compiler.ops.samples import Draw, Sample, distinct, real
 from staticgraph.compiler.ops.scatter import counters, nested
-from staticgraph.compiler.ops.windows import Window
+from staticgraph.compiler.ops.windows import Window, pooled_shape
 
 UNROLLED = 16  # taps of a window that are written out one by one
+_FORMATS = {4: "NHWC", 5: "NDHWC"}
 
 
 def _numpy_first(x: np.ndarray, y: np.ndarray, ksize: Ints, strides: Ints, padding: str) -> np.ndarray:
@@ -86,6 +88,40 @@ def _first_sample(shape: Ints, ksize: Ints, strides: Ints, padding: str) -> tupl
     return first, {"ksize": ksize, "strides": strides, "padding": padding}
 
 
+def _pooled(x: Shape | None, y: Shape | None, ksize: Ints, strides: Ints, padding: str) -> Shape | None:
+    """The shape of the result of pooling. RuleError where `x` and `y` are not an input and its result."""
+    require(len(ksize) in _FORMATS, f"ksize {ksize} has {len(ksize)} entries, 4 or 5 are needed")
+    given = pooled_shape((None,) * len(ksize) if x is None else x, ksize, strides, padding)
+    return merge(given, y, "the result of pooling and what is given for it,")
+
+
+def _first_type(x: TensorType, y: TensorType, **attrs: Any) -> TensorType:
+    return TensorType(int32, _pooled(x.shape, y.shape, **attrs))
+
+
+def _unpool_type(first: TensorType, g: TensorType, shape: Ints, **attrs: Any) -> TensorType:
+    whole = operand_shape(shape, "shape")
+    _pooled(whole, merge(first.shape, g.shape, "first and g"), **attrs)
+    return TensorType(g.dtype, whole)
+
+
+def _pick_type(first: TensorType, x: TensorType, **attrs: Any) -> TensorType:
+    return TensorType(x.dtype, _pooled(x.shape, first.shape, **attrs))
+
+
+def _number_type(x: TensorType, y: TensorType, include_batch: bool, **attrs: Any) -> TensorType:
+    return TensorType(int64, _pooled(x.shape, y.shape, **attrs))
+
+
+def _max_grad_type(x: TensorType, g: TensorType, ksize: Ints, **attrs: Any) -> TensorType:
+    _pooled(x.shape, g.shape, ksize, **attrs)
+    require(
+        math.prod(ksize) <= UNROLLED,
+        f"the windows have {math.prod(ksize)} taps, and at most {UNROLLED} can be written out",
+    )
+    return TensorType(g.dtype, x.shape)
+
+
 def _few(*shape: int) -> Draw:
     """Numbers of which many are equal."""
     return Draw(shape, 0, 3, dtype="int32")
@@ -97,7 +133,7 @@ _first_whole, _whole = _first_sample((3, 2, 3, 1), (1, 2, 3, 1), (1, 1, 1, 1), "
 
 
 @windowed(
-    type=lambda x, y, **_: TensorType(int32, y.shape), numpy=_numpy_first, dtypes=REAL, differentiable=False,
+    type=_first_type, numpy=_numpy_first, dtypes=REAL, differentiable=False,
     samples=[
         Sample(_few(1, 4, 6, 2), _few(1, 2, 3, 2), **_valid),
         Sample(_few(1, 5, 4, 1), _few(1, 3, 2, 1), ksize=(1, 3, 2, 1), strides=(1, 2, 2, 1), padding="SAME"),
@@ -118,7 +154,7 @@ def max_pool_first(
 
 
 @windowed(
-    type=lambda first, g, shape, **_: TensorType(g.dtype, shape), numpy=_numpy_unpool, dtypes=REAL,
+    type=_unpool_type, numpy=_numpy_unpool, dtypes=REAL,
     vars={"first": "int32"}, differentiable=(1,),
     grad=lambda h, y, first, g, shape, **attrs: (None, ops.max_pool_pick(first, h, **attrs)),
     samples=[
@@ -138,7 +174,7 @@ def max_unpool(
 
 
 @windowed(
-    type=lambda first, x, **_: TensorType(x.dtype, first.shape), numpy=_numpy_pick, dtypes=REAL,
+    type=_pick_type, numpy=_numpy_pick, dtypes=REAL,
     vars={"first": "int32"}, differentiable=(1,),
     grad=lambda g, y, first, x, **attrs: (None, max_unpool(first, g, shape=x.shape, **attrs)),
     samples=[
@@ -160,7 +196,7 @@ def max_pool_pick(
 
 
 @windowed(
-    type=lambda x, y, **_: TensorType(int64, y.shape), numpy=numpy_number, dtypes=REAL, differentiable=False,
+    type=_number_type, numpy=numpy_number, dtypes=REAL, differentiable=False,
     samples=[
         Sample(_few(1, 4, 6, 2), _few(1, 2, 3, 2), include_batch=False, **_valid),
         Sample(_few(2, 5, 6, 1), _few(2, 2, 5, 1), include_batch=True, **_over),
@@ -194,7 +230,7 @@ def _numpy_max_grad(x: np.ndarray, g: np.ndarray, ksize: Ints, strides: Ints, pa
 
 
 def _max_grad_grad(h: Any, y: Any, x: Any, g: Any, **attrs: Any) -> tuple[None, Any]:
-    first = max_pool_first(x, ops.max_pool(x, data_format="?" * x.rank, **attrs), **attrs)
+    first = max_pool_first(x, ops.max_pool(x, data_format=_FORMATS[x.rank], **attrs), **attrs)
     return None, max_pool_pick(first, h, **attrs)
 
 
@@ -204,7 +240,7 @@ def _tile(windows: list[Window]) -> bool:
 
 
 @routine(
-    type=lambda x, g, **_: TensorType(g.dtype, x.shape), numpy=_numpy_max_grad, dtypes=REAL,
+    type=_max_grad_type, numpy=_numpy_max_grad, dtypes=REAL,
     differentiable=(1,), grad=_max_grad_grad,
     samples=[
         Sample(distinct(1, 4, 6, 2), real(1, 2, 3, 2), **_valid),

@@ -15,6 +15,7 @@ from staticgraph.compiler.ops.samples import Sample, distinct
 from staticgraph.compiler.ops.windows import Window, check_padding, positions, window
 
 Ints = tuple[int, ...]
+MOST_TAPS = 1 << 10  # they are written out one by one
 
 
 def _type(input: TensorType, filter: TensorType, strides: Ints, rates: Ints, padding: str) -> TensorType:
@@ -28,6 +29,8 @@ def _type(input: TensorType, filter: TensorType, strides: Ints, rates: Ints, pad
     rows, columns, depth = filter.shape or (None,) * 3
     require(None in (c, depth) or c == depth, f"the input has {c} channels and the filter {depth}")
     require(0 not in (rows, columns), f"the filter has shape {shape_text(filter.shape)}: its window is empty")
+    taps = (1 if rows is None else rows) * (1 if columns is None else columns)
+    require(taps <= MOST_TAPS, f"the filter has {taps} taps, and at most {MOST_TAPS} are possible")
     high = positions(h, rows, strides[1], rates[1], padding)
     wide = positions(w, columns, strides[2], rates[2], padding)
     return TensorType(input.dtype, (n, high, wide, depth if c is None else c))

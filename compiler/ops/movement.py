@@ -10,24 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, int32, int64
-from staticgraph.compiler.graph.errors import OperandError, ShapeError, counted, require
+from staticgraph.compiler.graph.dtypes import ANY, DType, int32, int64
+from staticgraph.compiler.graph.errors import DtypeError, OperandError, ShapeError, counted, require
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import (
+    MOST_AXES,
     Shape,
     TensorType,
     broadcast,
+    merge,
     normalize_axes,
     normalize_axis,
     shape_text,
 )
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.ops.kinds import View, movement, on_host, same_type
+from staticgraph.compiler.ops.kinds import View, movement, on_host
 from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 
 INDEX = frozenset({int32, int64})
+
+
+def check_index(name: str, dtype: DType) -> None:
+    """For type rules: `dtype` is one of positions."""
+    require(dtype in INDEX, f"{name} is {dtype}, and must be int32 or int64", kind=DtypeError)
 
 
 def raveled(at: Sequence[Expr], shape: Sequence[int]) -> Expr:
@@ -76,6 +83,11 @@ def reshaped(tensor: Shape | None, shape: Shape | None) -> Shape | None:
     return tuple(left if d in free else n for d, n in enumerate(shape))
 
 
+def _numpy_reshape(tensor: np.ndarray, shape: Any) -> np.ndarray:
+    sizes: Any = reshaped(tensor.shape, shape)  # NumPy infers no size where another one is 0
+    return np.reshape(tensor, sizes)
+
+
 def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> Any:
     """A reshape of a number or a vector into a vector keeps what is known of it."""
     value, known = values[0], None not in shape
@@ -89,7 +101,7 @@ def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> A
 @movement(
     tf="Reshape",
     type=lambda tensor, shape: TensorType(tensor.dtype, reshaped(tensor.shape, shape)),
-    numpy=lambda tensor, shape: np.reshape(tensor, shape),
+    numpy=_numpy_reshape,
     operands=("shape",),
     partial=("shape",),
     dtypes=ANY,
@@ -182,7 +194,7 @@ def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
 )  # fmt: skip
 def broadcast_to(at: tuple[Expr, ...], input: View, *, shape: Any) -> Expr:
     """The input repeated along new leading axes and along axes of size one."""
-    return input[at]
+    return input.broadcast(at)
 
 
 def _expanded(input: TensorType, axis: Any) -> TensorType:
@@ -379,6 +391,18 @@ def roll(at: tuple[Expr, ...], input: View, *, shift: Any, axis: Any) -> Expr:
     return input[tuple((i + (-shifts[d] % n)) % n if shifts.get(d) and n else i for d, (i, n) in sizes)]
 
 
+def _reverse_sequence_type(
+    input: TensorType, seq_lengths: TensorType, seq_dim: int, batch_dim: int = 0
+) -> TensorType:
+    if input.shape is None:
+        return input
+    rank = len(input.shape)
+    seq, batch = normalize_axis(seq_dim, rank, "seq_dim"), normalize_axis(batch_dim, rank, "batch_dim")
+    require(seq != batch, f"seq_dim and batch_dim are both {seq}")
+    merge(seq_lengths.shape, (input.shape[batch],), f"seq_lengths and the input along axis {batch},")
+    return input
+
+
 def _reverse_sequence(
     input: np.ndarray, seq_lengths: np.ndarray, seq_dim: int, batch_dim: int = 0
 ) -> np.ndarray:
@@ -393,7 +417,7 @@ def _reverse_sequence(
 
 
 @movement(
-    tf="ReverseSequence", type=same_type, numpy=_reverse_sequence, vars={"seq_lengths": "I"},
+    tf="ReverseSequence", type=_reverse_sequence_type, numpy=_reverse_sequence, vars={"seq_lengths": "I"},
     requires=index_in(
         "reverse_sequence", "seq_lengths", 1,
         lambda input, seq_lengths, seq_dim, batch_dim=0: input.shape[seq_dim] + 1,
@@ -418,6 +442,12 @@ def reverse_sequence(
 
 
 def _broadcast_args_type(s0: TensorType, s1: TensorType) -> TensorType:
+    for s in (s0, s1):
+        short = s.shape is None or (len(s.shape) == 1 and (s.shape[0] or 0) <= MOST_AXES)
+        require(
+            short,
+            f"{shape_text(s.shape)} is not that of a shape, which is a vector of up to {MOST_AXES} sizes",
+        )
     lengths = [None if s.shape is None else s.shape[0] for s in (s0, s1)]
     return TensorType(s0.dtype, (None if None in lengths else max(n for n in lengths if n is not None),))
 

@@ -81,13 +81,20 @@ def log_softmax(logits: Any, *, axis: int = -1) -> Any:
 
 
 def _numpy_band_sum(x: np.ndarray, radius: int) -> np.ndarray:
+    radius = min(radius, max(x.shape[-1] - 1, 0))
     wide = np.pad(x.astype(np.float64), [(0, 0)] * (x.ndim - 1) + [(radius, radius)])
     n = x.shape[-1]
     return np.asarray(sum(wide[..., r : r + n] for r in range(2 * radius + 1))).astype(x.dtype)
 
 
+def _band_type(x: TensorType, radius: int) -> TensorType:
+    require(x.rank != 0, "a number has no last axis")
+    require(radius >= 0, f"the radius is {radius}, and must not be negative")
+    return x
+
+
 @windowed(
-    type=lambda x, radius: x, numpy=_numpy_band_sum, dtypes=FLOATING,
+    type=_band_type, numpy=_numpy_band_sum, dtypes=FLOATING,
     samples=[Sample(real(2, 7), radius=2), Sample(real(3), radius=5), Sample(real(2, 2, 4), radius=0)],
     grad=lambda g, y, x, radius: (ops.band_sum(g, radius=radius),),
 )  # fmt: skip
@@ -95,6 +102,7 @@ def band_sum(at: tuple[Expr, ...], x: View, *, radius: int) -> Expr:
     """For each element the sum of those in the last axis that are at most `radius` away."""
     *outer, channel = at
     n = x.shape[-1]
+    radius = min(radius, max(n - 1, 0))
     place = channel + Index("r", 2 * radius + 1) - radius
     inside = scalar.ge(place, 0) & scalar.lt(place, n)
     near = scalar.minimum(scalar.maximum(place, 0), Const(n - 1, int64))
@@ -116,9 +124,9 @@ def _lrn_grad(
     return (g * norm ** (-beta) - x * spread * (2 * alpha * beta),)
 
 
-def _lrn_type(input: TensorType, **_: Any) -> TensorType:
+def _lrn_type(input: TensorType, depth_radius: int, **_: Any) -> TensorType:
     require(input.rank in (None, 4), f"input has rank {input.rank}, 4 is needed")
-    return input
+    return _band_type(input, depth_radius)
 
 
 @composite(

@@ -14,8 +14,10 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
+from staticgraph.compiler.ops.windows import positions
 
 Ints = Sequence[int]
+MOST_TAPS = 64  # elements of a window that are written out one by one
 
 
 def _windows(n: int, size: int, stride: int, rate: int, padding: str) -> tuple[int, int, int]:
@@ -23,7 +25,7 @@ def _windows(n: int, size: int, stride: int, rate: int, padding: str) -> tuple[i
     reach = (size - 1) * rate + 1
     if padding == "VALID":
         return max(0, (n - reach + stride) // stride), 0, 0
-    count = -(-n // stride)
+    count = positions(n, size, stride, rate, padding) or 0
     missing = max(0, (count - 1) * stride + reach - n)
     return count, missing // 2, missing - missing // 2
 
@@ -60,7 +62,21 @@ def _meaning(images: np.ndarray, ksizes: Ints, strides: Ints, rates: Ints, paddi
         start = [at[d - 1] * strides[d] + tap[d - 1] * rates[d] - found[d - 1][1] for d in axes]
         if all(0 <= i < size for i, size in zip(start, space, strict=True)):
             out[:, *place] = images[:, *start]
-    return out.reshape(n, *counts, -1)
+    return out.reshape(n, *counts, math.prod(ksizes) * c)
+
+
+def _gathered(padded: Any, counts: Sequence[int], ksizes: Ints, strides: Ints, rates: Ints) -> Any:
+    """Patches of large windows: their places are looked up, along one axis after the other."""
+    n, c, d = padded.shape[0], padded.shape[-1], len(counts)
+    for axis, count in enumerate(counts, 1):
+        taps = np.arange(ksizes[axis], dtype=np.int32) * rates[axis]
+        places = np.arange(count, dtype=np.int32)[:, None] * strides[axis] + taps
+        padded = ops.gather(padded, places.reshape(-1), axis=axis)
+    split = [size for pair in zip(counts, ksizes[1:-1], strict=True) for size in pair]
+    windows, taps_of = range(1, 2 * d + 1, 2), range(2, 2 * d + 1, 2)
+    apart = ops.reshape(padded, shape=(n, *split, c))
+    together = ops.transpose(apart, perm=(0, *windows, *taps_of, 2 * d + 1))
+    return ops.reshape(together, shape=(n, *counts, math.prod(ksizes) * c))
 
 
 def _expanded(images: Any, ksizes: Ints, strides: Ints, rates: Ints, padding: str) -> Any:
@@ -68,7 +84,12 @@ def _expanded(images: Any, ksizes: Ints, strides: Ints, rates: Ints, padding: st
     n, *space, c = images.shape
     axes = range(1, len(space) + 1)
     found = [_windows(images.shape[d], ksizes[d], strides[d], rates[d], padding) for d in axes]
+    if not all(count for count, _, _ in found):
+        shape = (n, *(count for count, _, _ in found), math.prod(ksizes) * c)
+        return ops.fill(images.recorder.constant(0, images.dtype), dims=shape)
     padded = ops.pad(images, paddings=((0, 0), *((before, after) for _, before, after in found), (0, 0)))
+    if math.prod(ksizes) > MOST_TAPS:
+        return _gathered(padded, [count for count, _, _ in found], ksizes, strides, rates)
     parts = []
     for tap in np.ndindex(*ksizes[1:-1]):
         start = [int(tap[d - 1]) * rates[d] for d in axes]

@@ -14,7 +14,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import FLOATING, REAL, float32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef
-from staticgraph.compiler.graph.shapes import TensorType, operand_shape
+from staticgraph.compiler.graph.shapes import TensorType, merge, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import View, composite, windowed
@@ -33,20 +33,16 @@ from staticgraph.compiler.ops.pooling_windows import (
     when,
 )
 from staticgraph.compiler.ops.samples import Draw, Sample, distinct, real
-from staticgraph.compiler.ops.windows import check_padding, positions
+from staticgraph.compiler.ops.windows import pooled_shape
+
+FORMATS = ("NHWC", "NCHW", "NDHWC", "NCDHW")
 
 
 def _pooled_type(x: TensorType, ksize: Ints, strides: Ints, padding: str, data_format: str) -> TensorType:
+    require(data_format in FORMATS, f"data_format {data_format!r} is none of {', '.join(FORMATS)}")
     rank = len(data_format)
-    for name, values in (("ksize", ksize), ("strides", strides)):
-        require(len(values) == rank, f"{name} {values} has {len(values)} entries, {rank} are needed")
-        require(min(values) > 0, f"{name} {values} must be positive")
-    check_padding(padding)
     require(x.rank in (None, rank), f"the input has rank {x.rank}, {rank} is needed for {data_format}")
-    shape = x.shape or (None,) * rank
-    return TensorType(
-        x.dtype, tuple(positions(n, k, s, 1, padding) for n, k, s in zip(shape, ksize, strides, strict=True))
-    )
+    return TensorType(x.dtype, pooled_shape(x.shape or (None,) * rank, ksize, strides, padding))
 
 
 def _divided(total: Expr, count: Any) -> Expr:
@@ -134,7 +130,9 @@ def _max_pool(rank: int, name: str, tf: str, default: str) -> OpDef:
 
 def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef]:
     def back_type(g: TensorType, orig_input_shape: Any, **attrs: Any) -> TensorType:
-        return TensorType(g.dtype, operand_shape(orig_input_shape, "orig_input_shape"))
+        image = TensorType(g.dtype, operand_shape(orig_input_shape, "orig_input_shape"))
+        merge(_pooled_type(image, **attrs).shape, g.shape, "the result of pooling and grad,")
+        return image
 
     @windowed(
         name=name, tf=tf, type=_pooled_type, numpy=_numpy_mean, dtypes=FLOATING, samples=_samples(real, rank),

@@ -228,6 +228,7 @@ def _multinomial_type(*types: TensorType, num_samples: Any, output_dtype: DType,
         f"output_dtype is {output_dtype}, and must be int32 or int64",
         kind=DtypeError,
     )
+    require(logits.shape is None or logits.shape[1] != 0, "logits has no classes")
     rows = None if logits.shape is None else logits.shape[0]
     return TensorType(output_dtype, (rows, num_samples))
 
@@ -364,7 +365,7 @@ def random_permutation(
         Loop(
             i,
             (
-                Let(place, target),
+                Let(place, scalar.minimum(target, size - 1)),  # as it is anyway
                 Let(mine, out[i]),
                 Let(other, out[place]),
                 Store(out.buffer, (i,), other),

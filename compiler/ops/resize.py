@@ -19,6 +19,7 @@ from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
 
+LARGEST_IMAGE = 1 << 16  # pixels along an axis of a result
 _GATHERED = 4  # old pixels per new one, up to which they are gathered; more are a product with a matrix
 _TABLE = 1024  # TensorFlow rounds the fraction of a cubic position to such parts
 
@@ -163,7 +164,8 @@ def _type_rule(result: DType | None) -> Callable[..., TensorType]:
             f"images have shape {shape_text(images.shape)}, and must be [batch, height, width, channels]",
         )
         height, width = size if size is not None else (None, None)
-        require(all(n is None or n > 0 for n in (height, width)), f"size is {size}, and must be positive")
+        fits = all(n is None or 0 < n <= LARGEST_IMAGE for n in (height, width))
+        require(fits, f"size is {size}, and must be 1 to {LARGEST_IMAGE}")
         batch, *sizes, channels = images.shape if images.shape is not None else (None,) * 4
         require(0 not in sizes, f"images of shape {shape_text(images.shape)} have no pixels")
         return TensorType(result or images.dtype, (batch, height, width, channels))

@@ -10,17 +10,18 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import REAL, DType, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
+from staticgraph.compiler.graph.shapes import TensorType, merge, operand_shape, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.search import how_many
 from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops.kinds import Out, View, composite, routine
-from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.movement import INDEX, check_index
 from staticgraph.compiler.ops.samples import Sample, indices, real
 from staticgraph.compiler.ops.scatter import counters, nested
 
 
 def _bound_type(sorted_inputs: TensorType, values: TensorType, out_type: DType = int32) -> TensorType:
+    check_index("out_type", out_type)
     for name, x in (("sorted_inputs", sorted_inputs), ("values", values)):
         require(x.rank in (None, 2), f"{name} must be a matrix, not of shape {shape_text(x.shape)}")
     if sorted_inputs.shape is not None and values.shape is not None:
@@ -76,7 +77,10 @@ def _unravel_type(indices: TensorType, dims: Any) -> TensorType:
         indices.rank in (None, 0, 1),
         f"indices have shape {shape_text(indices.shape)}, not a number or a vector",
     )
-    rank = None if dims is None else len(dims)
+    sizes = operand_shape(dims, "dims")
+    rank = None if sizes is None else len(sizes)
+    positions = math.prod(n for n in sizes or () if n)
+    require(positions <= int64.max, f"dims {dims} have more positions than an index can tell")
     return TensorType(indices.dtype, None if indices.shape is None else (rank, *indices.shape))
 
 

@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.dtypes import ANY, DType, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.kinds import host
+from staticgraph.compiler.ops.movement import check_index
 
 _INT = frozenset({int32})
 
@@ -43,6 +44,7 @@ def _in_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _unique_types(x: TensorType, out_idx: DType) -> tuple[TensorType, TensorType, TensorType]:
+    check_index("out_idx", out_idx)
     _vector(x, "x")
     return TensorType(x.dtype, (None,)), TensorType(out_idx, x.shape), TensorType(out_idx, (None,))
 
@@ -62,6 +64,7 @@ def unique_with_counts(x: Any, *, out_idx: DType = int32) -> Any:
 
 
 def _difference_types(x: TensorType, y: TensorType, out_idx: DType) -> tuple[TensorType, TensorType]:
+    check_index("out_idx", out_idx)
     _vector(x, "x")
     _vector(y, "y")
     return TensorType(x.dtype, (None,)), TensorType(out_idx, (None,))

@@ -12,8 +12,9 @@ from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import ANY, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import Shape, TensorType, normalize_axis, shape_text
+from staticgraph.compiler.graph.shapes import Shape, TensorType, check_parts, normalize_axis, shape_text
 from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.ops.assembly import spread_apart
 from staticgraph.compiler.ops.kinds import View, composite, movement
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -229,7 +230,7 @@ def _strided_grad(
     high = [m - a - n - (n - 1) * gap for m, a, n, gap in zip(input_.shape, low, counts, gaps, strict=True)]
     if not any(gaps):
         return (ops.pad(g, paddings=tuple(zip(low, high, strict=True))),)
-    return (ops.interior_pad(g, low=low, high=high, interior=gaps),)
+    return (spread_apart(g, low, high, gaps),)
 
 
 _MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}
@@ -297,11 +298,12 @@ def strided_slice(
 
 
 def _split_type(value: TensorType, axis: int, num_split: int) -> tuple[TensorType, ...]:
+    check_parts("num_split", num_split)
+    require(num_split > 0, f"cannot split into {num_split} parts")
     if value.shape is None or axis is None:
         return (TensorType(value.dtype, None if value.rank is None else (None,) * value.rank),) * num_split
     axis = normalize_axis(axis, len(value.shape))
     n = value.shape[axis]
-    require(num_split > 0, f"cannot split into {num_split} parts")
     require(
         n is None or n % num_split == 0,
         f"{num_split} parts should evenly divide axis {axis}, which has size {n}",
@@ -369,6 +371,10 @@ def _split_sizes(n: int | None, sizes: Any) -> list[int | None]:
 
 
 def _split_v_type(value: TensorType, size_splits: Any, axis: int, num_split: int) -> tuple[TensorType, ...]:
+    check_parts("num_split", num_split)
+    require(num_split > 0, f"cannot split into {num_split} parts")
+    count = num_split if size_splits is None else len(size_splits)
+    require(count == num_split, f"size_splits has {count} entries, and num_split is {num_split}")
     if value.shape is None or axis is None:
         return (TensorType(value.dtype, None if value.rank is None else (None,) * value.rank),) * num_split
     axis = normalize_axis(axis, len(value.shape))
@@ -393,6 +399,7 @@ def split_v(value: Any, *, size_splits: Any, axis: int, num_split: int) -> tuple
 
 
 def _unstack_type(value: TensorType, num: int, axis: int = 0) -> tuple[TensorType, ...]:
+    check_parts("num", num)
     if value.shape is None:
         return (TensorType(value.dtype, None),) * num
     require(value.shape, "a number cannot be unstacked")

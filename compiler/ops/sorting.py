@@ -24,7 +24,7 @@ from staticgraph.compiler.kernel.form import Selection
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.creation import positions
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
-from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.movement import INDEX, check_index
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.scatter import counters, nested
 
@@ -284,6 +284,7 @@ def in_top_k(predictions: Any, targets: Any, *, k: int) -> Any:
 
 
 def _arg_type(input: TensorType, axis: int, output_type: DType = int64) -> TensorType:
+    check_index("output_type", output_type)
     if input.shape is None:
         return TensorType(output_type, None)
     axis = normalize_axis(axis, len(input.shape))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY
+from staticgraph.compiler.graph.dtypes import ANY, float32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
@@ -115,6 +115,8 @@ def depth_to_space(input: Any, *, block_size: int, data_format: str = "NHWC") ->
 def _blocks(input: TensorType, block_shape: Any, pairs: Any, what: str) -> int:
     """The number of blocked axes, after a check that the operands fit."""
     m = len(block_shape)
+    pairs_fit = pairs is None or all(len(p) == 2 and min(p) >= 0 for p in pairs)
+    require(pairs_fit, f"{what} {pairs} must be pairs of numbers that are not negative")
     require(
         all(b is None or b >= 1 for b in block_shape), f"block_shape {list(block_shape)} must be positive"
     )
@@ -166,6 +168,10 @@ def _to_batch(x: np.ndarray, block_shape: Any, paddings: Any) -> np.ndarray:
 def _from_batch(x: np.ndarray, block_shape: Any, crops: Any) -> np.ndarray:
     blocks, m = math.prod(block_shape), len(block_shape)
     batch = x.shape[0] // blocks
+    if not x.size:
+        return np.zeros(
+            _from_batch_type(TensorType(float32, x.shape), block_shape, crops).static_shape, x.dtype
+        )
     spatial = [n * b for n, b in zip(x.shape[1:], block_shape, strict=False)]
     out = np.zeros((batch, *spatial, *x.shape[m + 1 :]), x.dtype)
     for k, offset in enumerate(np.ndindex(*block_shape)):

@@ -111,6 +111,7 @@ def stateless_random_uniform_int(seed: Any, minval: Any, maxval: Any, *, shape: 
 def _classes_type(logits: TensorType, seed: TensorType, num_samples: Any, output_dtype: DType) -> TensorType:
     _state_type(seed)
     require(logits.rank in (None, 2), f"logits has rank {logits.rank}, 2 is needed")
+    require(logits.shape is None or logits.shape[1] != 0, "logits has no classes")
     require(output_dtype in _INTEGERS, f"output_dtype is {output_dtype}, not int32 or int64", kind=DtypeError)
     return TensorType(output_dtype, (None if logits.shape is None else logits.shape[0], num_samples))
 

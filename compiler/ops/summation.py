@@ -111,6 +111,6 @@ def einsum(at: tuple[Expr, ...], *inputs: View, equation: str) -> Expr:
     place: dict[str, Expr] = dict(zip(result, at, strict=True))
     summed = tuple(Index(f"k{letter}", n or 0) for letter, n in sizes.items() if letter not in place)
     place |= {index.name[1:]: index for index in summed}
-    factors = [x[tuple(place[a] for a in name)] for name, x in zip(letters, inputs, strict=True)]
+    factors = [x.broadcast(tuple(place[a] for a in name)) for name, x in zip(letters, inputs, strict=True)]
     product = math.prod(factors[1:], start=factors[0])
     return Reduce(summed, "add", product) if summed else product

@@ -11,6 +11,10 @@ from typing import Any
 
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.shapes import Shape
+
+LONGEST = 1 << 24  # elements from the first tap of a window to the last
+LONGEST_PADDED = 1 << 8  # the same, of windows that see more padding than elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +48,22 @@ def positions(
     extra: tuple[int, int] = (0, 0),
 ) -> int | None:
     """The number of positions of a window, None where it is not known yet."""
+    reach = None if size is None else (size - 1) * dilation + 1
+    require(
+        reach is None or reach <= LONGEST,
+        f"a window of {reach} elements is too long",
+        f"{LONGEST} is the most",
+    )
     if length is None:
         return None
     if padding == "SAME":
+        most = max(2 * length, LONGEST_PADDED)
+        require(
+            reach is None or reach <= most, f"a window of {reach} elements is too long for {length} elements"
+        )
         return -(-length // stride)
-    if size is None:
+    if reach is None:
         return None
-    reach = (size - 1) * dilation + 1
     room = length + sum(extra)
     require(
         room >= reach or reach == 1,
@@ -58,6 +71,16 @@ def positions(
         hint="padding='SAME' pads the input",
     )
     return (room - reach) // stride + 1
+
+
+def pooled_shape(shape: Shape, ksize: Sequence[int], strides: Sequence[int], padding: str) -> Shape:
+    """The shape that windows over all axes leave. For type rules: it checks the attributes of pooling."""
+    rank = len(shape)
+    for name, values in (("ksize", ksize), ("strides", strides)):
+        require(len(values) == rank, f"{name} {values} has {len(values)} entries, {rank} are needed")
+        require(min(values, default=1) > 0, f"{name} {values} must be positive")
+    check_padding(padding)
+    return tuple(positions(n, k, s, 1, padding) for n, k, s in zip(shape, ksize, strides, strict=True))
 
 
 def window(

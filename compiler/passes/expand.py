@@ -8,6 +8,7 @@ It runs after differentiation, since composites may have gradients that are bett
 
 from __future__ import annotations
 
+from staticgraph.compiler.graph.errors import RuleError, refused
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import Kind, recording
 
@@ -40,5 +41,8 @@ def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]
     with build.at(node.where), recording(build):
         if node.op.kind is Kind.COMPOSITE:
             assert node.op.expand is not None
-            return node.op.expand(*inputs, **node.attrs)
+            try:
+                return node.op.expand(*inputs, **node.attrs)
+            except RuleError as error:
+                raise refused(error, node.op.name, node.where) from None
         return build.apply(node.op, inputs, node.attrs)

@@ -26,8 +26,10 @@ from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.dtypes import bool_, int32, uint64
 from staticgraph.compiler.graph.errors import (
     InvalidArgumentError,
+    RuleError,
     UnimplementedError,
     layout,
+    refused,
 )
 from staticgraph.compiler.graph.function import Function, Value, as_outputs, substitute, toposort
 from staticgraph.compiler.graph.graph import Graph
@@ -237,7 +239,10 @@ class Specialiser:
         """Perform operations in this order."""
         for op in operations:
             with self.build.at(op.where):
-                self._perform(op)
+                try:
+                    self._perform(op)
+                except RuleError as error:
+                    raise refused(error, f"{op.name} ({op.type})", op.where) from None
 
     def _perform(self, op: Operation) -> None:
         definition = op.definition

@@ -1,6 +1,7 @@
 """What a graph in a file may hold: nothing that reaches out of it, since the file may come from anybody.
 
-Running such a graph computes, and may read files; it calls nothing of Python's, and writes no files.
+Running such a graph computes. It calls nothing of Python's, and neither reads nor writes files: the names of
+files are tensors, so a graph that may read could send home whatever its user can read.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ _INTERNAL = {
     "branch", "custom_vjp", "effect", "loop", "override", "parameter", "reads_of", "undefined_gradient",
     "unset", "vanishing", "watch",
 }  # fmt: skip
-_READING = {"read_file", "matching_files"}  # host ops that change nothing
 # What attributes may be where otherwise they are Python's, or the paths of other files.
 _PLAIN: dict[tuple[str, str], tuple[Any, ...]] = {
     ("print_line", "stream"): ("stdout", "stderr"),
@@ -37,6 +37,6 @@ def refusal(op: OpDef, attrs: Mapping[str, Any]) -> str | None:
     for name, value in attrs.items():
         if value not in _PLAIN.get((op.name, name), (value,)):
             return f"its {name} is {value!r}"
-    if op.effect is Effect.HOST and op.name not in _READING:
+    if op.effect is Effect.HOST:
         return f"{op.name} reaches out of the graph"
     return None

@@ -71,8 +71,8 @@ def ctc_loss(
         lengths = reduce_sum(ops.cast(dense >= 0, dtype=int32), 1)
         fits = lengths <= steps
         if not ignore_longer_outputs_than_inputs:
-            shown = ("ctc_loss: there are more labels ", None, " than time steps ", None)
-            demands.append(ops.assert_true(ops.reduce_all(fits), [lengths, steps], shown=shown))
+            more = ("ctc_loss: there are more labels ", None, " than time steps ", None)
+            demands.append(ops.assert_true(ops.reduce_all(fits), [lengths, steps], shown=more))
         with control_dependencies(demands):
             scores = identity(scores)
         loss = _Lattice(log_softmax(scores), dense, ctc_merge_repeated).loss(steps, lengths)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
@@ -38,12 +38,14 @@ def load(
     folder = os.fspath(export_dir)
     found = _tagged(read_saved_model(folder), set(tags))
     graph = sess.graph
+    before = graph.version
     with graph.as_default():
         saver = import_meta_graph(found, import_scope=import_scope)
         if saver is not None and checkpoint_exists(variables_prefix(folder)):
             saver.restore(sess, variables_prefix(folder))
         prefix = f"{import_scope}/" if import_scope else ""
         feeds = _assets(found, graph, folder, prefix)
+        _check_files(graph, before, feeds)
         for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
             if key in found.collection_def:
                 for name in found.collection_def[key].node_list.value:
@@ -93,6 +95,17 @@ def _assets(meta: MetaGraphDef, graph: Graph, folder: str, prefix: str) -> dict[
         path = os.path.join(folder, constants.ASSETS_DIRECTORY, asset.filename)
         feeds[_element(graph, prefix + asset.tensor_info.name)] = path
     return feeds
+
+
+def _check_files(graph: Graph, before: int, assets: Mapping[Any, str]) -> None:
+    """Refuse operations from number `before` on that read other files than the assets: they could give away
+    whatever the user may read.
+    """
+    for op in graph.get_operations()[before:]:
+        if op.type == "InitializeTableFromTextFileV2" and op.inputs[0] not in assets:
+            text = f"{op.name} reads a file that is none of the assets of the SavedModel"
+            hint = "a vocabulary belongs into its folder assets/"
+            raise InvalidFileError(layout(text, user_frame(), hint=hint))
 
 
 def _element(graph: Graph, name: str) -> Any:

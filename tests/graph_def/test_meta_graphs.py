@@ -11,6 +11,7 @@ import staticgraph as sg
 import staticgraph.compat.tf1 as tf
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.graph_def.nodes import GraphDefError
+from staticgraph.messages import SavedModel
 from staticgraph.saved_model import loader
 from tests.graph_def import models
 
@@ -98,6 +99,35 @@ class TestAssets:
             feeds = loader._assets(told, graph, str(tmp_path / "model"), "")
         assert list(feeds.values()) == [str(tmp_path / "model" / "assets" / "words.txt")]
         assert (tmp_path / "model" / "assets" / "words.txt").read_text() == "one two"
+
+
+    @pytest.mark.parametrize("listed", [True, False])
+    def test_no_other_file_is_read(self, session, tmp_path, listed):
+        """The name of a file is a constant of the graph, which may name any file of its user's."""
+        with sg.Graph().as_default():
+            sg.constant(str(tmp_path / "secret"), name="path")
+            meta = sg.train.export_meta_graph()
+        meta.meta_info_def.tags.append("serve")
+        table = meta.graph_def.node.add(name="table", op="HashTableV2")
+        init = meta.graph_def.node.add(
+            name="init", op="InitializeTableFromTextFileV2", input=["table", "path"]
+        )
+        for node, numbers in ((table, {}), (init, {"key_index": -2, "value_index": -1, "vocab_size": -1})):
+            for name, number in numbers.items():
+                node.attr[name].i = number
+        init.attr["delimiter"].s = b"\t"
+        table.attr["key_dtype"].type, table.attr["value_dtype"].type = 7, 9  # string, int64
+        if listed:
+            asset = meta.asset_file_def.add(filename="words.txt")
+            asset.tensor_info.name = "path:0"
+        model = SavedModel(saved_model_schema_version=1)
+        model.meta_graphs.add().CopyFrom(meta)
+        (tmp_path / "saved_model.pb").write_bytes(model.SerializeToString())
+        if listed:
+            sg.saved_model.loader.load(session, ["serve"], tmp_path)
+        else:
+            with pytest.raises(InvalidFileError, match="reads a file that is none of the assets"):
+                sg.saved_model.loader.load(session, ["serve"], tmp_path)
 
 
 def feeds_by_name():

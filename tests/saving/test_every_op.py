@@ -18,6 +18,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import InvalidFileError, SaveError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
 from staticgraph.late_ops import declare
@@ -26,6 +27,7 @@ from staticgraph.runtime.session import Session
 from staticgraph.saving import save
 from tests.ops.harness import TESTED, dtype_choices, uses
 from tests.saving.nets import again
+from tests.saving.test_damage import forge
 from tests.saving.test_regions import PROGRAMS as REGIONS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,7 +109,6 @@ def shown() -> Iterator[sg.Tensor]:
 
 def late() -> Iterator[sg.Tensor]:
     """Ops of modules that are imported when they are used."""
-    yield sg.read_file(str(ROOT / "pyproject.toml"))
     yield sg.summary.scalar("loss", 1.0)
     yield sg.image.decode_png(sg.image.encode_png(np.zeros((1, 2, 3), np.uint8)))
     yield sg.io.parse_tensor(sg.io.serialize_tensor([1, 2]), sg.int32)
@@ -197,11 +198,27 @@ def test_ops_of_modules_that_are_imported_late_are_announced():
 
 
 def test_a_fresh_process_knows_them(tmp_path: Path):
-    path = sg.placeholder(sg.string, [], name="path")
-    save(tmp_path / "reads.sg", {"text": sg.read_file(path)})
-    program = 'import staticgraph as sg; assert b"PK" in sg.load("reads.sg")(path="reads.sg")["text"]'
+    image = sg.placeholder(sg.uint8, [None, None, 3], name="image")
+    save(tmp_path / "writes.sg", {"text": sg.image.encode_png(image)})
+    program = (
+        "import numpy as np, staticgraph as sg;"
+        'made = sg.load("writes.sg")(image=np.zeros((1, 2, 3)))["text"]; assert b"PNG" in made'
+    )
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     run = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("reads", [sg.read_file, sg.matching_files])
+def test_no_graph_reads_files_for_whom_it_comes_from(tmp_path: Path, reads: Callable[[Any], sg.Tensor]):
+    """The names of files are tensors: such a graph could give away whatever its user may read."""
+    path = sg.placeholder(sg.string, [], name="path")
+    with pytest.raises(SaveError, match="reaches out of the graph"):
+        save(tmp_path / "reads.sg", {"text": reads(path)})
+    forged = {"name": "r", "op": reads(path).op.definition.name, "outputs": [["string", None]]}
+    x = sg.placeholder(sg.string, [], name="x")
+    save(tmp_path / "net.sg", {"y": sg.identity(x, name="y")})
+    with pytest.raises(InvalidFileError, match="reaches out of the graph"):
+        sg.load(forge(tmp_path / "net.sg", lambda text: text["operations"].append(forged)))

@@ -85,6 +85,33 @@ def test_without_trust_machine_code_is_not_even_looked_at(tmp_path: Path, monkey
     assert sg.load(path)(x=np.zeros((1, 8, 8, 1)))["y"].shape == (1, 3)
 
 
+@pytest.mark.parametrize("trusted_first", [True, False])
+def test_machine_code_is_used_with_trust_and_never_otherwise(tmp_path: Path, trusted_first: bool):
+    """A file whose graph doubles and whose machine code triples tells which of the two has run. What a
+    trusted file has brought does not reach a file without trust that says the same.
+    """
+    parts = {}
+    for factor in (2.0, 3.0):
+        with sg.Graph().as_default():
+            x = sg.placeholder(sg.float32, [None], name="x")
+            sg.save(tmp_path / "net.sg", {"y": x * factor}, kernels="native", shapes={"x": [4]})
+        contents = archive.unpack(memoryview((tmp_path / "net.sg").read_bytes()))
+        parts[factor] = {name: bytes(data) for name, data in contents.items()}
+    doubles = parts[2.0]
+    doubles[HOST] = parts[3.0][HOST]
+    manifest = container.parse(doubles.pop("manifest.json"), "")
+    body = {key: manifest[key] for key in graph_file.BODY}
+    container.write(tmp_path / "net.sg", "graph", body, {n: [data] for n, data in doubles.items()})
+    ones = np.ones(4, np.float32)
+    for trusted in (trusted_first, not trusted_first, trusted_first):
+        loads = [sg.load(tmp_path / "net.sg", trusted=trusted)]
+        if not trusted:
+            loads += [sg.load(tmp_path / "net.sg"), sg.load(tmp_path / "net.sg", mapped=True)]
+        for loaded in loads:
+            for _ in range(3):  # by Python at first, by machine code later
+                assert loaded(x=ones)["y"].tolist() == [3.0 if trusted else 2.0] * 4
+
+
 def test_a_fresh_process_needs_no_compiler(tmp_path: Path):
     """The compiler is not even imported, and the code is that of the file."""
     path = net(tmp_path / "net.sg")

@@ -241,7 +241,7 @@ REGIONS: dict[str, tuple[Callable[[dict], Any], str]] = {
     "a region of two parts": (lambda g: body(g).pop(), "not a number, params and results"),
     "a loop without a body": (lambda g: first(g, "while_region")["attrs"].pop("body"), "has no body"),
     "a loop whose body is a number": (
-        lambda g: first(g, "while_region")["attrs"].update(body=1), "the attributes of 'loop/While' are not",
+        lambda g: first(g, "while_region")["attrs"].update(body=1), "operands and attributes do not fit",
     ),
     "a region for another op": (
         lambda g: first(g, "placeholder")["attrs"].update(shape={"region": [0, [], []]}),
@@ -260,7 +260,8 @@ REGIONS: dict[str, tuple[Callable[[dict], Any], str]] = {
         "must be one truth value",
     ),
     "two conditions": (
-        lambda g: first(g, "while_region")["attrs"]["cond"]["region"][2].append("x:0"), "the attributes of",
+        lambda g: first(g, "while_region")["attrs"]["cond"]["region"][2].append("x:0"),
+        "operands and attributes do not fit",
     ),
     "a loop that is given less": (
         lambda g: first(g, "while_region").update(inputs=["x:0"]), "not possible: the loop gets",

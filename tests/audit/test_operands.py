@@ -1,0 +1,82 @@
+"""Every op on operands of every other size: its type rule refuses them, or they compute what the op means.
+
+A part of the variants is put to the type rules; a few are compiled and run, in processes of their own, with
+pages around their memory that nobody may touch. `tools/audit_operands.py` does it with all of them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.kernel.in_bounds import _Prover
+from staticgraph.runtime.executable import evaluate
+from tests.audit.trial import judged, meaning
+from tests.audit.variants import attributes, samples, sizes
+from tests.ops.harness import TESTED, Build
+
+ROOT = Path(__file__).resolve().parents[2]
+FEW = 12  # variants of each sample that are put to the rules in a test
+each_op = pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED])
+
+
+@each_op
+def test_a_type_rule_takes_what_the_meaning_takes(op: OpDef):
+    """A rule that does not look at an operand lets it pass, and NumPy does not."""
+    chance = Random(op.name)
+    for use in samples(op)[:3]:
+        for variants in (list(sizes(use)), list(attributes(use))):
+            for variant in chance.sample(variants, min(FEW, len(variants))):
+                found = meaning(variant)
+                assert isinstance(found, tuple) or "refused" in found, (str(variant), found)
+
+
+def test_no_position_in_the_registry_needs_a_clamp(monkeypatch: pytest.MonkeyPatch):
+    """All that ops read and write is proven to lie in their buffers."""
+    clamped = []
+    place = _Prover.place
+
+    def watched(self, name, axis, position, extent, known, runs):
+        made = place(self, name, axis, position, extent, known, runs)
+        if made is not position:
+            clamped.append((name, axis, position, extent))
+        return made
+
+    monkeypatch.setattr(_Prover, "place", watched)
+    for op in TESTED:
+        build = Build()
+        found = [result for use in samples(op)[:2] for result in build.add(use)[1]]
+        evaluate(build.function(found), build.arrays)
+        assert not clamped, op
+
+
+# Those that once read or wrote beyond their operands, and one of each kind of kernel.
+RUN = (
+    "avg_pool_grad concat conv2d_backprop_filter conv2d_backprop_input conv3d_backprop_input cumsum "
+    "depthwise_conv2d_native_backprop_filter gather interleave matmul max_pool_grad max_unpool reduce_sum "
+    "reverse_sequence scatter_nd select top_k unsorted_segment_sum"
+)
+
+
+def test_some_between_guarded_pages():
+    command = [sys.executable, str(ROOT / "tools" / "audit_operands.py"), *RUN.split(), "--every", "120"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    assert run.stdout.startswith(f"{len(RUN.split())} ops: ")
+    assert run.stdout.endswith(" 0 faults\n")
+
+
+def test_the_audit_sees_a_rule_that_does_not_look(monkeypatch: pytest.MonkeyPatch):
+    """What it is for: `reverse_sequence` with too few lengths."""
+    op = next(op for op in TESTED if op.name == "reverse_sequence")
+    [wrong] = [v for v in sizes(samples(op)[0]) if [a.shape for a in v.arrays] == [(2, 5), (1,)]]
+    assert "refused" in judged(wrong)
+    monkeypatch.setattr(
+        "staticgraph.compiler.graph.builder.result_types", lambda op, types, attrs: (types[0],)
+    )
+    assert "fault" in judged(wrong)

@@ -1,0 +1,118 @@
+"""Proofs that kernels stay in their buffers: what is proven, what is refused, and what is clamped."""
+
+import pytest
+
+from staticgraph.compiler.graph.dtypes import float32, int32, int64
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce
+from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
+from staticgraph.compiler.kernel.printer import statement_text
+from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Stmt, Store, Update, While
+
+i, j = Index("i", 4), Index("j", 6)
+at, other = Local("at", int64), Local("other", int64)
+value = Local("value", float32)
+BUFFERS = {
+    "x": Buffer(float32, (4,)),
+    "n": Buffer(int64, (4,), written=True),
+    "m": Buffer(int32, (4,)),
+    "out": Buffer(float32, (4,), written=True),
+}
+one = Const(1, float32)
+
+
+def x(place: Expr) -> Load:
+    return Load("x", (place,), float32)
+
+
+def n(place: Expr) -> Load:
+    return Load("n", (place,), int64)
+
+
+def store(place: Expr, value: Expr = one) -> Store:
+    return Store("out", (place,), value)
+
+
+def is_proven(*body: Stmt) -> bool:
+    """Whether nothing is clamped: the body is given back as it is."""
+    return in_bounds(body, BUFFERS) is body
+
+
+CLAMPED = scalar.minimum(scalar.maximum(n(i), 0), 3)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        Loop(i, (store(i, x(i)),)),
+        Loop(i, (store(i, x((i * 3 + 2) // 4)),)),
+        Loop(i, (store(i, x(CLAMPED)),)),
+        Loop(i, (If((n(i) >= 0) & (n(i) < 4), (store(n(i)),)),)),
+        Loop(i, (Let(at, CLAMPED), If(at > 0, (store(at - 1),)))),
+        Loop(i, (store(i, Reduce((Index("none", 0),), "add", x(j + 9))),)),
+        Loop(Index("none", 0), (store(j + 9),)),
+        Loop(i, (store(scalar.minimum(scalar.maximum(i - 1, 1 - i), 2)),)),
+    ],
+    ids=["affine", "quotient", "clamp", "condition", "local", "empty sum", "empty loop", "mirror"],
+)
+def test_proven(body: Stmt):
+    assert is_proven(body)
+
+
+def test_a_sequence_that_is_reversed():
+    """The difference of the two is what the condition is about."""
+    length = scalar.minimum(n(i), 6)
+    wide = {**BUFFERS, "x": Buffer(float32, (6,))}
+    place = scalar.select(j < length, length - j - 1, j)
+    body = (Loop(i, (Loop(j, (store(i, x(place)),)),)),)
+    assert in_bounds(body, wide) is body
+
+
+def test_a_loop_that_counts_until_a_condition():
+    step = (If(one > 0.0, (store(at), Update(at, at + 1))),)
+    assert is_proven(Let(at, Const(0, int64)), While(at < 4, step))
+
+
+def test_a_hole_that_sinks_in_a_heap():
+    """What it is next is no larger than what the condition lets pass."""
+    child = scalar.minimum(other, 3)
+    step = (Update(at, child), store(at), Update(other, other * 2 + 1))
+    assert is_proven(Let(at, Const(0, int64)), Let(other, Const(1, int64)), While(other < 4, step), store(at))
+
+
+@pytest.mark.parametrize("place", [i - 1, i + 1, j, i * 2, Const(4, int64), Const(-1, int64)])
+def test_refused(place: Expr):
+    with pytest.raises(OutOfBoundsError, match=r"axis 0 of x has the positions 0\.\.3, but .* runs from"):
+        in_bounds((Loop(i, (Loop(j, (store(i, x(place)),)),)),), BUFFERS)
+    with pytest.raises(OutOfBoundsError, match="axis 0 of out"):
+        in_bounds((Loop(i, (Loop(j, (store(place),)),)),), BUFFERS)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        Loop(i, (store(n(i)),)),
+        Loop(i, (If(n(i) < 4, (store(n(i)),)),)),
+        Loop(i, (If(n(i) >= 0, (store(n(i) + 1),)),)),
+        Loop(i, (If((n(i) >= 0) & (n(i) < 4), (Store("n", (i,), Const(9, int64)), store(n(i)))),)),
+        Loop(i, (Let(at, n(i)), If((at >= 0) & (at < 4), (Update(at, n(i)), store(at))))),
+        While(one > 0.0, (store(at), Update(at, at + 1))),
+        Loop(i, (store(i, x(scalar.minimum(scalar.maximum(n(i), 0) + 1, 3))),)),
+        Loop(i, (If(n(i) + 1 < 4, (If(n(i) >= 0, (store(n(i)),)),)),)),
+        Loop(i, (If(i < 2, (store(j),)),)),
+    ],
+    ids=[
+        "data", "half a condition", "a sum after the condition", "changed in memory", "changed",
+        "without end", "a sum that overflows", "a condition that overflows", "guarded by another",
+    ],
+)  # fmt: skip
+def test_clamped(body: Stmt):
+    made = in_bounds((Let(at, Const(0, int64)), Loop(j, (body,))), BUFFERS)
+    assert "minimum(maximum(" in "".join(map(statement_text, made))
+
+
+def test_the_clamp():
+    [made] = in_bounds((Loop(i, (store(n(i), x(n(i))),)),), BUFFERS)
+    place = scalar.minimum(scalar.maximum(n(i), 0), 3)
+    [stored] = made.body
+    assert (stored.at, stored.value) == ((place,), x(place))
