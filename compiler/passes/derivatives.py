@@ -122,10 +122,10 @@ def _of_python(region: Region) -> Operation | None:
 
 def _lacking(op: Operation, problem: Operation) -> str:
     text = (
-        f"the gradient function of {op.name} ({op.type}) is in the body of a loop or a branch, where it may "
-        f"only compute with fixed shapes: {problem.name} ({problem.type}) needs more"
+        f"{op.name} ({op.type}) is in a loop or a branch: its gradient function cannot use "
+        f"{problem.name} ({problem.type})"
     )
-    hint = "take the operation out of the body, or write the gradient with other ops"
+    hint = "only what computes with fixed shapes can be in it; outside of bodies there may be anything"
     return layout(text, op.where, [("it", problem.where)], hint)
 
 
