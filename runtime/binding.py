@@ -82,8 +82,8 @@ class Binding:
             at.Binding.NEXT: 0,
             at.Binding.STATE: self._address(store.state),
             at.Binding.VERSION: store.version,
-            at.Binding.LONG: int(_may_be_long(program)),
-            at.Binding.READY: POOL.ready if program.prepared.parallel else 0,
+            at.Binding.LONG: int(store.is_guarded or _may_be_long(program)),
+            at.Binding.READY: self._ready(program, store),
             at.Binding.ENTRY: program.entry,
             at.Binding.TABLE: ctypes.addressof(program.table),
             at.Binding.CALLS: ctypes.addressof(program.count),
@@ -96,6 +96,12 @@ class Binding:
         self.words = words(*(values[word] for word in at.Binding))
         self.address = ctypes.addressof(self.words)
         program.bindings.add(self)
+
+    def _ready(self, program: Executable, store: VariableStore) -> int:
+        """The address of a word that is 0 if Python must take part in a run."""
+        if store.is_guarded:
+            return self._address(words(0))
+        return POOL.ready if program.prepared.parallel else 0
 
     def _feed(self, slot: int, type: TensorType, expected: bytes | None) -> list[int]:
         single = type.shape == ()

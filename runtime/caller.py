@@ -9,6 +9,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import (
     FeedError,
+    OpError,
     ResourceExhaustedError,
     headline,
     hint,
@@ -16,8 +17,8 @@ from staticgraph.compiler.graph.errors import (
     misuse,
     shown,
 )
-from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
 from staticgraph.runtime.chain import short_way
 from staticgraph.runtime.executable import Executable
@@ -54,15 +55,18 @@ class Caller:
                 made = self._chain(*values)
                 return self._convert(values) if made is NotImplemented else made
             except MemoryError as error:
+                if isinstance(error, OpError) and (error.op or hint(error)):
+                    raise  # it tells what was too large
                 raise self._exhausted(error, values) from None
+            except OpError as error:
+                if error.op is None and error.place is not None:
+                    error.op = self._operation(*error.place)
+                raise
 
     def executable(self, *values: Any) -> Executable:
         """The compiled program that a call with these values would use; of several stages, the main one."""
         given = zip(self._converters, values, strict=True)
-        try:
-            return self.planned([convert(value) for convert, value in given])[1]
-        except MemoryError as error:
-            raise self._exhausted(error, values) from None
+        return self.planned([convert(value) for convert, value in given])[1]
 
     def planned(self, arrays: Sequence[np.ndarray], may_run: bool = True) -> tuple[Plan, Executable]:
         """The program that a call with these arrays would use, and its plan; of several stages, the main one.
@@ -80,10 +84,14 @@ class Caller:
             raise FeedError(layout(text, user_frame(), hint="give values, in feed_dict"))
         return staged(self._plan).planned(ordered, self._store)
 
+    def _operation(self, where: Provenance, name: str) -> Operation | None:
+        """The operation of an error that tells only its line and kind."""
+        from staticgraph.runtime.owner import operation_at  # what few runs need
+
+        return operation_at(self._plan.graph, where, name)
+
     def _exhausted(self, error: MemoryError, values: Sequence[Any]) -> ResourceExhaustedError:
         """The error for feeds, a compile or a run that need more memory than there is."""
-        if isinstance(error, ResourceExhaustedError) and hint(error) is not None:
-            return error  # it tells what the step needs
         text = f"running {self._plan.fetches.text} takes more memory than the system gives"
         more = f": {headline(error)}" if str(error) else ""
         given = zip((self._plan.feeds[i] for i in self._order), values, strict=True)

@@ -142,9 +142,9 @@ class _Trial:
                 return self._results(chosen, inputs[1:], rounds)
             case "effect":  # it was done already, and the user saw it
                 return [Item(inputs[0].array + 1, Sort.FINE)]
-        assert node.op.reference is not None, node
+        assert node.op.meaning is not None, node
         try:
-            made = as_outputs(node.op.reference(*(each.array for each in inputs), **node.attrs))
+            made = as_outputs(node.op.meaning(*(each.array for each in inputs), **node.attrs))
         except (ArithmeticError, LookupError, OpError, RuleError, ValueError):  # such as a singular matrix
             return [_refused(output) for output in node.outputs]
         return [

@@ -90,13 +90,13 @@ class VariableStore:
         in_child(self._forked)
         self._functions = self._lock.acquire, self._lock.release
         self.state = (ctypes.c_int64 * len(State))(0, 0, *map(id, self._functions))
-        self._ended: Callable[[], OpError] | None = None  # makes the error for whoever asks for a run
+        self._guard: Callable[[], OpError | None] | None = None  # says why there can be no run
 
     def __enter__(self) -> VariableStore:
         self._lock.acquire()
-        if self._ended is not None:
+        if self._guard is not None and (error := self._guard()) is not None:
             self._lock.release()
-            raise self._ended()
+            raise error
         self.state[State.HOLDERS] += 1
         return self
 
@@ -133,8 +133,17 @@ class VariableStore:
             for _ in range(depth):
                 self._lock.acquire()
             self.state[State.HOLDERS] = depth
-        if self._ended is not None:
-            raise self._ended()
+        if self._guard is not None and (error := self._guard()) is not None:
+            raise error
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether something must be looked at before each run."""
+        return self._guard is not None
+
+    def guard(self, look: Callable[[], OpError | None]) -> None:
+        """Have `look` called before each run. If it returns an error, that is raised, and nothing runs."""
+        self._guard = look
 
     @property
     def version(self) -> int:
@@ -213,7 +222,7 @@ class VariableStore:
             self._end(_closed)
 
     def _end(self, error: Callable[[], OpError]) -> None:
-        self._ended = error
+        self._guard = error
         self.state[State.VERSION] += 1
         self._places.clear()
         self._random.clear()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import as_dtype, int32
+from staticgraph.compiler.graph.dtypes import as_dtype, int32, string
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, broadcast
 from staticgraph.compiler.graph.static_value import static_value
@@ -326,14 +326,15 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
         if num is None:
             require(
                 value.type.shape is not None,
-                f"the shape of {value.name} is not known",
+                f"Cannot infer num from shape {value.shape}, that of {value.name}",
                 hint="give num, or the tensor a shape",
             )
             sizes = value.shape.as_list()
-            require(-len(sizes) <= axis < len(sizes), f"axis {axis} is out of range for {value.type}")
+            ends = f"[{-len(sizes)}, {len(sizes)})"
+            require(-len(sizes) <= axis < len(sizes), f"axis = {axis} not in {ends} for {value.type}")
             require(
                 sizes[axis] is not None,
-                f"axis {axis} of {value.type} has an unknown size",
+                f"Cannot infer num from shape {value.shape}: axis {axis} has an unknown size",
                 hint="give num, or the tensor a shape",
             )
             num = sizes[axis]
@@ -363,8 +364,13 @@ def split(
     with checked("split"):
         require(
             num is not None or length is not None,
-            "the number of parts is not known",
+            f"Cannot infer num from shape {sizes.shape}: the number of parts is not known",
             hint="give num, or the tensor a shape",
+        )
+        require(
+            None in (num, length) or num == length,
+            f"there are {length} sizes for num = {num} parts",
+            hint="leave num out: the sizes tell it",
         )
     return _listed(ops.split_v(value, size_splits=sizes, axis=axis, num_split=num or length, name=name))
 
@@ -389,7 +395,11 @@ def pad(
     if mode in ("REFLECT", "SYMMETRIC"):
         return ops.mirror_pad(tensor, paddings=paddings, mode=mode, name=name)
     if mode != "CONSTANT":
-        raise misuse(ValueError, f"pad: mode {mode!r} must be CONSTANT, REFLECT or SYMMETRIC")
+        hint = "it is CONSTANT, REFLECT or SYMMETRIC"
+        raise misuse(ValueError, f"pad: Unknown padding mode: {mode!r}", hint)
+    tensor = convert_to_tensor(tensor, name="input")
     if not _has_tensor(constant_values) and constant_values == 0:
+        if tensor.dtype is string:
+            return ops.pad_v2(tensor, "", paddings=paddings, name=name)
         return ops.pad(tensor, paddings=paddings, name=name)
     return ops.pad_v2(tensor, constant_values, paddings=paddings, name=name)

@@ -6,6 +6,8 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import (
+    UNSIGNED,
+    DType,
     as_dtype,
     bfloat16,
     complex64,
@@ -14,9 +16,12 @@ from staticgraph.compiler.graph.dtypes import (
     float64,
     int32,
     int64,
+    string,
 )
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
+from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import constant, convert_to_tensor
 
 __all__ = [
@@ -33,6 +38,16 @@ __all__ = [
 ]
 
 
+def widened(x: Tensor) -> Tensor:
+    """`x`, in float32 if its elements are of 16 bits: for sums that may be too large for them."""
+    return ops.cast(x, dtype=float32) if x.dtype.is_floating and x.dtype.size == 2 else x
+
+
+def of_dtype(x: Tensor, dtype: DType) -> Tensor:
+    """`x` as numbers of `dtype`, without an operation if they are."""
+    return x if x.dtype is dtype else ops.cast(x, dtype=dtype)
+
+
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`x` as numbers of another type; itself where it has that type already.
 
@@ -47,7 +62,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     wanted = as_dtype(dtype)
     with name_scope(name, "Cast", [x]) as scope:
         x = convert_to_tensor(x, name="x")
-        return x if x.dtype is wanted else ops.cast(x, dtype=wanted, name=scope)
+        return snapshot(x) if x.dtype is wanted else ops.cast(x, dtype=wanted, name=scope)
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
@@ -65,12 +80,42 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
-    """The bits of `input` read as another type of the same size.
+    """Return the bits of a tensor, read as another type.
+
+    Args:
+        input: Integers or floating numbers. If `type` is larger, the last axis holds the parts of a number.
+        type: The type. If it is smaller, a new last axis holds the parts of each number, the lowest first.
+        name: The name of the operation.
+
+    Raises:
+        ShapeError: If the last axis has another size than the number of parts.
 
     >>> sg.Session().run(sg.bitcast(sg.constant([1.0, -0.0]), sg.uint32))
     array([1065353216, 2147483648], dtype=uint32)
+    >>> sg.Session().run(sg.bitcast(sg.constant([1, 256]), sg.uint8))
+    array([[1, 0, 0, 0],
+           [0, 1, 0, 0]], dtype=uint8)
     """
-    return ops.bitcast(input, type=as_dtype(type), name=name)
+    x, wanted = convert_to_tensor(input, name="input"), as_dtype(type)
+    others = any(d.is_complex or d.is_bool or d is string for d in (x.dtype, wanted))
+    if x.dtype.size == wanted.size or others:
+        return ops.bitcast(x, type=wanted, name=name)
+    with name_scope(name, "Bitcast", [x]) as scope:
+        small, large = (UNSIGNED[n] for n in sorted((x.dtype.size, wanted.size)))
+        count, bits = large.size // small.size, 8 * small.size
+        places = [constant(bits * i, large) for i in range(count)]
+        if x.dtype.size > wanted.size:
+            whole = ops.bitcast(x, type=large)
+            parts = [ops.cast(ops.right_shift(whole, place), dtype=small) for place in places]
+            return ops.bitcast(ops.stack(parts, axis=-1), type=wanted, name=scope)
+        with checked(f"bitcast from {x.dtype} to {wanted}"):
+            sizes = x.type.shape
+            what = f"the last axis must have size {count}, and the shape is {x.shape}"
+            require(sizes is None or (sizes and sizes[-1] in (None, count)), what)
+        parts = ops.unstack(ops.bitcast(x, type=small), num=count, axis=-1)
+        wide = [ops.cast(part, dtype=large) for part in parts]
+        shifted = [ops.left_shift(part, place) for part, place in zip(wide, places, strict=True)]
+        return ops.bitcast(ops.add_n(shifted), type=wanted, name=scope)
 
 
 def to_float(x: Any, name: str = "ToFloat") -> Tensor:

@@ -233,17 +233,23 @@ def one_hot(
     <sg.Tensor 'one_hot:0' shape=(2, 3) dtype=float32>
     """
     with name_scope(name, "one_hot", [indices, depth, on_value, off_value]) as scope:
-        given = [convert_to_tensor(v, dtype) for v in (on_value, off_value) if v is not None]
+        asked = None if dtype is None else as_dtype(dtype)
+        values = {"on_value": on_value, "off_value": off_value}
+        named = {n: convert_to_tensor(v, preferred_dtype=asked) for n, v in values.items() if v is not None}
+        given = list(named.values())
         with checked("one_hot"):
+            for label, value in named.items():
+                what = f"{label} is {value.dtype}, and dtype is {asked}"
+                require(asked is None or value.dtype is asked, what, kind=DtypeError)
             require(
                 len({v.dtype for v in given}) < 2,
                 "on_value and off_value have different dtypes",
                 kind=DtypeError,
             )
-        wanted = given[0].dtype if given else as_dtype(dtype) if dtype is not None else float32
+        wanted = given[0].dtype if given else asked or float32
         on, off = (
-            convert_to_tensor(default if value is None else value, wanted, name=label)
-            for value, default, label in ((on_value, 1, "on_value"), (off_value, 0, "off_value"))
+            named[label] if label in named else convert_to_tensor(default, wanted, name=label)
+            for label, default in (("on_value", 1), ("off_value", 0))
         )
         return ops.one_hot(indices, on, off, depth=depth, axis=-1 if axis is None else axis, name=scope)
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.casts import of_dtype, widened
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64
+from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float64, int32, int64, string
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
@@ -45,7 +46,8 @@ def _reduce(
 ) -> Tensor:
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
-    x = convert_to_tensor(x, name="input_tensor")
+    truth = op.name in ("reduce_any", "reduce_all")
+    x = convert_to_tensor(x, name="input_tensor", preferred_dtype=bool_ if truth else None)
     return op(x, axis=_axes(x, axis), keepdims=keepdims, name=name)
 
 
@@ -145,7 +147,12 @@ def reduce_euclidean_norm(
     >>> sg.Session().run(sg.math.reduce_euclidean_norm([3.0, 4.0])).item()
     5.0
     """
-    return _reduce(ops.euclidean_norm, input_tensor, axis, keepdims, name, None, None)
+    x = convert_to_tensor(input_tensor, name="input_tensor")
+    if x.dtype.is_floating:
+        return _reduce(ops.euclidean_norm, x, axis, keepdims, name, None, None)
+    with name_scope(name, "EuclideanNorm", [x]) as scope:
+        real = ops.complex_abs(x) if x.dtype.is_complex else ops.cast(x, dtype=float64)
+        return ops.cast(reduce_euclidean_norm(real, axis, keepdims), dtype=x.dtype, name=scope)
 
 
 def reduce_logsumexp(
@@ -161,13 +168,14 @@ def reduce_logsumexp(
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "ReduceLogSumExp", [input_tensor]):
-        x = convert_to_tensor(input_tensor)
+        given = convert_to_tensor(input_tensor)
+        x = widened(given)
         largest = reduce_max(x, axis, keepdims=True)
         shift = ops.stop_gradient(ops.select(ops.is_finite(largest), largest, ops.zeros_like(largest)))
         summed = ops.log(reduce_sum(ops.exp(ops.subtract(x, shift)), axis, keepdims=keepdims))
         if not keepdims:
             shift = ops.reshape(shift, shape=ops.shape_of(summed, out_type=int32, name="Shape"))
-        return ops.add(summed, shift)
+        return of_dtype(ops.add(summed, shift), given.dtype)
 
 
 def reduce_variance(
@@ -175,9 +183,10 @@ def reduce_variance(
 ) -> Tensor:
     """The mean of squared differences from the mean along `axis`, see `reduce_sum`."""
     with name_scope(name, "reduce_variance", [input_tensor]):
-        x = convert_to_tensor(input_tensor)
+        given = convert_to_tensor(input_tensor)
+        x = widened(given)
         differences = x - reduce_mean(x, axis, keepdims=True)
-        return reduce_mean(ops.square(differences), axis, keepdims=keepdims)
+        return of_dtype(reduce_mean(ops.square(differences), axis, keepdims=keepdims), given.dtype)
 
 
 def reduce_std(
@@ -185,7 +194,8 @@ def reduce_std(
 ) -> Tensor:
     """The standard deviation along `axis`: the square root of `reduce_variance`."""
     with name_scope(name, "reduce_std", [input_tensor]):
-        return ops.sqrt(reduce_variance(input_tensor, axis, keepdims))
+        given = convert_to_tensor(input_tensor)
+        return of_dtype(ops.sqrt(reduce_variance(widened(given), axis, keepdims)), given.dtype)
 
 
 def count_nonzero(
@@ -204,6 +214,7 @@ def count_nonzero(
     needed("count_nonzero", input=input_tensor)
     with name_scope(name, "count_nonzero", [input_tensor]):
         x = convert_to_tensor(input_tensor, name="input")
-        found = ops.cast(ops.not_equal(x, np.zeros((), x.dtype.numpy)), dtype=int64)
+        nothing: Any = "" if x.dtype is string else np.zeros((), x.dtype.numpy)
+        found = ops.cast(ops.not_equal(x, nothing), dtype=int64)
         total = reduce_sum(found, axis=axis, keepdims=keepdims)
         return total if as_dtype(dtype) is int64 else ops.cast(total, dtype=as_dtype(dtype))

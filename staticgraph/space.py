@@ -8,14 +8,19 @@ import numpy as np
 
 from staticgraph.array_ops import one_of
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.framework import name_scope
+from staticgraph.inputs import convert_to_tensor
 
 __all__ = [
     "batch_to_space",
     "batch_to_space_nd",
     "depth_to_space",
     "extract_image_patches",
+    "extract_volume_patches",
+    "required_space_to_batch_paddings",
     "space_to_batch",
     "space_to_batch_nd",
     "space_to_depth",
@@ -63,7 +68,7 @@ def space_to_batch(
 ) -> Tensor:
     """`space_to_batch_nd` for the two spatial axes of images, with square blocks."""
     size = one_of("block_size", block_size, "block_shape", block_shape)
-    return space_to_batch_nd(input, np.array([size, size], np.int32), paddings, name)
+    return _images(space_to_batch_nd(input, np.array([size, size], np.int32), paddings, name))
 
 
 def batch_to_space(
@@ -71,7 +76,44 @@ def batch_to_space(
 ) -> Tensor:
     """`batch_to_space_nd` for the two spatial axes of images, with square blocks."""
     size = one_of("block_size", block_size, "block_shape", block_shape)
-    return batch_to_space_nd(input, np.array([size, size], np.int32), crops, name)
+    return _images(batch_to_space_nd(input, np.array([size, size], np.int32), crops, name))
+
+
+def _images(made: Tensor) -> Tensor:
+    """Return a tensor, of which at least it is known that it holds images."""
+    if made.type.shape is None:
+        made.set_shape([None] * 4)
+    return made
+
+
+def required_space_to_batch_paddings(
+    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the paddings with which blocks divide a shape, and the crops that undo what they add.
+
+    Args:
+        input_shape: The sizes of the axes that are divided: a vector of int32.
+        block_shape: As many sizes of a block.
+        base_paddings: The least padding, of shape [axes, 2]; zeros by default.
+        name: The name scope.
+
+    Returns:
+        `paddings` and `crops`, int32 tensors of shape [axes, 2], for `space_to_batch_nd` and
+        `batch_to_space_nd`.
+
+    >>> paddings, crops = sg.required_space_to_batch_paddings([11], [4], [[2, 1]])
+    >>> sg.Session().run([paddings, crops])
+    [array([[2, 3]], dtype=int32), array([[0, 2]], dtype=int32)]
+    """
+    with name_scope(name, "required_space_to_batch_paddings", [input_shape, block_shape]):
+        shape = convert_to_tensor(input_shape, int32, "input_shape")
+        blocks = convert_to_tensor(block_shape, int32, "block_shape")
+        given = [[0, 0]] * (blocks.shape.num_elements() or 0) if base_paddings is None else base_paddings
+        base = ops.reshape(convert_to_tensor(given, int32, "base_paddings"), shape=(-1, 2))
+        before, after = base[:, 0], base[:, 1]
+        missing = -(shape + before + after) % blocks
+        paddings = ops.stack([before, after + missing], axis=1, name="paddings")
+        return paddings, ops.stack([ops.zeros_like(missing), missing], axis=1, name="crops")
 
 
 def extract_image_patches(
@@ -93,4 +135,30 @@ def extract_image_patches(
         raise misuse(TypeError, "extract_image_patches needs ksizes, strides, rates and padding")
     return ops.extract_image_patches(
         images, ksizes=tuple(ksizes), strides=tuple(strides), rates=tuple(rates), padding=padding, name=name
+    )
+
+
+def extract_volume_patches(
+    input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Return windows of volumes, each as one point whose depth holds its elements in row-major order.
+
+    Args:
+        input: Volumes of shape [batch, planes, rows, columns, depth].
+        ksizes: The size of a window, [1, planes, rows, columns, 1].
+        strides: The steps between windows, in the same form.
+        padding: SAME or VALID.
+        name: The name of the operation.
+
+    Raises:
+        ShapeError: If sizes or steps are of another form.
+
+    >>> x = sg.reshape(sg.range(8), [1, 2, 2, 2, 1])
+    >>> patches = sg.extract_volume_patches(x, [1, 2, 1, 2, 1], [1, 1, 1, 1, 1], "VALID")
+    >>> sg.Session().run(patches[0, 0, :, 0])
+    array([[0, 1, 4, 5],
+           [2, 3, 6, 7]], dtype=int32)
+    """
+    return ops.extract_volume_patches(
+        input, ksizes=tuple(ksizes), strides=tuple(strides), padding=padding, name=name
     )

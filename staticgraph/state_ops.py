@@ -8,16 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.framework import name_scope
+from staticgraph.inputs import convert_to_tensor
+from staticgraph.sizes import size_of
 from staticgraph.variables import Variable
 
 __all__ = [
     "assign",
     "assign_add",
     "assign_sub",
+    "batch_scatter_update",
     "scatter_add",
     "scatter_div",
     "scatter_max",
@@ -32,15 +37,18 @@ __all__ = [
 
 
 def _handle(ref: Any, function: str) -> Tensor:
-    """The tensor that stands for a variable: `ref` is the
-    variable, or the result of an operation that changed it.
+    """Return the tensor that stands for a variable to change.
+
+    Args:
+        ref: the variable, or the result of an operation that changed it, which is then done first.
+        function: the name of the function that changes it, for a message.
     """
     if isinstance(ref, Variable):
         return ref.handle
     found = ref
-    while isinstance(found, Tensor) and found.op.definition.effect in (Effect.WRITE, Effect.READ):
+    while isinstance(found, Tensor) and found.op.definition.effect is Effect.READ:
         found = found.op.inputs[0]
-    if isinstance(found, Tensor) and found.op.definition.name == "variable":
+    if isinstance(found, Tensor) and variable_of(found, through_writes=True) is not None:
         return found
     raise TypeError(layout(f"{function}: ref must be a Variable, not {ref!r}", user_frame()))
 
@@ -97,6 +105,42 @@ def scatter_update(
     [5, 2]
     """
     return ops.scatter_update(_handle(ref, "scatter_update"), indices, updates, name=name)
+
+
+def batch_scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Replace rows of each part of a variable: `ref[i, ..., indices[i, ..., j]] = updates[i, ..., j]`.
+
+    Args:
+        ref: The variable.
+        indices: Numbers of rows, of known rank. All axes but the last are also the first of the variable.
+        updates: Of shape indices.shape + ref.shape[indices.rank:].
+        use_locking: Taken, and changes nothing.
+        name: The name scope.
+
+    Raises:
+        ValueError: If the rank of `indices` is not known.
+
+    >>> w = sg.Variable([[1, 2, 3], [4, 5, 6]])
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.global_variables_initializer())
+    ...     sess.run(sg.batch_scatter_update(w, [[2], [0]], [[30], [40]]))
+    array([[ 1,  2, 30],
+           [40,  5,  6]], dtype=int32)
+    """
+    with name_scope(name, "batch_scatter_update", [indices, updates]):
+        indices = convert_to_tensor(indices, name="indices")
+        rank = indices.shape.ndims
+        if rank is None:
+            what = "batch_scatter_update: the rank of indices is not known"
+            raise misuse(ValueError, what, "call set_shape, or give the placeholder a shape")
+        places = [indices]
+        for axis in range(rank - 1):
+            numbers = ops.range(start=0, limit=size_of(indices, axis), delta=1, dtype=indices.dtype)
+            sizes = [-1 if d == axis else 1 for d in range(rank)]
+            places.insert(axis, ops.reshape(numbers, shape=sizes) + ops.zeros_like(indices))
+        return scatter_nd_update(ref, ops.stack(places, axis=rank), updates)
 
 
 def scatter_add(

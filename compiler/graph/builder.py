@@ -78,7 +78,10 @@ class Builder:
         except RuleError as error:
             operands = ", ".join(str(v.type) for v in inputs)
             kind = IN_A_RUN.get(error.kind, error.kind)
-            raise kind(layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint)) from None
+            made = kind(layout(f"{op.name}({operands}): {error.what}", self.where, (), error.hint))
+            if isinstance(made, OpError):
+                made.place = self.where, op.name
+            raise made from None
         return types if isinstance(types, tuple) else (types,)
 
     def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
@@ -105,6 +108,8 @@ class Builder:
             with np.errstate(all="ignore"):
                 value = op.reference(*(v.constant for v in inputs), **attrs)
         except (OpError, RuleError):  # told when it runs, if it does
+            return None
+        if op.violation is not None and not value:  # a run that gets there says what does not hold
             return None
         return self.constant(value, types[0].dtype).node
 

@@ -23,58 +23,118 @@ _Error = TypeVar("_Error", bound=Exception)
 
 
 class OpError(Exception):
-    """Something went wrong while running. `message` is the
-    whole text; `op` the operation at fault, if known.
+    """Something went wrong while running.
 
-    What computes an op raises it without `op`, with what is
-    wrong and a `hint`; then the user's line is added.
+    What computes an op raises it without `op`, with what is wrong and a `hint`; then the line is added.
+
+    Args:
+        message: The whole text.
+        op: The operation at fault, or None.
+        hint: What to do, until it is part of the message.
+        error_code: Another code than that of the class, an int.
+        node_def: The operation as TF1's message, if there is no `op`.
+
+    TF1's order `(node_def, op, message, error_code)` is understood as well.
+
+    Attributes:
+        error_code: TF1's number of the kind of error, as in `errors.INVALID_ARGUMENT`.
+
+    >>> OutOfRangeError(None, None, "no more rows").message
+    'no more rows'
     """
 
-    def __init__(self, message: str, op: Any = None, hint: str | None = None) -> None:
+    error_code = 2
+    place: tuple[Any, str] | None = None  # the line, and the kind of op, of an error without `op`
+
+    def __init__(
+        self,
+        message: Any = None,
+        op: Any = None,
+        hint: str | None = None,
+        error_code: int | None = None,
+        node_def: Any = None,
+    ) -> None:
+        if not isinstance(message, str):
+            node_def, message, hint = message if node_def is None else node_def, hint or "", None
         super().__init__(message)
-        self.message = message
+        self.message: str = message
         self.op = op
         self.hint = hint
+        if error_code is not None:
+            self.error_code = error_code
+        self._node_def = node_def
+
+    @property
+    def node_def(self) -> Any:
+        """The operation at fault as TF1's message, a `NodeDef`, or None."""
+        if self._node_def is None and self.op is not None:
+            try:
+                nodes = self.op.graph.as_graph_def().node
+            except Exception:  # some graph has no such form, and this error must not become another one
+                return None
+            for node in (node for node in nodes if node.name == self.op.name):
+                node.op, self._node_def = self.op.type, node
+        return self._node_def
 
 
 class InvalidArgumentError(OpError, ValueError):
     """A value that the graph cannot take."""
 
+    error_code = 3
+
 
 class FailedPreconditionError(OpError, RuntimeError):
     """The session is not in the state that the operation needs, such as an uninitialised variable."""
+
+    error_code = 9
 
 
 class NotFoundError(OpError, LookupError):
     """Something that was asked for by name does not exist."""
 
+    error_code = 5
+
 
 class OutOfRangeError(OpError):
     """The end of an input was reached."""
+
+    error_code = 11
 
 
 class AbortedError(OpError):
     """The operation was given up because of another one."""
 
+    error_code = 10
+
 
 class CancelledError(OpError):
     """The operation was stopped from outside, such as by closing its queue."""
+
+    error_code = 1
 
 
 class DeadlineExceededError(OpError, TimeoutError):
     """The time that a run was given is over."""
 
+    error_code = 4
+
 
 class UnavailableError(OpError):
     """A service does not answer."""
+
+    error_code = 14
 
 
 class ResourceExhaustedError(OpError, MemoryError):
     """There is not enough memory."""
 
+    error_code = 8
+
 
 class UnimplementedError(OpError, NotImplementedError):
     """The operation exists but not in the form that was asked for."""
+
+    error_code = 12
 
 
 class UnknownError(OpError):
@@ -83,6 +143,8 @@ class UnknownError(OpError):
 
 class DataLossError(OpError, OSError):
     """A file is damaged."""
+
+    error_code = 15
 
 
 class GraphError(Exception):
@@ -103,6 +165,10 @@ class UnlikeDtypeError(DtypeError, InvalidArgumentError):
 
 class FedShapeError(ShapeError, InvalidArgumentError):
     """Shapes of what was fed do not fit."""
+
+
+class OperandError(ShapeError, InvalidArgumentError):
+    """An operand such as an axis has a wrong value, which TensorFlow 1 finds out only in a run."""
 
 
 class MissingValueError(GraphError, ValueError, TypeError):

@@ -35,9 +35,9 @@ def interpret(function: Function, arguments: Mapping[Value, Any]) -> list[np.nda
         for node in function.nodes:
             if node.outputs and node.outputs[0] in values:
                 continue
-            if node.op.reference is None:
+            if node.op.meaning is None:
                 raise TypeError(f"{node} has no value: pass one for each param")
-            made = node.op.reference(*(values[v] for v in node.inputs), **node.attrs)
+            made = node.op.meaning(*(values[v] for v in node.inputs), **node.attrs)
             for output, array in zip(node.outputs, as_outputs(made), strict=True):
                 values[output] = output.dtype.round(array)
     return [values[r] for r in function.results]
@@ -65,7 +65,7 @@ def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, 
 
 def failure(error: Exception, what: str, where: Provenance | None, op: Operation | None = None) -> Exception:
     """What to raise for an `error` out of the meaning of an op: an OpError that names the user's line."""
-    made: Exception
+    made: OpError
     match error:
         case OpError() if error.op is None:
             made = type(error)(layout(f"{what}: {error.message}", where, (), error.hint), op)
@@ -81,4 +81,5 @@ def failure(error: Exception, what: str, where: Provenance | None, op: Operation
             made.__cause__ = error
         case _:
             return error  # it tells its own line
+    made.place = where, what
     return made

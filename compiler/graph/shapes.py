@@ -111,12 +111,15 @@ def compatible(a: Shape | None, b: Shape | None) -> bool:
     return True
 
 
-def normalize_axis(axis: int, rank: int, name: str = "axis") -> int:
-    """`axis` counted from the front; an error where it is out of range."""
+def normalize_axis(
+    axis: int, rank: int, name: str = "axis", kind: type[ShapeError] = ShapeError
+) -> int:
+    """`axis` counted from the front; an error of this kind where it is out of range."""
     require(
         -rank <= axis < rank,
         f"{name} {axis} is out of range for a tensor of rank {rank}",
         hint=f"{name} may be {-rank} to {rank - 1}" if rank else "a single number has no axes",
+        kind=kind,
     )
     return axis + rank if axis < 0 else axis
 

@@ -21,18 +21,20 @@ from staticgraph.compiler.ops.samples import Sample, real
 Pairs = tuple[tuple[int, int], ...]
 
 
-def _concat_type(*values: TensorType, axis: int) -> TensorType:
+def _concat_type(*values: TensorType, axis: int | None) -> TensorType:
     require(values, "there is nothing to join", hint="the list must have one tensor or more")
     known = [v.shape for v in values if v.shape is not None]
     if not known:
         return TensorType(values[0].dtype, None)
     rank = len(known[0])
-    require(rank > 0, "numbers cannot be joined along an axis", hint="use stack to make a vector of them")
+    require(rank > 0, "Can't concatenate scalars", hint="use stack to make a vector of them")
     require(
         all(len(s) == rank for s in known),
         f"the ranks differ: {' and '.join(shape_text(s) for s in known)}",
         hint="expand_dims adds an axis of size 1",
     )
+    if axis is None:
+        return TensorType(values[0].dtype, (None,) * rank)
     axis = normalize_axis(axis, rank)
     rest: Any = known[0][:axis] + known[0][axis + 1 :]
     for s in known:
@@ -64,6 +66,7 @@ def _concat_grad(g: Any, y: Any, *values: Any, axis: int) -> Any:
     type=_concat_type,
     numpy=lambda *values, axis: np.concatenate(values, axis),
     operands=("axis",),
+    partial=("axis",),
     dtypes=ANY,
     strings=True,
     static=_concat_static,
@@ -94,7 +97,9 @@ def _stack_type(*values: TensorType, axis: int = 0) -> TensorType:
         shape = merge(shape, v.shape, "all shapes must be equal, and")
     if shape is None:
         return TensorType(values[0].dtype, None)
-    axis = normalize_axis(axis, len(shape) + 1)
+    rank = len(shape) + 1
+    require(-rank <= axis < rank, f"axis = {axis} not in [{-rank}, {rank}), as the result has {rank} axes")
+    axis %= rank
     return TensorType(values[0].dtype, (*shape[:axis], len(values), *shape[axis:]))
 
 
@@ -177,7 +182,7 @@ def _padded(tensor: TensorType, paddings: Any) -> TensorType:
     fits = len(paddings) == len(tensor.shape) and all(np.shape(p) == (2,) for p in paddings)
     hint = "a pair tells how much to add before and after; [0, 0] leaves an axis as it is"
     require(fits, f"paddings must be one pair for each of the {len(tensor.shape)} axes, not {paddings}", hint)
-    require(all(p >= 0 for pair in paddings for p in pair), f"paddings {paddings} must not be negative")
+    require(all(p >= 0 for pair in paddings for p in pair), f"paddings must be non-negative: {paddings}")
     sizes = zip(tensor.shape, paddings, strict=True)
     return TensorType(tensor.dtype, tuple(None if n is None else n + a + b for n, (a, b) in sizes))
 
@@ -222,6 +227,7 @@ def _pad_v2(tensor: np.ndarray, constant_values: np.ndarray, paddings: Pairs) ->
     operands=("paddings",),
     partial=("paddings",),
     dtypes=ANY,
+    strings=True,
     samples=[Sample(*s.draws, real(), **s.attrs) for s in _PADDINGS],
 )
 def pad_v2(tensor: View, constant_values: View, *, paddings: Any) -> list[Piece]:

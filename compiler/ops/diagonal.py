@@ -170,6 +170,7 @@ def _band(input: np.ndarray, num_lower: int, num_upper: int) -> np.ndarray:
     type=_band_type,
     numpy=_band,
     operands=("num_lower", "num_upper"),
+    partial=("num_lower", "num_upper"),
     dtypes=ANY,
     grad=lambda g, y, input, num_lower, num_upper: (
         ops.matrix_band_part(g, num_lower=num_lower, num_upper=num_upper),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import ANY, int32, int64
-from staticgraph.compiler.graph.errors import counted, require
+from staticgraph.compiler.graph.errors import OperandError, ShapeError, counted, require
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import (
     Shape,
@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.shapes import (
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import View, movement, on_host, same_type
+from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 
 INDEX = frozenset({int32, int64})
@@ -68,7 +69,7 @@ def reshaped(tensor: Shape | None, shape: Shape | None) -> Shape | None:
     fits = size % rest == 0 if rest else size == 0
     require(
         fits,
-        f"{shape_text(tensor)} has {size} elements, which is not a multiple of {rest} as {list(shape)} needs",
+        f"for {list(shape)} the {size} elements of {shape_text(tensor)} must be evenly divisible by {rest}",
         hint="the product of the other sizes must divide the number of elements",
     )
     left = size // rest if rest else 0
@@ -125,7 +126,13 @@ def _transposed(a: TensorType, perm: Any = None) -> TensorType:
     what = f"perm {list(perm or ())}"
     require(perm is None or len(perm) == rank, f"{what} does not fit a tensor of rank {rank}", hint)
     order = _permutation(perm, rank)
-    require(sorted(order) == list(range(rank)), f"{what} is not a permutation of the axes", hint)
+    missing = sorted({*range(rank)} - {*order})
+    require(
+        not missing,
+        f"{what} is not a permutation of the axes: {', '.join(map(str, missing))} is missing",
+        hint,
+        kind=OperandError if all(0 <= a < rank for a in order) else ShapeError,
+    )
     return TensorType(a.dtype, tuple(a.shape[p] for p in order))
 
 
@@ -179,8 +186,8 @@ def broadcast_to(at: tuple[Expr, ...], input: View, *, shape: Any) -> Expr:
 
 
 def _expanded(input: TensorType, axis: Any) -> TensorType:
-    if input.shape is None:
-        return TensorType(input.dtype, None)
+    if input.shape is None or _is_open(axis):
+        return TensorType(input.dtype, None if input.shape is None else (None,) * (len(input.shape) + 1))
     axis = normalize_axis(int(np.reshape(axis, ())), len(input.shape) + 1)
     return TensorType(input.dtype, (*input.shape[:axis], 1, *input.shape[axis:]))
 
@@ -197,6 +204,7 @@ def _expand_static(types: list[TensorType], values: list[Any], axis: Any) -> Any
     type=_expanded,
     numpy=lambda input, axis: np.expand_dims(input, int(np.reshape(axis, ()))),
     operands={"axis": "dim"},
+    partial=("axis",),
     dtypes=ANY,
     strings=True,
     static=_expand_static,
@@ -301,8 +309,13 @@ def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:
     return axes
 
 
+def _is_open(operand: Any) -> bool:
+    """Return if an operand, or an entry of it, depends on what is fed."""
+    return operand is None or (isinstance(operand, tuple) and None in operand)
+
+
 def _reverse_type(tensor: TensorType, axis: Any) -> TensorType:
-    if tensor.shape is not None:
+    if tensor.shape is not None and not _is_open(axis):
         _reversed_axes(axis, len(tensor.shape))
     return tensor
 
@@ -312,6 +325,7 @@ def _reverse_type(tensor: TensorType, axis: Any) -> TensorType:
     type=_reverse_type,
     numpy=lambda tensor, axis: np.flip(tensor, axis),
     operands=("axis",),
+    partial=("axis",),
     dtypes=ANY,
     strings=True,
     grad=lambda g, y, tensor, axis: (ops.reverse(g, axis=axis),),
@@ -332,24 +346,28 @@ def reverse(at: tuple[Expr, ...], tensor: View, *, axis: Any) -> Expr:
 
 def _shifts(shift: Any, axis: Any, rank: int) -> dict[int, int]:
     """How far each axis moves. The shifts of an axis that is named twice add up."""
+    require(rank > 0, "input must be 1-D or higher: a number has no axes")
+    for name, value in (("shift", shift), ("axis", axis)):
+        require(np.ndim(value) < 2, f"{name} must be a scalar or a 1-D vector, not {value}")
     shifts, axes = np.reshape(shift, -1).tolist(), np.reshape(axis, -1).tolist()
-    require(len(shifts) == len(axes), f"{len(shifts)} shifts for {len(axes)} axes")
+    what = f"shift and axis must have the same size, not {len(shifts)} and {len(axes)}"
+    require(len(shifts) == len(axes), what, hint="give as many shifts as axes")
     out: dict[int, int] = {}
     for s, a in zip(shifts, axes, strict=True):
-        a = normalize_axis(a, rank)
+        a = normalize_axis(a, rank, kind=OperandError)
         out[a] = out.get(a, 0) + s
     return out
 
 
 def _roll_type(input: TensorType, shift: Any, axis: Any) -> TensorType:
-    if input.shape is not None:
+    if input.shape is not None and not _is_open(shift) and not _is_open(axis):
         _shifts(shift, axis, len(input.shape))
     return input
 
 
 @movement(
     tf="Roll", type=_roll_type, numpy=lambda input, shift, axis: np.roll(input, shift, axis),
-    operands=("shift", "axis"), dtypes=ANY,
+    operands=("shift", "axis"), partial=("shift", "axis"), dtypes=ANY,
     grad=lambda g, y, input, shift, axis: (ops.roll(g, shift=np.negative(shift), axis=axis),),
     samples=[Sample(real(5), shift=2, axis=0), Sample(real(3, 4), shift=(1, -2), axis=(0, 1)),
              Sample(real(3, 4), shift=(3, 3), axis=(1, 1)), Sample(real(0, 2), shift=1, axis=0)],
@@ -376,6 +394,10 @@ def _reverse_sequence(
 
 @movement(
     tf="ReverseSequence", type=same_type, numpy=_reverse_sequence, vars={"seq_lengths": "I"},
+    requires=index_in(
+        "reverse_sequence", "seq_lengths", 1,
+        lambda input, seq_lengths, seq_dim, batch_dim=0: input.shape[seq_dim] + 1,
+    ),
     dtypes={"T": ANY, "I": INDEX}, differentiable=(0,),
     grad=lambda g, y, x, lengths, seq_dim, batch_dim=0: (
         ops.reverse_sequence(g, lengths, seq_dim=seq_dim, batch_dim=batch_dim), None,

@@ -1,8 +1,10 @@
 r"""RE2's regular expressions, which TensorFlow has, in the words of Python's `re`.
 
 They differ in little: `$` is the very end here, classes like `[[:alpha:]]` and `\pL` exist, flags may be set
-in the middle, and there is nothing that needs a look back or ahead. What RE2 refuses is refused here too. RE2
-takes time in proportion to the text; Python's engine may take much more for patterns such as `(a*)*b`.
+in the middle, and there is nothing that needs a look back or ahead. What RE2 refuses is refused here too.
+
+RE2 takes time in proportion to the text. Python's engine may take much more for patterns such as `(a*)*b`;
+then `linear_match` does the work.
 """
 
 from __future__ import annotations
@@ -10,11 +12,14 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from functools import cache, lru_cache
+from itertools import islice
+from typing import TypeAlias
 
 from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.ops.linear_match import LinearPattern, Match
 
 _POSIX = {
     "alnum": "0-9A-Za-z",
@@ -45,23 +50,48 @@ _HEX = re.compile(r"\\x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]{1,6})\})")
 _PROPERTY = re.compile(r"\\[pP](?:\{(\^?)([A-Za-z]+)\}|([A-Za-z]))")
 _CLASS = re.compile(r"\[:(\^?)(\w+):\]")
 _REWRITE = re.compile(r"\\(.?)", re.DOTALL)
+_FEW_STEPS = 1e6  # some hundredths of a second
+AnyMatch: TypeAlias = re.Match[str] | Match
 
 
 @lru_cache(maxsize=256)
-def compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> Expression:
     """A pattern of RE2's. ValueError where it is none.
 
-    >>> bool(compiled("[[:digit:]]+$").search("a 12"))
-    True
+    >>> [found[0] for found in compiled("[[:digit:]]+$").finditer("a 12")]
+    ['12']
     """
     try:
-        return re.compile(_Translation(pattern).text(), re.ASCII)
+        return Expression(_Translation(pattern).text())
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"the pattern {pattern!r} is not a regular expression: {error}") from None
 
 
+class Expression:
+    """A translated pattern: done by `re` in a text for which that takes few steps, else in linear time."""
+
+    def __init__(self, text: str) -> None:
+        self._usual = re.compile(text, re.ASCII)
+        self._linear = LinearPattern(text)
+        self.groups = self._usual.groups
+
+    def finditer(self, text: str) -> Iterator[AnyMatch]:
+        """Find all matches that do not overlap, from left to right."""
+        few = self._linear.steps(len(text), whole=False) <= _FEW_STEPS
+        return self._usual.finditer(text) if few else self._linear.finditer(text)
+
+    def search(self, text: str) -> AnyMatch | None:
+        """Find the first match, or return None."""
+        return next(self.finditer(text), None)
+
+    def fullmatch(self, text: str) -> AnyMatch | None:
+        """Match the whole text, or return None."""
+        few = self._linear.steps(len(text), whole=True) <= _FEW_STEPS
+        return self._usual.fullmatch(text) if few else self._linear.fullmatch(text)
+
+
 @lru_cache(maxsize=256)
-def rewriter(rewrite: str, groups: int) -> Callable[[re.Match[str]], str]:
+def rewriter(rewrite: str, groups: int) -> Callable[[AnyMatch], str]:
     r"""What to put in the place of a match: `rewrite`, in which `\1` is the first group and `\0` the match.
 
     ValueError for another use of the backslash, and for a group that the pattern has not.
@@ -76,7 +106,7 @@ def rewriter(rewrite: str, groups: int) -> Callable[[re.Match[str]], str]:
         end = found.end()
     parts.append(rewrite[end:])
 
-    def replacement(match: re.Match[str]) -> str:
+    def replacement(match: AnyMatch) -> str:
         return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
 
     return replacement
@@ -86,10 +116,9 @@ def replace(pattern: str, rewrite: str, text: str, everywhere: bool) -> str:
     """`text` with the first match, or every match, replaced. No empty match follows another one at once."""
     expression = compiled(pattern)
     replacement = rewriter(rewrite, expression.groups)
-    if not everywhere:
-        return expression.sub(replacement, text, 1)
     pieces, end = [], 0
-    for match in expression.finditer(text):
+    matches = expression.finditer(text)
+    for match in matches if everywhere else islice(matches, 1):
         if match.end() > match.start() or match.start() > end or not match.start():
             pieces += [text[end : match.start()], replacement(match)]
             end = match.end()

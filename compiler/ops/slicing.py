@@ -304,7 +304,7 @@ def _split_type(value: TensorType, axis: int, num_split: int) -> tuple[TensorTyp
     require(num_split > 0, f"cannot split into {num_split} parts")
     require(
         n is None or n % num_split == 0,
-        f"axis {axis} of size {n} cannot be split into {num_split} equal parts",
+        f"{num_split} parts should evenly divide axis {axis}, which has size {n}",
         hint="give a list of sizes for parts of other sizes",
     )
     part = None if n is None else n // num_split

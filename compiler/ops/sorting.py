@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import FLOATING, REAL, UNSIGNED, DType, bool_, int32, int64
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import OperandError, require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
 from staticgraph.compiler.kernel import scalar
@@ -34,10 +34,10 @@ def _top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorT
         return input, TensorType(int32, None)
     require(input.shape, "the input must have at least one axis")
     n = input.shape[-1]
-    require(k is None or k >= 0, f"k is {k}, and must not be negative")
+    require(k is None or k >= 0, f"Need k >= 0, got {k}")
     require(
         k is None or n is None or k <= n,
-        f"the last axis of {shape_text(input.shape)} has fewer than k = {k} elements",
+        f"input must have last dimension >= k = {k}, and has shape {shape_text(input.shape)}",
     )
     shape = (*input.shape[:-1], k)
     return TensorType(input.dtype, shape), TensorType(int32, shape)
@@ -202,10 +202,18 @@ def _nth(input: np.ndarray, n: int, reverse: bool = False) -> np.ndarray:
     return np.sort(input, -1)[..., input.shape[-1] - 1 - n if reverse else n]
 
 
+def _nth_grad(g: Any, y: Any, input: Any, n: int, reverse: bool = False) -> tuple[Any]:
+    """Equal elements share the cotangent."""
+    chosen = ops.cast(ops.equal(input, ops.expand_dims(y, axis=-1)), dtype=input.dtype)
+    shares = ops.reduce_sum(chosen, axis=-1, keepdims=True)
+    return (chosen * (ops.expand_dims(g, axis=-1) / shares),)
+
+
 @composite(
     tf="NthElement",
     type=_nth_type,
     numpy=_nth,
+    grad=_nth_grad,
     operands=("n",),
     partial=("n",),
     dtypes=REAL,
@@ -280,7 +288,9 @@ def _arg_type(input: TensorType, axis: int, output_type: DType = int64) -> Tenso
         return TensorType(output_type, None)
     axis = normalize_axis(axis, len(input.shape))
     require(
-        input.shape and input.shape[axis] != 0, f"axis {axis} of {shape_text(input.shape)} has no elements"
+        input.shape and input.shape[axis] != 0,
+        f"Reduction axis {axis} is empty in shape {shape_text(input.shape)}",
+        kind=OperandError,
     )
     return TensorType(output_type, input.shape[:axis] + input.shape[axis + 1 :])
 

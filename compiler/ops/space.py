@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, REAL
+from staticgraph.compiler.graph.dtypes import ANY
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
@@ -120,6 +119,8 @@ def _blocks(input: TensorType, block_shape: Any, pairs: Any, what: str) -> int:
         all(b is None or b >= 1 for b in block_shape), f"block_shape {list(block_shape)} must be positive"
     )
     require(pairs is None or len(pairs) == m, f"{what} must be one pair for each of the {m} blocked axes")
+    known = [n for pair in pairs or () for n in pair or () if n is not None]
+    require(all(n >= 0 for n in known), f"{what} must be non-negative: {pairs}")
     require(
         input.rank is None or input.rank > m,
         f"{shape_text(input.shape)} has fewer than {m} axes after the batch",
@@ -243,84 +244,3 @@ def batch_to_space_nd(input: Any, *, block_shape: Any, crops: Any) -> Any:
     begin = (0, *(a for a, _ in crops), *(0 for _ in rest))
     kept = [n - a - b for n, (a, b) in zip(sizes, crops, strict=True)]
     return ops.slice(whole, begin=begin, size=(batch, *kept, *rest))
-
-
-def _windows(n: int, size: int, stride: int, rate: int, padding: str) -> tuple[int, int, int]:
-    """(windows along an axis, zeros before, zeros after)."""
-    reach = (size - 1) * rate + 1
-    if padding == "VALID":
-        return max(0, (n - reach + stride) // stride), 0, 0
-    count = -(-n // stride)
-    missing = max(0, (count - 1) * stride + reach - n)
-    return count, missing // 2, missing - missing // 2
-
-
-def _patches_type(images: TensorType, ksizes: Any, strides: Any, rates: Any, padding: str) -> TensorType:
-    require(padding in ("SAME", "VALID"), f"padding {padding!r} must be SAME or VALID")
-    for name, value in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
-        require(
-            len(value) == 4 and value[0] == value[3] == 1,
-            f"{name} {list(value)} must be [1, rows, columns, 1]",
-        )
-    if images.shape is None:
-        return TensorType(images.dtype, (None,) * 4)
-    require(len(images.shape) == 4, f"images have four axes, and this is {shape_text(images.shape)}")
-    n, h, w, c = images.shape
-    rows, columns = (
-        None if size is None else _windows(size, ksizes[d], strides[d], rates[d], padding)[0]
-        for d, size in ((1, h), (2, w))
-    )
-    return TensorType(images.dtype, (n, rows, columns, None if c is None else c * ksizes[1] * ksizes[2]))
-
-
-def _patches(images: np.ndarray, ksizes: Any, strides: Any, rates: Any, padding: str) -> np.ndarray:
-    n, h, w, c = images.shape
-    (rows, top, _), (columns, left, _) = (
-        _windows(size, ksizes[d], strides[d], rates[d], padding) for d, size in ((1, h), (2, w))
-    )
-    out = np.zeros((n, rows, columns, ksizes[1], ksizes[2], c), images.dtype)
-    for i, j, p, q in np.ndindex(rows, columns, ksizes[1], ksizes[2]):
-        y, x = i * strides[1] + p * rates[1] - top, j * strides[2] + q * rates[2] - left
-        if 0 <= y < h and 0 <= x < w:
-            out[:, i, j, p, q] = images[:, y, x]
-    return out.reshape(n, rows, columns, -1)
-
-
-@composite(
-    tf="ExtractImagePatches",
-    type=_patches_type,
-    numpy=_patches,
-    dtypes=REAL,
-    samples=[
-        Sample(
-            real(1, 4, 5, 2), ksizes=(1, 2, 3, 1), strides=(1, 1, 2, 1), rates=(1, 1, 1, 1), padding="VALID"
-        ),
-        Sample(
-            real(2, 3, 3, 1), ksizes=(1, 3, 3, 1), strides=(1, 2, 1, 1), rates=(1, 1, 1, 1), padding="SAME"
-        ),
-        Sample(
-            real(1, 5, 5, 1), ksizes=(1, 2, 2, 1), strides=(1, 1, 1, 1), rates=(1, 2, 3, 1), padding="VALID"
-        ),
-    ],
-)
-def extract_image_patches(
-    images: Any, *, ksizes: Sequence[int], strides: Sequence[int], rates: Sequence[int], padding: str
-) -> Any:
-    """Windows of the images, each as one pixel whose depth holds its elements in row-major order.
-
-    `ksizes`, `strides` and `rates` (steps inside a window) have the form (1, rows, columns, 1).
-    """
-    n, h, w, c = images.shape
-    (rows, *above), (columns, *beside) = (
-        _windows(size, ksizes[d], strides[d], rates[d], padding) for d, size in ((1, h), (2, w))
-    )
-    padded = ops.pad(images, paddings=((0, 0), tuple(above), tuple(beside), (0, 0)))
-    parts = []
-    for p in range(ksizes[1]):
-        for q in range(ksizes[2]):
-            y, x = p * rates[1], q * rates[2]
-            end = (n, y + (rows - 1) * strides[1] + 1, x + (columns - 1) * strides[2] + 1, c)
-            parts.append(
-                ops.strided_slice(padded, begin=(0, y, x, 0), end=end, strides=(1, *strides[1:3], 1))
-            )
-    return ops.concat(parts, axis=3)

@@ -31,6 +31,7 @@ from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.saving import container, graph_json, safetensors
 from staticgraph.runtime.saving.attributes import decode_strings, encode, encode_type, type_of
+from staticgraph.runtime.saving.mapped import cut_short
 from staticgraph.runtime.saving.restored_variable import RestoredVariable
 from staticgraph.runtime.saving.safetensors import Stored
 from staticgraph.runtime.saving.signature import STRUCTURES, Bound, InputShapes, operations_of
@@ -159,7 +160,8 @@ def _initialized(signature: Bound) -> set[Operation | None]:
         return set()
     inside = operations_of([signature])
     assigned = {variable_of(op.inputs[0]) for op in inside if op.definition.name == "assign"}
-    return assigned - {variable_of(op.inputs[0]) for op in inside if op.definition.name == "read_variable"}
+    reads = (op for op in inside if op.definition.name in ("read_variable", "read_value"))
+    return assigned - {variable_of(op.inputs[0]) for op in reads}
 
 
 def _is_seeded(op: Operation) -> bool:
@@ -227,6 +229,8 @@ def restored_state(
     graph, records = graph_json.read(members[GRAPH], constant)
     session = Session(graph=graph)
     _restore_variables(graph, records, weights, session.variables, mapped)
+    if mapped:
+        session.variables.guard(cut_short(members[WEIGHTS]))
     return session, _restore_counters(graph, counters, session.variables)
 
 

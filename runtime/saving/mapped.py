@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
-from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, layout
+from staticgraph.compiler.graph.errors import DataLossError, InvalidFileError, NotFoundError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 
 _Made = TypeVar("_Made")
@@ -48,6 +48,24 @@ def _mapped(path: Path, access: int) -> memoryview:
     except (OSError, ValueError) as error:
         raise InvalidFileError(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from None
     raise InvalidFileError("it is a folder or a device" if file is None else "it is empty")
+
+
+def cut_short(view: memoryview) -> Callable[[], DataLossError | None]:
+    """Return a function that returns an error if a mapped file has become shorter than it was.
+
+    Whoever reads what is gone is ended by the system.
+    """
+    found = view.obj
+
+    def look() -> DataLossError | None:
+        if isinstance(found, mmap.mmap) and found.size() < len(found):
+            sizes = f"from {len(found):,} to {found.size():,} bytes"
+            text = f"the file that the weights lie in was cut short, {sizes}"
+            hint = "copy the file again from where it came, and load it again"
+            return DataLossError(layout(text, user_frame(), hint=hint))
+        return None
+
+    return look
 
 
 def _neighbours(path: Path) -> str | None:

@@ -54,6 +54,7 @@ from staticgraph.image.geometry import (
 )
 from staticgraph.image.geometry import resize_image_with_crop_or_pad as resize_with_crop_or_pad
 from staticgraph.image.geometry import transpose_image as transpose
+from staticgraph.image.glimpse import extract_glimpse
 from staticgraph.image.intensity import (
     adjust_brightness,
     adjust_contrast,
@@ -93,10 +94,11 @@ __all__ = [
     "adjust_jpeg_quality", "adjust_saturation", "central_crop", "convert_image_dtype", "crop_and_resize",
     "crop_to_bounding_box", "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image",
     "decode_jpeg", "decode_png", "draw_bounding_boxes", "encode_jpeg", "encode_png",
-    "extract_image_patches", "extract_jpeg_shape", "flip_left_right", "flip_up_down", "grayscale_to_rgb",
-    "hsv_to_rgb", "image_gradients", "is_jpeg", "non_max_suppression", "non_max_suppression_overlaps",
-    "non_max_suppression_padded", "non_max_suppression_with_scores", "pad_to_bounding_box",
-    "per_image_standardization", "psnr", "random_brightness", "random_contrast", "random_crop",
+    "extract_glimpse", "extract_image_patches", "extract_jpeg_shape", "flip_left_right", "flip_up_down",
+    "grayscale_to_rgb", "hsv_to_rgb", "image_gradients", "is_jpeg", "non_max_suppression",
+    "non_max_suppression_overlaps", "non_max_suppression_padded", "non_max_suppression_with_scores",
+    "pad_to_bounding_box", "per_image_standardization", "psnr", "random_brightness", "random_contrast",
+    "random_crop",
     "random_flip_left_right", "random_flip_up_down", "random_hue", "random_jpeg_quality",
     "random_saturation", "resize", "resize_area", "resize_bicubic", "resize_bilinear",
     "resize_image_with_crop_or_pad", "resize_image_with_pad", "resize_images", "resize_nearest_neighbor",

@@ -23,6 +23,8 @@ __all__ = [
     "conv2d_backprop_input",
     "conv2d_transpose",
     "conv3d",
+    "conv3d_backprop_filter",
+    "conv3d_backprop_filter_v2",
     "conv3d_transpose",
     "conv_transpose",
     "convolution",
@@ -283,6 +285,23 @@ def conv3d(
         **layer_attrs(strides, padding, data_format, dilations, 3),
         name=name,
     )
+
+
+def conv3d_backprop_filter(
+    input: Any, filter_sizes: Any, out_backprop: Any, strides: Any, padding: Any, data_format: str = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1), name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """Return the gradient of `conv3d` by its filter of shape `filter_sizes`, given that by its result."""
+    return ops.conv3d_backprop_filter(
+        input,
+        out_backprop,
+        filter_sizes=filter_sizes,
+        **layer_attrs(strides, padding, data_format, dilations, 3),
+        name=name,
+    )
+
+
+conv3d_backprop_filter_v2 = conv3d_backprop_filter
 
 
 def _flat_format(data_format: str | None) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import as_dtype, int64
+from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
@@ -13,6 +13,7 @@ from staticgraph.framework import name_scope
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.nn.convolution import per_axis
 from staticgraph.renamed import needed, renamed
+from staticgraph.space import batch_to_space_nd, required_space_to_batch_paddings, space_to_batch_nd
 
 __all__ = [
     "avg_pool",
@@ -222,8 +223,8 @@ def pool(
 ) -> Tensor:
     """Pooling of `pooling_type` 'MAX' or 'AVG' over one, two or three spatial axes.
 
-    `window_shape` and `strides` have an entry per spatial axis.
-    ValueError for dilated windows, which are not supported.
+    `window_shape`, `strides` and `dilation_rate` have an entry per spatial axis. ValueError for dilated
+    windows with strides above 1, or with padding 'SAME'.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None, 10, 3])
@@ -234,7 +235,25 @@ def pool(
     needed("pool", window_shape=window_shape)
     if pooling_type not in ("MAX", "AVG"):
         raise misuse(ValueError, f"pool: pooling_type {pooling_type!r} is neither 'MAX' nor 'AVG'")
-    if rate is not None and set(rate) != {1}:
-        raise misuse(ValueError, f"pool: windows cannot be dilated, dilation_rate is {list(rate)}")
+    strides = [1] * len(window_shape) if strides is None else list(strides)
     with name_scope(name, f"{pooling_type.lower()}_pool", [input]):
-        return _by_rank(pooling_type, input, list(window_shape), strides, padding, data_format, None)
+        if rate is None or set(rate) == {1}:
+            return _by_rank(pooling_type, input, list(window_shape), strides, padding, data_format, None)
+        if set(strides) != {1} or padding != "VALID":
+            what = f"pool: dilation_rate is {list(rate)}, with strides {strides} and padding {padding!r}"
+            raise misuse(ValueError, what, "strides must be 1 and padding 'VALID': pad before, slice after")
+        return _dilated(pooling_type, input, list(window_shape), list(rate), data_format)
+
+
+def _dilated(
+    kind: str, input: Any, window: list[int], rate: list[int], data_format: str | None
+) -> Tensor:
+    """Pool with gaps in the windows: every so many elements become an image of their own in the batch."""
+    input = convert_to_tensor(input, name="input")
+    if data_format is not None and data_format.startswith("NC"):
+        rate = [1, *rate]  # the channels stay undivided
+    sizes = ops.shape_of(input, out_type=int32)[1 : 1 + len(rate)]
+    paddings, crops = required_space_to_batch_paddings(sizes, rate)
+    divided = space_to_batch_nd(input, rate, paddings)
+    made = _by_rank(kind, divided, window, [1] * len(window), "VALID", data_format, None)
+    return batch_to_space_nd(made, rate, crops)

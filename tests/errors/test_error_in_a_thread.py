@@ -6,7 +6,7 @@ import staticgraph as sg
 from tests.errors.message import message
 
 EXPECTED = """\
-reshape(float32[1]): [1] has 1 elements, which is not a multiple of 4 as [-1, 4] needs
+reshape(float32[1]): for [-1, 4] the 1 elements of [1] must be evenly divisible by 4
 
   test_error_in_a_thread.py, in test_message
     |     rows = sg.reshape(x, [-1, 4])

@@ -4,7 +4,7 @@ import staticgraph as sg
 from tests.errors.message import message
 
 EXPECTED = """\
-reshape(float32[5]): [5] has 5 elements, which is not a multiple of 4 as [-1, 4] needs
+reshape(float32[5]): for [-1, 4] the 5 elements of [5] must be evenly divisible by 4
 
   test_reshape_in_a_run.py, in test_message
     |     rows = sg.reshape(x, [-1, 4])

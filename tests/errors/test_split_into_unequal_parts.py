@@ -5,7 +5,7 @@ from tests.errors.message import message
 
 EXPECTED = """\
 split(value: float32[5, 2], axis=0, num_split=2):
-axis 0 of size 5 cannot be split into 2 equal parts
+2 parts should evenly divide axis 0, which has size 5
 
   test_split_into_unequal_parts.py, in <lambda>
     |     told = message(ValueError, lambda: sg.split(x, 2))

@@ -4,7 +4,7 @@ import staticgraph as sg
 from tests.errors.message import message
 
 EXPECTED = """\
-unstack: axis 0 of float32[?, 2] has an unknown size
+unstack: Cannot infer num from shape (?, 2): axis 0 has an unknown size
 
   test_unstack_of_an_unknown_number.py, in <lambda>
     |     told = message(ValueError, lambda: sg.unstack(x))

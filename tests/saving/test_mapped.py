@@ -128,3 +128,27 @@ def test_ten_processes_share_one_copy(tmp_path: Path):
         assert kilobytes["Rss"] >= SIZE[0] * SIZE[1] * 4 // 1024
         assert kilobytes["Private_Dirty"] == 0
         assert kilobytes["Pss"] <= kilobytes["Rss"] // 9
+
+
+@pytest.mark.parametrize("runs", [0, 5])
+def test_a_file_that_was_cut_short_is_an_error_before_each_run(tmp_path: Path, runs: int):
+    """Not the end of the process, through whatever reads the weights, and however often it ran before."""
+    path = net(tmp_path / "net.sg")
+    loaded = sg.load(path, mapped=True)
+    x = np.ones((1, SIZE[0]), np.float32)
+    for _ in range(runs):
+        assert loaded(x=x)["y"] == [SIZE[0] * SIZE[1] + 1]
+    os.truncate(path, path.stat().st_size // 2)
+    ways = [
+        lambda: loaded(x=x),
+        lambda: loaded.step(x=x),
+        lambda: loaded.variables["w"],
+        lambda: loaded.save(tmp_path / "other.sg"),
+    ]
+    for way in [*ways, *ways]:
+        with pytest.raises(sg.errors.DataLossError, match="was cut short, from"):
+            way()
+    assert [each.name for each in tmp_path.iterdir()] == ["net.sg"]
+    loaded.session.close()
+    with pytest.raises(sg.errors.FailedPreconditionError, match="closed"):
+        loaded(x=x)

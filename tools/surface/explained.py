@@ -8,7 +8,7 @@ EXPLAINED = {  # by name, or by a pattern of names
     "*DType": "element types are those of the package; a program has no use for one made by a number",
     "*QueueBase": "queues are made by their own classes, which tell the base what they have",
     "*ReaderBase": "readers are made by their own classes",
-    "OpError": "the message comes first, as in Python; there is no protocol buffer of the operation",
+    "OpError": "the message comes first, as in Python; TensorFlow's order is understood as well",
     "Operation": "operations are made by functions, never by their class",
     "Tensor": "tensors are made by functions, never by their class",
     "contrib.distribute.*": "there is one device and nothing to choose: such choices are accepted as None",
@@ -38,7 +38,7 @@ EXPLAINED = {  # by name, or by a pattern of names
     "test.Benchmark*": "nothing is written to a file of measurements",
     "test.TestCase.*": "that of Python, whose parameters have other names",
     "VariableScope.get_variable": "the store of variables, TensorFlow's first parameter, is the graph's own",
-    "errors.*Error": "the message comes first, as in Python; there is no protocol buffer of the operation",
+    "errors.*Error": "the message comes first, as in Python; TensorFlow's order is understood as well",
     "layers.Conv[23]D": "one number is for each axis: the default means the same",
     "sparse?split": "the first parameter only says that all are given by name: any value is refused",
 }

@@ -38,14 +38,22 @@ UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = range(12, 17)
 class AlreadyExistsError(OpError, FileExistsError):
     """What should be made exists."""
 
+    error_code = ALREADY_EXISTS
+
 
 class PermissionDeniedError(OpError, PermissionError):
     """The operating system refused."""
+
+    error_code = PERMISSION_DENIED
 
 
 class UnauthenticatedError(OpError):
     """The caller is not known."""
 
+    error_code = UNAUTHENTICATED
+
 
 class InternalError(OpError):
     """Something that should hold always does not."""
+
+    error_code = INTERNAL

@@ -53,7 +53,7 @@ class Bundle(Mapping[str, Stored]):
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self._shards: dict[int, mmap.mmap] = {}
+        self._shards: dict[int, mmap.mmap | bytes] = {}
         self._known: dict[str, Stored] = {}
         with open(checkpoint_file(prefix), "rb") as file:
             data = file.read()
@@ -144,14 +144,16 @@ class Bundle(Mapping[str, Stored]):
             return b""
         if shard is None or entry.offset < 0 or entry.size < 0 or entry.offset + entry.size > len(shard):
             raise self._damaged(f"the bytes of {name!r} lie outside of its files")
+        if isinstance(shard, mmap.mmap) and shard.size() < len(shard):
+            raise self._damaged("one of its files was cut short")
         return shard[entry.offset : entry.offset + entry.size]
 
-    def _opened(self, shard: int) -> mmap.mmap:
+    def _opened(self, shard: int) -> mmap.mmap | bytes:
         path = _data_file(self._prefix, shard, self._count)
         try:
             with open(path, "rb") as file:
                 if not os.fstat(file.fileno()).st_size:
-                    return mmap.mmap(-1, 1)
+                    return b""
                 return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise self._damaged(f"{path} cannot be read: {error.strerror}") from None
