@@ -12,7 +12,7 @@ TABLE = json.loads(Path(__file__).with_name("tf1_gradients.json").read_text())
 GRADIENT, NONE, CONSTANT = (set(TABLE[key]) for key in ("gradient", "none", "constant"))
 
 # TensorFlow has a gradient; here the op is a part of a function that has one.
-PARTS = {"partition_places", "stitch_sources"}
+PARTS = {"ascending_places", "partition_places", "stitch_sources"}
 # TensorFlow has no gradient, and no derivative gets there: results are integers, truth values or strings.
 NEVER_REACHED = {
     "broadcast_args", "count_below", "cross_op", "in_top_k", "is_finite", "is_inf", "is_nan",
