@@ -115,5 +115,5 @@ def _derivatives(
             f"custom_gradient: {len(by_xs)} derivatives for {count} arguments, "
             f"{len(by_variables)} for {len(variables)} variables"
         )
-        raise ValueError(layout(text, where))
+        raise ValueError(layout(text, where, hint="return one for each argument, None for those without"))
     return [*by_xs, *by_variables]

@@ -96,7 +96,8 @@ def registered_gradient(op: Operation, name: str, cotangents: Sequence[Tensor | 
     inputs = list(op.inputs)
     if len(listed) != len(inputs):
         counts = f"{len(listed)} derivatives are given for the {len(inputs)} inputs"
-        raise ValueError(layout(f"{counts} of {op.name} ({op.type})", op.where))
+        hint = "return one for each input, None for those without"
+        raise ValueError(layout(f"{counts} of {op.name} ({op.type})", op.where, hint=hint))
     found = []
     for tensor in op.tensors:  # axes, shapes and the like are inputs, too, and have no derivatives
         at = inputs.index(tensor)
@@ -128,13 +129,14 @@ def _fitting(op: Operation, position: int, derivative: Any) -> Any:
     x = op.tensors[position]
     if derivative is None or not x.dtype.is_differentiable:
         return None
-    which = f"input {position} of {op.name} ({op.type})"
+    which = f"input {position - op.attrs.get('ys', 0)} of {op.name} ({op.type})"  # not counting results
     found = derivative
     if not isinstance(found, IndexedSlices):
         found = found if isinstance(found, Tensor) else convert_to_tensor(found, x.dtype)
         if not compatible(found.type.shape, x.type.shape):
             text = f"the gradient by {which} has shape {found.shape}, and the input {x.shape}"
-            raise ShapeError(layout(text, user_frame(), [("the operation", op.where)]))
+            hint = "the gradient by a tensor has its shape: reduce_sum() adds up, broadcast_to() repeats"
+            raise ShapeError(layout(text, user_frame(), [("the operation", op.where)], hint))
         found.set_shape(x.shape)
     if found.dtype is not x.dtype:
         text = f"the gradient by {which} is {found.dtype}, and the input {x.dtype}"

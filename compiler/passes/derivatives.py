@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
+from staticgraph.compiler.passes.proven import proven
 from staticgraph.compiler.passes.prune import gradient_parts
 from staticgraph.compiler.passes.reads import Reads
 from staticgraph.compiler.passes.regions import around, by_python, perform_region, with_inner
@@ -97,6 +98,7 @@ def _derivative(
         if problem := _of_python(region):
             return None, [], _lacking(op, problem)
         params = [at.build.fresh_parameter("cotangent", y.type) for y in ys if y.dtype.is_differentiable]
+        sound = at.sound
         try:
             made = perform_region(at, region, params, ())
         except (HostNeeded, ValueNeeded) as needed:
@@ -105,6 +107,11 @@ def _derivative(
             if not inside:
                 raise
             return None, [], _lacking(op, inside[0])
+        if at.sound in depends_on(params, [at.sound]):  # checks of what is not known when they are made
+            (at.sound,) = proven(Function((), (at.sound,))).results
+            if at.sound in depends_on(params, [at.sound]):
+                at.sound = sound
+                return None, [], _lacking(op, _checked(region))
     else:  # of an older version
         rest = op.tensors[len(ys) + op.attrs["xs"] :]
         given = [at.value(t) for t in rest[op.attrs["xs"] :]]
@@ -122,12 +129,17 @@ def _of_python(region: Region) -> Operation | None:
     return next((op for op in with_inner(region.operations()) if op.definition.effect in acting), None)
 
 
+def _checked(region: Region) -> Operation:
+    """Return an operation of a derivative that looks at its numbers, such as indices."""
+    return next(op for op in with_inner(region.operations()) if op.definition.requires is not None)
+
+
 def _lacking(op: Operation, problem: Operation) -> str:
     text = (
-        f"the gradient function of {op.name} ({op.type}) is in the body of a loop or a branch, where it may "
-        f"only compute with fixed shapes: {problem.name} ({problem.type}) needs more"
+        f"{op.name} ({op.type}) is in a loop or a branch: its gradient function cannot use "
+        f"{problem.name} ({problem.type})"
     )
-    hint = "take the operation out of the body, or write the gradient with other ops"
+    hint = "only what computes with fixed shapes can be in it; outside of bodies there may be anything"
     return layout(text, op.where, [("it", problem.where)], hint)
 
 

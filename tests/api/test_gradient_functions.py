@@ -94,16 +94,21 @@ class TestInBodies:
             ("PyFunc", lambda dy: sg.py_func(lambda v: v * 2, [dy], sg.float32)),
             ("Assert", lambda dy: checked(dy)),
             ("Unique", lambda dy: dy * sg.reduce_sum(sg.unique(dy)[0])),
+            ("GatherV2", lambda dy: dy * sg.gather([1.0, 2.0], sg.cast(dy, sg.int32))),
             ("RandomUniform", lambda dy: dy * sg.random_uniform([3])),
         ],
     )
     def test_what_only_computes_later_is_an_error(self, name: str, backward: Any):
         grad = self.gradient(backward)
         with pytest.raises(
-            GradientError, match=rf"in the body of a loop or a branch.*\({name}\) needs more"
+            GradientError, match=rf"is in a loop or a branch.*cannot use.*\({name}\)"
         ) as told:
             run(grad, {"x:0": X})
         assert "test_gradient_functions.py" in str(told.value)
+
+    def test_indices_that_are_in_range_whatever_the_cotangent(self):
+        grad = self.gradient(lambda dy: dy * sg.gather([1.0, 2.0], sg.cast(dy > 0.0, sg.int32)))
+        np.testing.assert_array_equal(run(grad, {"x:0": X}), [4] * 3)
 
     def test_two_gradients_of_one_operation(self):
         """The loops in them are different loops."""

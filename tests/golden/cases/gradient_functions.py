@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from tests.golden.draws import real
-from tests.golden.runner import answer, error, value
+from tests.golden.runner import answer, error, runs, value
 
 _names = itertools.count()
 
@@ -384,6 +384,32 @@ BODIES = [
 ]
 
 
+def loop_state(dynamic):
+    """The rows of a TensorArray that `raw_rnn` carries: some are given before the first step."""
+
+    def build(tf):
+        inputs = tf.TensorArray(tf.float32, 3).unstack(tf.ones([3, 1, 2]))
+        cell = tf.nn.rnn_cell.BasicRNNCell(2)
+
+        def step(time, output, state, rows):
+            if output is None:
+                state = cell.zero_state(1, tf.float32)
+                rows = tf.TensorArray(
+                    tf.float32, 5, dynamic_size=dynamic, clear_after_read=False, element_shape=[]
+                )
+                rows = rows.write(0, 7.0).write(1, 8.0)
+            else:
+                rows = rows.write(time + 1, tf.cast(time, tf.float32) + tf.reduce_sum(output) * 0.0)
+            ended = time >= 3
+            given = tf.cond(ended, lambda: tf.zeros([1, 2]), lambda: inputs.read(time))
+            return tf.reshape(ended, [1]), given, state, output, rows
+
+        rows = tf.nn.raw_rnn(cell, step)[2]
+        return [rows.read(n) for n in range(5)]
+
+    return build
+
+
 def calls(tf):
     """How often a gradient function was called after each of three steps."""
     seen = []
@@ -487,6 +513,11 @@ def lu(tf):
     tf.gradients(tf.reduce_sum(tf.linalg.lu(x)[0]) + tf.reduce_sum(x), x)
 
 
+ROWS = [
+    runs("rows of a loop state", loop_state(False)),
+    runs("rows of a loop state that grows", loop_state(True)),
+]
+
 FACTS = [
     answer("calls of a gradient function", calls),
     answer("cotangents of integers", cotangents_of_integers),
@@ -508,4 +539,4 @@ def _asserted(tf, dy):
         return tf.identity(dy)
 
 
-CASES = [BACKWARD, PATHS, BODIES, FACTS]
+CASES = [BACKWARD, PATHS, BODIES, ROWS, FACTS]
