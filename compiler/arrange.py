@@ -32,6 +32,7 @@ from staticgraph.compiler.lower.program import (
     Loops,
     Program,
     Ref,
+    Require,
     RowAt,
     inner_programs,
 )
@@ -103,7 +104,6 @@ def write(
     first_host: int = 0,
     times: Times | None = None,
     whole: int | None = None,
-    checked: bool = False,
     fixed: Collection[int] = (),
     looks: Clock = PORTABLE,
     outermost: bool = True,
@@ -111,9 +111,9 @@ def write(
 ) -> Written:
     """The code of `program`; `emit` gives that of a kernel. Its host calls are numbered from `first_host`.
 
-    With `times` it takes the time; `whole` is the entry of all of it. `checked`: the last result tells
-    whether the run is good. The slots `fixed` hold the same in every run. `looks` is the clock by which the
-    watch is asked. `outermost`: what it overwrites are variables. `may_stop`: none are overwritten yet.
+    With `times` it takes the time; `whole` is the entry of all of it. The slots `fixed` hold the same in
+    every run. `looks` is the clock by which the watch is asked. `outermost`: what it overwrites are
+    variables. `may_stop`: none are overwritten yet.
     """
     kernels: list[abi.KernelCode] = []
     segments: list[abi.Segment] = []
@@ -137,6 +137,8 @@ def write(
                 case HostCall():
                     segments.append(abi.HostCall(program.host_slot, host, _entry(times, instruction)))
                     host += 1
+                case Require(flag):
+                    segments.append(abi.Require(_ref(flag)))
                 case Loop() | Branch():
                     made = []
                     for each in inner_programs(instruction):
@@ -157,9 +159,8 @@ def write(
             before += [once] if once.phases else []
             most = max(most, shared)
     pool, private, watch = map(abi.BufferRef, (program.pool_slot, PRIVATE, program.watch_slot))
-    sound = abi.BufferRef(program.host_slot - 1) if checked else None
     clock = None if times is None else times.clock
-    entry = step(segments, pool, private, watch, clock, whole, sound, looks)
+    entry = step(segments, pool, private, watch, clock, whole, looks)
     prepare = step(before, pool, private, watch, clock) if before else None
     cost = sum(k.cost for k in kernels) + sum(_cost(s, inner) for s in segments)
     return Written(

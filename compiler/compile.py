@@ -151,9 +151,11 @@ def compile(
     """
     with collector_paused():
         if may_interpret and runs_once(step):
-            return _coded(step, Fusion(step.function, ()), by_meaning(step.function), target, written, kept)
+            program = by_meaning(step.function, step.checked)
+            return _coded(step, Fusion(step.function, ()), program, target, written, kept)
         fusion = optimize(step.function, observers, without, trace)
-        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=partial(fuse, without=without))
+        fused = partial(fuse, without=without)
+        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=fused, checked=step.checked)
         made = _coded(step, fusion, lowered(), target, written, kept)
         if memory_limit is not None and (over := made.memory.peak - memory_limit) > 0:
             program = lowered(max(made.program.arena - over, 0))
@@ -175,8 +177,7 @@ def timed(compiled: Compiled, clock: Clock) -> tuple[Written, Times]:
         return found
 
     times = Times(clock)
-    checked = compiled.step.checked
-    return write(compiled.program, code_of, times=times, whole=0, checked=checked, looks=clock), times
+    return write(compiled.program, code_of, times=times, whole=0, looks=clock), times
 
 
 def _coded(
@@ -196,7 +197,7 @@ def _coded(
     step = replace(step, function=fusion.function)
     if (use := memory_use(program, len(step.feeds), scratch=0)).peak > ADDRESSABLE:
         raise does_not_fit(use)
-    made = write(program, code, checked=step.checked, looks=clock_of(target.triple))
+    made = write(program, code, looks=clock_of(target.triple))
     return Compiled(step, fusion, replace(program, watched=made.watched), made)
 
 

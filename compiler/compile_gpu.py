@@ -96,7 +96,7 @@ def compile_gpu(
     with collector_paused():
         fusion = with_attention(optimize(step.function, observers, left_out, trace), precision, left_out)
         inner = partial(fused, precision=precision, without=left_out)
-        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=inner)
+        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=inner, checked=step.checked)
         made = coded(step, fusion, lowered(), precision, refused)
         if memory_limit is None or made.memory.peak <= memory_limit:
             return made

@@ -86,7 +86,7 @@ class Caller:
 
     def _operation(self, where: Provenance, name: str) -> Operation | None:
         """The operation of an error that tells only its line and kind."""
-        from staticgraph.runtime.culprit import operation_at  # what few runs need
+        from staticgraph.runtime.owner import operation_at  # what few runs need
 
         return operation_at(self._plan.graph, where, name)
 

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from staticgraph.compiler.codegen.llvm_text import module
 from staticgraph.compiler.compile import Compiled, CompiledStep, compile
 from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.passes.guard import checked
 from staticgraph.compiler.passes.pipeline import Observer
 from staticgraph.compiler.passes.step import Step
 from staticgraph.compiler.rewrite.engine import Trace
@@ -25,9 +23,8 @@ from staticgraph.runtime.switches import Settings
 
 if TYPE_CHECKING:
     from staticgraph.runtime.dump import Dump
-    from staticgraph.runtime.guard import Guard
 
-__all__ = ["Watching", "compiled", "guard"]
+__all__ = ["Watching", "compiled"]
 
 _MUCH = 1 << 14  # elements that a step is given: with fewer it is hardly worth several threads
 
@@ -62,17 +59,10 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
         POOL.expect()
     made = compile(
         step, target, watching.observers, cpu_jit.begin, settings.memory_limit, KEPT,
-        without=settings.passes, trace=watching.trace,
+        without=settings.left_out, trace=watching.trace,
     )  # fmt: skip
     watching.finish(made, "ll", lambda: module(made.codes, cpu_jit.host()))
     return made
-
-
-def guard(step: Step, graph: Graph) -> Guard:
-    """What watches over a step of `graph`, of which its own step is to be compiled."""
-    from staticgraph.runtime.guard import Guard  # what few programs ask for
-
-    return Guard(graph, checked(step), step.may_overwrite)
 
 
 def _report(rule: Rule, before: Value, after: Value) -> None:

@@ -20,10 +20,7 @@ import numpy as np
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import OpError, RuleError
 from staticgraph.compiler.graph.function import Function, Node, Value, as_outputs
-from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Kind, Role
-from staticgraph.compiler.graph.provenance import Provenance
-from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.ops.control_flow import taken
 from staticgraph.compiler.passes.guard import may_be_infinite
 
@@ -145,9 +142,9 @@ class _Trial:
                 return self._results(chosen, inputs[1:], rounds)
             case "effect":  # it was done already, and the user saw it
                 return [Item(inputs[0].array + 1, Sort.FINE)]
-        assert node.op.reference is not None, node
+        assert node.op.meaning is not None, node
         try:
-            made = as_outputs(node.op.reference(*(each.array for each in inputs), **node.attrs))
+            made = as_outputs(node.op.meaning(*(each.array for each in inputs), **node.attrs))
         except (ArithmeticError, LookupError, OpError, RuleError, ValueError):  # such as a singular matrix
             return [_refused(output) for output in node.outputs]
         return [
@@ -255,10 +252,3 @@ def _shown(node: Node, array: np.ndarray, index: tuple[int, ...]) -> tuple[Any, 
     if not array.size or array.dtype.kind not in "biuf":
         return ()
     return tuple(dict.fromkeys((array.min().item(), array.max().item())))
-
-
-def operation_at(graph: Graph, where: Provenance | None, name: str) -> Operation | None:
-    """Return the operation of the user's that a node with this line and kind of op was made for, if clear."""
-    made = [op for op in graph.get_operations() if where is not None and op.where == where]
-    same = [op for op in made if op.definition.name == name]
-    return next((few[0] for few in (same, made) if len(few) == 1), None)

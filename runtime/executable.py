@@ -10,7 +10,7 @@ from weakref import WeakSet
 import numpy as np
 
 from staticgraph.compiler.cached import cached_property
-from staticgraph.compiler.codegen.dispatch_layout import NOT_FINITE
+from staticgraph.compiler.codegen.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.dispatch_layout import Binding as Word
 from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExhaustedError, layout
 from staticgraph.compiler.graph.function import Function
@@ -111,8 +111,9 @@ class Executable:
         for binding in self.bindings:
             binding.words[Word.ENTRY] = entry
 
-    def __call__(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
-        """Run the step: read `arguments`, write `results`.
+    def __call__(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
+        """Run the step: read `arguments`, write `results`. Return False if a check of the step failed.
+
         Arrays are C-contiguous, of the program's types.
         """
         table = self.table
@@ -135,9 +136,10 @@ class Executable:
         if self._failure is not None:
             error, self._failure = self._failure, None
             raise error
-        if stopped and stopped != NOT_FINITE:
+        if stopped and stopped != UNSOUND:
             text = "the time that the run was given is over; all variables are as they were before it"
             raise DeadlineExceededError(layout(text, user_frame()))
+        return not stopped
 
     def step(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler] = ()
@@ -149,8 +151,7 @@ class Executable:
             arguments, results = self._arrays(feeds, store, recyclers)
         except MemoryError:
             raise self._does_not_fit() from None
-        self(arguments, results)
-        if self.guard is not None and not results[-1]:
+        if not self(arguments, results) and self.guard is not None:
             self.guard.fail(arguments)
         step = self.prepared.step
         return results[: step.fetches], changes(step, step.writes, results[step.fetches :])

@@ -1,11 +1,10 @@
-"""The guard of a session with `check_nan`: what it says when a step has made something that is not finite."""
+"""The guard of a checked step: finds out why a run was refused, and says it."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -16,151 +15,45 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.passes.pipeline import PIPELINE
-from staticgraph.compiler.passes.stages import is_host
 from staticgraph.compiler.passes.step import Step
-from staticgraph.runtime.culprit import STATE, Finding, culprit, operation_at
 from staticgraph.runtime.memory import empty, from_storage
 
-PATIENCE = 2.0  # seconds of silence; after that a terminal is told how far the search is
-_CURES = {
-    "acos": "its argument must lie in [-1, 1]: clip_by_value helps",
-    "asin": "its argument must lie in [-1, 1]: clip_by_value helps",
-    "realdiv": "math.divide_no_nan gives 0 where the divisor is 0; or add a small number to the divisor",
-    "exp": "subtract the greatest element before, as nn.softmax and reduce_logsumexp do",
-    "log": "its argument must be above 0: add a small number, or use a loss that takes logits",
-    "log1p": "its argument must be above -1",
-    "pow": "a negative number only has whole powers, and 0 none below 0",
-    "reciprocal": "add a small number to what may be 0",
-    "rsqrt": "its argument must be above 0: add a small number",
-    "sqrt": "its argument must not be below 0, and its derivative at 0 is infinite: add a small number",
-}
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Guard:
-    """What finds the op at fault in the runs of one program: its step as the compiler was given it."""
+    """What tells why runs of one program are refused.
+
+    Attributes:
+        graph: The user's graph.
+        make: Gives the step as the compiler was given it, all checks included.
+        last: False if something that may fail comes after the step.
+        finite: True if the step also tells if all that it makes is finite.
+        sound: The step's last result: one truth value.
+    """
 
     graph: Graph
-    step: Step
-    last: bool = True  # nothing that may fail comes after the step
-    sound: np.ndarray = field(default_factory=lambda: empty(TensorType(bool_, ())))  # the step's last result
+    make: Callable[[], Step]
+    last: bool = True
+    finite: bool = False
+    sound: np.ndarray = field(default_factory=lambda: empty(TensorType(bool_, ())))
+
+    @cached_property
+    def step(self) -> Step:
+        """The step as the compiler was given it."""
+        return self.make()
 
     def fail(self, arguments: Sequence[np.ndarray]) -> NoReturn:
         """Raise the error for a run with these arguments, as compiled code holds them."""
-        function = self.step.function
-        values = [from_storage(a, p.dtype) for a, p in zip(arguments, function.params, strict=True)]
-        with _Progress() as progress:
-            found = culprit(function, values, progress)
-            if found is None:  # the compiler's rules change in which order numbers are rounded
-                found = culprit(PIPELINE(function), values, progress)
-        raise self._error(found) from None
+        from staticgraph.runtime.unmet import unmet  # what only runs that fail need
 
-    def _error(self, found: Finding | None) -> InvalidArgumentError:
-        if found is None:
-            text = "the run made numbers that are not finite, which its ops do not if NumPy performs them"
-            hint = "fused kernels round a little differently: some number is at the limit of its dtype"
-            return InvalidArgumentError(layout(text, user_frame(), hint=hint))
-        match found.node.op.name:
-            case "parameter":
-                op, what, hint = self._given(found)
-                return InvalidArgumentError(layout(f"{what} is {_extent(found)}", op.where, hint=hint), op)
-            case "constant":
-                text = f"a constant ({found.node.outputs[0].type}) is {_extent(found)}"
-                hint = "it was so when the graph was made"
-                return InvalidArgumentError(layout(text, found.node.where, hint=hint))
-        owner = operation_at(self.graph, found.node.where, found.node.op.name)
-        what, hint = "the result", _CURES.get(found.node.op.name) or _general_cure(found)
-        if owner is not None and owner.definition is not found.node.op:
-            what = f"a part of {owner.name}, or of its derivative,"
-            hint = _CURES.get(owner.definition.name, hint)
-        text = f"{_call(found)}: {_moment(found)}{what} is {_extent(found)}{_because(found)}"
-        loops = [("the loop", loop.where) for loop, _ in found.rounds]
-        return InvalidArgumentError(layout(text, found.node.where, loops, hint), owner)
+        values = [from_storage(a, p.dtype) for a, p in zip(arguments, self.step.function.params, strict=True)]
+        error = unmet(self.graph, self.step, values)
+        if error is None and self.finite:
+            from staticgraph.runtime.not_finite import not_finite
 
-    def _given(self, found: Finding) -> tuple[Operation, str, str]:
-        """The feed or variable that was not finite before the run, how it is called, and what may help."""
-        number, type = self.step.function.params.index(found.node.outputs[0]), found.node.outputs[0].type
-        feeds, reads = self.step.feeds, self.step.reads
-        if number >= len(feeds):
-            op = reads[number - len(feeds)]
-            hint = "restore a checkpoint from before, or run its initializer"
-            return op, f"the variable {op.name} ({type})", hint
-        op = feeds[number].op
-        if is_host(op):
-            return op, f"what Python gives as {op.name} ({type})", "look at what the function is given"
-        hint = "look at the data: np.isfinite tells which elements are good"
-        return op, f"the feed {op.name} ({type})", hint
-
-def _call(found: Finding) -> str:
-    """The op with the types of what it is given."""
-    typed = (f"{name}: {value.type}" for value, name, _ in found.operands if name != STATE)
-    return f"{found.node.op.name}({', '.join(typed)})"
-
-
-def _general_cure(found: Finding) -> str:
-    """What may help where nothing special is known of the op."""
-    if found.nans:
-        return "NaN comes of 0 / 0, of 0 times infinity, and of infinity less infinity"
-    dtype = found.node.outputs[found.output].dtype
-    return f"{dtype.name} ends at {float(dtype.max):.2g}: smaller steps, or clip_by_global_norm, may help"
-
-
-def _moment(found: Finding) -> str:
-    """The rounds of the loops around it, outermost first."""
-    match [number for _, number in found.rounds]:
-        case []:
-            return ""
-        case [number]:
-            return f"in round {number} of its loop, "
-        case numbers:
-            return f"in rounds {', '.join(map(str, numbers))} of the loops around it, "
-
-
-def _extent(found: Finding) -> str:
-    """How many elements are what, and which is the first."""
-    kinds = {"NaN": found.nans, "Inf": found.infinities}
-    size = found.node.outputs[found.output].size
-    if size == 1:
-        return next(kind for kind, count in kinds.items() if count)
-    counts = " and ".join(f"{kind} in {count}" for kind, count in kinds.items() if count)
-    return f"{counts} of {size} elements, the first at {list(found.index)}"
-
-
-def _because(found: Finding) -> str:
-    """What the op was given there."""
-    parts = []
-    for _, name, values in found.operands:
-        if name == STATE:
-            continue
-        if len(values) == 1:
-            parts.append(f"{name} is {values[0]:.6g}")
-        elif values:
-            parts.append(f"{name} is between {values[0] + 0:.6g} and {values[1] + 0:.6g}")
-    return f", where {' and '.join(parts)}" if parts else ""
-
-
-class _Progress:
-    """Context that is called after each op; a terminal sees a line if it takes long."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._next = time.monotonic() + PATIENCE
-        self._shown = False
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __call__(self) -> None:
-        self._count += 1
-        if time.monotonic() > self._next and sys.stderr.isatty():
-            print(
-                f"\rcheck_nan: looking for the op at fault, {self._count} done", end="", file=sys.stderr
-            )
-            self._next = time.monotonic() + 0.5
-            self._shown = True
-
-    def __exit__(self, *_: object) -> None:
-        if self._shown:
-            print("\r\033[K", end="", file=sys.stderr)
+            error = not_finite(self.graph, self.step, values)
+        if error is None:
+            text = "the run had an index or the like out of range, which it has not if NumPy performs the ops"
+            hint = "it is computed of numbers that kernels round a little differently"
+            error = InvalidArgumentError(layout(text, user_frame(), hint=hint))
+        raise error from None

@@ -22,12 +22,12 @@ from staticgraph.runtime.cause import Cause, Reason
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.guard import Guard
 from staticgraph.runtime.switches import Settings
 from staticgraph.runtime.table import duration, table
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
-    from staticgraph.runtime.guard import Guard
 
 # An op that was called in Python, what gives the values of its inputs, and its results; None if it failed.
 HostObserver = Callable[[Operation, Callable[[Tensor], Any], Sequence[Any] | None], None]
@@ -137,13 +137,14 @@ class Ledger(Sequence[Compile]):
         return made
 
     def guarded(self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches) -> Executable:
-        """The program of `step`, with a guard against NaN if the settings ask for one."""
-        watch = None
-        if self.settings.check_nan:
-            from staticgraph.runtime.compiling import guard
+        """The program of `step`, with a guard if it is checked; also for NaN if the settings ask for it."""
+        last, finite = step.may_overwrite, self.settings.check_nan
+        if finite:
+            from staticgraph.compiler.passes.guard import checked  # what few programs ask for
 
-            watch = guard(step, fetches.graph)
-        made = self.executable(step if watch is None else watch.step, statics, fetches, watch)
+            step = checked(step)
+        watch = Guard(fetches.graph, lambda: step, last, finite) if step.checked else None
+        made = self.executable(step, statics, fetches, watch)
         self.programs[made] = fetches.text
         return made
 
@@ -159,11 +160,11 @@ class Ledger(Sequence[Compile]):
 
             return compiled(step, self.settings, fetches.text)
 
-        key = remembered.key_of(step, self.settings) if guard is None else None
+        key = remembered.key_of(step, self.settings)
         prepared = remembered.recall(key, step) if key is not None else None
         if prepared is not None:
             with suppress(cpu_jit.MissingCode):
-                return Executable(prepared, statics, again=whole)
+                return Executable(prepared, statics, guard, again=whole)
         made = whole()
         if key is not None:
             remembered.remember(key, step, made)

@@ -120,8 +120,11 @@ class Plan:
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}
         tensors, targets = self.fetches.tensors, self.fetches.targets
-        losses, on_host = self.ledger.settings.check_nan, self.ledger.on_host
-        return specialise(self.graph, tensors, targets, feeds, types, static, self.calls, losses, on_host)
+        settings, on_host = self.ledger.settings, self.ledger.on_host
+        losses, checks = settings.check_nan, settings.check_bounds
+        return specialise(
+            self.graph, tensors, targets, feeds, types, static, self.calls, losses, on_host, checks
+        )
 
     def run(self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
         """The fetched structure for these values of the feeds. Changes the variables in `store`."""

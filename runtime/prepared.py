@@ -78,7 +78,7 @@ def prepared(
     """The program of `step` that `layout_of` told of."""
     program = PreparedProgram(
         (), tuple(arguments), tuple(results), step.fetches, frozenset(layout["in_place"]), layout["arena"],
-        Constants.of(constants), (), layout["stops"],
+        Constants.of(constants), (), stops=layout["stops"],
     )  # fmt: skip
     codes = [Code(name, "") for name in layout["codes"]]
     rest = (layout[name] for name in ("shared", "private", "cost", "parallel"))

@@ -31,13 +31,14 @@ _FORMAT = 1  # of an entry, and part of every key
 def key_of(step: Step, settings: Settings) -> str | None:
     """The name of its program on the disk; None where it is to be compiled, whatever is there."""
     version = compiler_version()
-    if version is None or object_cache.folder() is None or settings.dump is not None or settings.trace:
+    shows = settings.dump is not None or settings.trace
+    if version is None or object_cache.folder() is None or shows or settings.check_nan:
         return None
     try:
         digest = step_digest(step)
     except NoDigest:
         return None
-    options = (settings.math, settings.memory_limit, sorted(settings.passes), settings.tune)
+    options = (settings.math, settings.memory_limit, sorted(settings.left_out), settings.tune)
     # It is NumPy that folds constants.
     parts = (_FORMAT, version, np.__version__, digest, cpu_jit.host(), options)
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
@@ -55,7 +56,7 @@ def recall(key: str, step: Step) -> Prepared | None:
     found = prepared(
         alone, [p.type for p in function.params], [r.type for r in function.results], told, constants
     )
-    return replace(found, program=by_meaning(function)) if runs_once(step) else found
+    return replace(found, program=by_meaning(function, step.checked)) if runs_once(step) else found
 
 
 def remember(key: str, step: Step, compiled: Compiled) -> None:

@@ -41,6 +41,9 @@ class Session:
     `memory_limit`: bytes that a run may need, its feeds, variables and results included. Values are computed
     again rather than kept where a run would need more; ResourceExhaustedError where that is not enough.
     `session.plan(fetches, feed_dict).memory` tells what a run needs.
+    `check_bounds`: by default, a run that is given an index, a label or the like that is out of range, or an
+    integer divisor of 0, changes nothing, and is an InvalidArgumentError that names the op, its line and the
+    number. With False nothing is looked at: such an index reads zeros and writes nothing.
     `check_nan`: a run that makes NaN or an infinite number changes nothing, and is an InvalidArgumentError
     that names the first op that did, its line and what it was given.
     `device`: "cpu", "gpu" or "gpu:1"; by default a GPU if there is one. A FailedPreconditionError
@@ -62,11 +65,13 @@ class Session:
         *,
         memory_limit: int | None = None,
         math: str | None = None,
+        improve: bool | None = None,
         matmul_precision: str | None = None,
         cudnn: bool | None = None,
         overlap: bool | None = None,
         passes: str | None = None,
         no_compile: bool | None = None,
+        check_bounds: bool | None = None,
         check_nan: bool | None = None,
         device: str | None = None,
         dump: str | None = None,
@@ -79,9 +84,9 @@ class Session:
             raise misuse(TypeError, f"target is {shown(target)}, and must be a string", hint)
         self.graph = graph if graph is not None else get_default_graph()
         self.settings = settings(
-            memory_limit=memory_limit, math=math, matmul_precision=matmul_precision, cudnn=cudnn,
-            overlap=overlap, passes=passes, no_compile=no_compile, check_nan=check_nan, device=device,
-            dump=dump, failures=failures, trace=trace, tune=tune,
+            memory_limit=memory_limit, math=math, improve=improve, matmul_precision=matmul_precision,
+            cudnn=cudnn, overlap=overlap, passes=passes, no_compile=no_compile, check_bounds=check_bounds,
+            check_nan=check_nan, device=device, dump=dump, failures=failures, trace=trace, tune=tune,
         )  # fmt: skip
         self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
         self._growth = Growth(self.graph)
@@ -313,9 +318,10 @@ class Session:
     def adopt(self, fetches: Any, feeds: Iterable[Tensor], program: Executable) -> None:
         """Run `fetches` by `program`, which was made elsewhere, where these tensors are fed in its shapes.
 
-        Not where runs are to be guarded against NaN: it does not look.
+        Not where runs are to be checked in another way: for NaN, or not for bounds.
         """
-        if not self.settings.check_nan:
+        unchecked = not self.settings.check_bounds and program.prepared.step.checked
+        if not (self.settings.check_nan or unchecked):
             self._plan(fetches, feeds).adopt(program)
 
     # State

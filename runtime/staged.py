@@ -17,6 +17,7 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.passes.cuts import crossing
 from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
 from staticgraph.compiler.passes.regions import outermost, regions_of
 from staticgraph.compiler.passes.stages import Calls, is_host, reaches, stages
@@ -94,6 +95,8 @@ class Staged:
         # What each leading op takes is computed after these leading ops, and with these assignments.
         seen = {op: self._stages.seen(op, self._feeds) for op in leading}
         self._before = {op: seen[op].intersection(leading) - {op} for op in leading}
+        for op, before in self._before.items():
+            before.update(cut for cut in self._stages.cuts if cut.id < op.id)
         self._writes = {op: [w for w in self._stages.writes if w in seen[op]] for op in leading}
         # Another thread may change the memory of feeds while a host op waits, and a queue keeps what it gets.
         waits = any(op.definition.effect is Effect.HOST for op in self._hosts)
@@ -155,28 +158,41 @@ class Staged:
         targets = [op for op in self._fetches.targets if not is_host(op)]
         trailing = self._stages.trailing
         taking = tuple(op for op in trailing if turn.lacks(op))
-        calls = Calls(taking, self._without(taking), region=self._region, may_fail=bool(trailing))
-        acting = (*self._stages.writes, *self._stages.effects)
+        calls = self._calls(turn, taking, may_fail=bool(trailing))
+        acting = (op for op in (*self._stages.writes, *self._stages.effects) if op not in turn.done)
         return _Stage(tuple(tensors), (*targets, *acting), calls)
+
+    def _calls(self, turn: Turn, taking: Collection[Operation], **rest: bool) -> Calls:
+        """What goes on around a stage that computes the inputs of the host ops `taking`."""
+        left_out = (self._hosts | self._text).difference(taking) | turn.done
+        return Calls(
+            tuple(taking), left_out, region=self._region, settled=frozenset(turn.settled), **rest
+        )
 
     def _lead(self, turn: Turn) -> None:
         """Call the leading ops that were not called yet."""
         for op in self._stages.leading:
             if op not in turn.called:
+                if op in self._stages.cuts:
+                    self._settle(op, turn)
                 self._give(op, turn)
                 turn.call(op)
+
+    def _settle(self, cut: Operation, turn: Turn) -> None:
+        """Do what was made before a cut, and commit it: the cut is a run of its own, or several."""
+        acting = [op for op in (*self._stages.writes, *self._stages.effects) if op.id < cut.id]
+        targets = tuple(op for op in acting if op not in turn.done)
+        found = crossing(cut, self._stages.native, self._fetches.tensors, self._region)
+        tensors = tuple(t for t in found if t not in turn.values)
+        self._compute(_Stage(tensors, targets, self._calls(turn, ())), turn)
+        turn.settle(targets, tensors)
 
     def _give(self, op: Operation, turn: Turn) -> None:
         """Compute what a leading op takes, and at once what the others take that need not wait."""
         if turn.lacks(op):
             ready = [o for o in self._stages.leading if turn.lacks(o) and self._before[o] <= turn.called]
-            writes = dict.fromkeys(w for o in ready for w in self._writes[o])
-            calls = Calls(tuple(ready), self._without(ready), final=False, region=self._region)
-            self._compute(_Stage((), (*writes,), calls), turn)
-
-    def _without(self, ops: Collection[Operation]) -> frozenset[Operation]:
-        """The host ops that a stage which computes the inputs of `ops` leaves out."""
-        return (self._hosts | self._text).difference(ops)
+            writes = dict.fromkeys(w for o in ready for w in self._writes[o] if w not in turn.done)
+            self._compute(_Stage((), (*writes,), self._calls(turn, ready, final=False)), turn)
 
     def _compute(self, stage: _Stage, turn: Turn) -> dict[Tensor, np.ndarray]:
         """Run a stage: the values of its tensors."""
@@ -193,7 +209,7 @@ class Staged:
         early = self._early.setdefault(stage, [])
         while True:
             if unknown := tuple(t for t in early if t not in turn.values):
-                turn.values |= self._compute(self._earlier(unknown), turn)  # those of variables too
+                turn.values |= self._compute(self._earlier(unknown, turn), turn)  # those of variables too
             plan = self._plan(stage, turn)
             given = [turn.values[t] for t in plan.feeds]
             try:
@@ -206,11 +222,11 @@ class Staged:
             else:
                 return plan, given
 
-    def _earlier(self, tensors: tuple[Tensor, ...]) -> _Stage:
+    def _earlier(self, tensors: tuple[Tensor, ...], turn: Turn) -> _Stage:
         """The stage that computes what the shapes of another one depend on."""
         seen = {op for t in tensors for op in self._stages.seen(outermost(t, self._region), self._feeds)}
-        writes = tuple(w for w in self._stages.writes if w in seen)
-        return _Stage(tensors, writes, Calls((), self._without(()), final=False, region=self._region))
+        writes = tuple(w for w in self._stages.writes if w in seen and w not in turn.done)
+        return _Stage(tensors, writes, self._calls(turn, (), final=False))
 
     def _force(self, op: Operation, turn: Turn) -> None:
         """Call a host op first after all: it depends on constants, but on too large ones for the compiler, or

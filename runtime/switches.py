@@ -136,6 +136,12 @@ SWITCHES = {
             _folder, of_session=False,
         ),
         Switch(
+            "check_bounds", "0 or 1", "1",
+            "0: a run does not look for indices, labels and the like that are [out of range]"
+            "(seeing.md#out-of-range), nor for integer divisors of 0",
+            _truth, True,
+        ),
+        Switch(
             "check_nan", "0 or 1", "0",
             "1: an error where a run makes NaN or an infinite number, which [names the first op and its line]"
             "(seeing.md#not-finite-the-guard)",
@@ -165,6 +171,12 @@ SWITCHES = {
             "failures", "a folder", "nowhere",
             "a run that fails is written there, [to be done again](seeing.md#a-run-that-failed)",
             _folder,
+        ),
+        Switch(
+            "improve", "0 or 1", "1",
+            "0: formulas are computed as they are written, without the [rules that improve results]"
+            "(accuracy.md#rules-that-improve-results), such as `log(exp(x))` to `x`",
+            _truth, True,
         ),
         Switch(
             "math", "'precise' or 'fast'", "precise",
@@ -228,11 +240,13 @@ _IN_PROCESS: dict[str, Any] = {}
 class Settings:
     """The switches of a session, as they were when it was made."""
 
+    check_bounds: bool = True
     check_nan: bool = False
     cudnn: bool = True
     device: str = "auto"
     dump: str | None = None
     failures: str | None = None
+    improve: bool = True
     math: str = "precise"
     matmul_precision: str = "float32"
     memory_limit: Any = None
@@ -241,6 +255,11 @@ class Settings:
     passes: frozenset[str] = frozenset()
     trace: frozenset[str] = frozenset()
     tune: bool = False
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Names of the passes to leave out, and `improve` if the rules that improve results are."""
+        return self.passes if self.improve else self.passes | {"improve"}
 
 
 def settings(**chosen: Any) -> Settings:

@@ -37,6 +37,8 @@ class Turn:
     ) -> None:
         self.values = dict(feeds)
         self.called: set[Operation] = set()
+        self.done: set[Operation] = set()  # what compiled stages did before a cut, and is committed
+        self.settled: set[Tensor] = set()  # what they computed
         self.changes = Changes()
         self.store = store
         self._stages = stages
@@ -59,6 +61,13 @@ class Turn:
         """Values to give to later stages. That of a variable is another one for each op that takes it."""
         found = zip(tensors, arrays, strict=True)
         self.values.update((t, array) for t, array in found if variable_of(t) is None)
+
+    def settle(self, done: Iterable[Operation], tensors: Iterable[Tensor]) -> None:
+        """Commit what was done so far: later stages do not do it again."""
+        self.changes.commit(self.store)
+        self.changes = Changes()
+        self.done.update(done)
+        self.settled.update(tensors)
 
     def lacks(self, op: Operation) -> bool:
         """Whether a compiled stage must compute inputs of a host op."""
@@ -98,6 +107,8 @@ class Turn:
                 hint = f"add it to the feed_dict: {{{op.name.rpartition('/')[2]}: value}}"
                 text = f"placeholder {op.name} ({op.outputs[0].type}) must be fed"
                 raise FeedError(layout(text, op.where, hint=hint), op)
+            case "read_value":  # of strings
+                return (self.value(op.tensors[0]),)
             case "assign":
                 return (self._assigned(op),)
             case "initialized_value":

@@ -45,6 +45,7 @@ from staticgraph.compiler.graph.shapes import Dimension, TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import *
 from staticgraph.inputs import *
+from staticgraph.conversion import *
 
 # Variables
 from staticgraph.variables import *

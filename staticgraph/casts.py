@@ -7,6 +7,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import (
     UNSIGNED,
+    DType,
     as_dtype,
     bfloat16,
     complex64,
@@ -18,6 +19,7 @@ from staticgraph.compiler.graph.dtypes import (
     string,
 )
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import constant, convert_to_tensor
@@ -36,6 +38,16 @@ __all__ = [
 ]
 
 
+def widened(x: Tensor) -> Tensor:
+    """`x`, in float32 if its elements are of 16 bits: for sums that may be too large for them."""
+    return ops.cast(x, dtype=float32) if x.dtype.is_floating and x.dtype.size == 2 else x
+
+
+def of_dtype(x: Tensor, dtype: DType) -> Tensor:
+    """`x` as numbers of `dtype`, without an operation if they are."""
+    return x if x.dtype is dtype else ops.cast(x, dtype=dtype)
+
+
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`x` as numbers of another type; itself where it has that type already.
 
@@ -50,7 +62,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     wanted = as_dtype(dtype)
     with name_scope(name, "Cast", [x]) as scope:
         x = convert_to_tensor(x, name="x")
-        return x if x.dtype is wanted else ops.cast(x, dtype=wanted, name=scope)
+        return snapshot(x) if x.dtype is wanted else ops.cast(x, dtype=wanted, name=scope)
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from staticgraph.casts import of_dtype, widened
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import merge
@@ -30,16 +31,22 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     'clip_by_norm:0'
     """
     with name_scope(name, "clip_by_norm", [t, clip_norm]) as scope:
-        values = _values(t)
+        given = _values(t)
+        values = widened(given)
         squares = ops.reduce_sum(values * values, axis=axes, keepdims=True)
-        positive = squares > 0.0
-        # The root has no finite derivative at zero: it is taken of ones there, and the zeros are put back.
-        norm = ops.select(positive, ops.sqrt(ops.select(positive, squares, ops.ones_like(squares))), squares)
-        scaled = values * clip_norm
+        norm = root_of_squares(squares)
+        limit = of_dtype(convert_to_tensor(clip_norm, given.dtype), values.dtype)
+        scaled = values * limit
         with checked("clip_by_norm"):
             merge(values.type.shape, scaled.type.shape, "t, and t * clip_norm,")
-        clipped = identity(scaled / ops.maximum(norm, convert_to_tensor(clip_norm, values.dtype)), name=scope)
+        clipped = identity(of_dtype(scaled / ops.maximum(norm, limit), given.dtype), name=scope)
     return t.with_values(clipped) if isinstance(t, IndexedSlices) else clipped
+
+
+def root_of_squares(squares: Tensor) -> Tensor:
+    """The square root of numbers of at least 0, with the derivative 0 at 0 instead of infinity."""
+    positive = squares > 0.0
+    return ops.select(positive, ops.sqrt(ops.select(positive, squares, ops.ones_like(squares))), squares)
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
@@ -57,9 +64,10 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
     if not given:
         return None
     with name_scope(name, "global_norm", given):
-        halves = [ops.l2_loss(_values(t)) for t in given]
+        values = [_values(t) for t in given]
+        halves = [ops.l2_loss(widened(each)) for each in values]
         total = ops.reduce_sum(ops.stack(halves, axis=0))
-        return ops.sqrt(total * 2.0, name="global_norm")
+        return identity(of_dtype(root_of_squares(total * 2.0), values[0].dtype), name="global_norm")
 
 
 def clip_by_global_norm(
@@ -85,7 +93,7 @@ def clip_by_global_norm(
         return list(t_list), norm
     with name_scope(name, "clip_by_global_norm", [*given, clip_norm]) as scope:
         limit = convert_to_tensor(clip_norm, norm.dtype) if not hasattr(clip_norm, "dtype") else clip_norm
-        scale = limit * ops.minimum(1.0 / norm, 1.0 / limit)
+        scale = limit / ops.maximum(norm, limit)
         scale = ops.select(ops.is_finite(norm), scale, convert_to_tensor(math.nan, norm.dtype))
         clipped = [None if t is None else _scaled(t, scale, f"{scope}_{i}") for i, t in enumerate(t_list)]
     return clipped, norm
@@ -101,8 +109,10 @@ def _scaled(t: Any, scale: Tensor, name: str) -> Any:
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
     """`t` scaled so that its L2 norm divided by its number of elements is at most `clip_norm`."""
     with name_scope(name, "clip_by_average_norm", [t, clip_norm]) as scope:
-        values = convert_to_tensor(t)
+        given = convert_to_tensor(t)
+        values = widened(given)
         count = ops.cast(ops.size_of(values), dtype=values.dtype)
-        inverse = ops.rsqrt(ops.reduce_sum(values * values, keepdims=True))
-        limit = convert_to_tensor(clip_norm, values.dtype)
-        return identity(values * clip_norm * ops.minimum(inverse * count, 1.0 / limit), name=scope)
+        norm = root_of_squares(ops.reduce_sum(values * values, keepdims=True))
+        limit = of_dtype(convert_to_tensor(clip_norm, given.dtype), values.dtype)
+        clipped = values * limit / ops.maximum(norm / count, limit)
+        return identity(of_dtype(clipped, given.dtype), name=scope)

@@ -14,6 +14,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout, misuse
+from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -72,7 +73,7 @@ def gradients(
     [<sg.Tensor 'gradients:0' shape=(3,) dtype=float32>]
     """
     targets = [convert_to_tensor(y) for y in _listed(ys)]
-    wanted = [convert_to_tensor(x) for x in _listed(xs)]
+    wanted = [_by(convert_to_tensor(x)) for x in _listed(xs)]
     stops = [convert_to_tensor(t) for t in _listed(stop_gradients)] if stop_gradients is not None else []
     with name_scope(name, "gradients", [*targets, *wanted]) as scope:
         seeds = _seeds(targets, grad_ys)
@@ -86,6 +87,11 @@ def gradients(
             mine, derivatives = derivatives[: len(plan)], derivatives[len(plan) :]
             results.append(_result(x, plan, mine, way.rows.get(source(x), []), zero))
     return results
+
+
+def _by(x: Tensor) -> Tensor:
+    """Return what a derivative by `x` is taken by: the variable for the result of an assignment to it."""
+    return source(x) if x.op.definition.effect is Effect.WRITE else x
 
 
 def _listed(value: Any) -> list[Any]:
@@ -114,7 +120,7 @@ def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
     gathers from it, of which each row comes from one row.
     """
     found = uses.of(x)
-    if found and x not in uses.roots and x.shape.ndims and all(_gathers_rows(op, p) for op, p in found):
+    if found and x.shape.ndims and all(_gathers_rows(op, p) for op, p in found):
         return [op.outputs[0] for op, _ in found]
     return [x]
 

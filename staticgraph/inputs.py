@@ -24,7 +24,6 @@ from staticgraph.framework import checked, control_dependencies, graph_of, name_
 
 __all__ = [
     "constant",
-    "convert_to_tensor",
     "group",
     "identity",
     "identity_n",
@@ -128,15 +127,10 @@ def convert_to_tensor(
     preferred_dtype: Any = None,
     dtype_hint: Any = None,
 ) -> Tensor:
-    """`value` as a tensor: a tensor itself, a variable's value, a constant, or a stack of tensors in a list.
+    """Return `value` as an operand: as `staticgraph.convert_to_tensor` does, but a variable is not read yet.
 
-    TypeError where it has another dtype than `dtype`;
-    `preferred_dtype` is taken only where the value allows it.
-
-    >>> import staticgraph as sg
-    >>> x = sg.placeholder(sg.float32, [], name="x")
-    >>> sg.convert_to_tensor([x, 1.0]).shape
-    TensorShape([Dimension(2)])
+    Each operation that takes the operand of a variable reads it at its own turn. A function that may return
+    an operand as its result passes it through `snapshot`.
     """
     wanted = as_dtype(dtype) if dtype is not None else None
     if hasattr(value, "to_tensor"):

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from staticgraph.array_ops import squeeze
+from staticgraph.casts import of_dtype, widened
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.ops.arithmetic import absolute
 from staticgraph.creation import diag as tensor_diag
 from staticgraph.creation import diag_part as tensor_diag_part
 from staticgraph.creation import eye
@@ -21,7 +23,15 @@ from staticgraph.creation import matrix_diag_part as diag_part
 from staticgraph.creation import matrix_set_diag as set_diag
 from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import convert_to_tensor
-from staticgraph.matrix_functions import expm, lu, matrix_rank, pinv, tridiagonal_matmul, tridiagonal_solve
+from staticgraph.matrix_functions import (
+    expm,
+    lu,
+    matrix_rank,
+    pinv,
+    sqrtm,
+    tridiagonal_matmul,
+    tridiagonal_solve,
+)
 from staticgraph.reductions import reduce_max, reduce_sum
 from staticgraph.renamed import renamed
 
@@ -56,6 +66,7 @@ __all__ = [
     "set_diag",
     "slogdet",
     "solve",
+    "sqrtm",
     "svd",
     "tensor_diag",
     "tensor_diag_part",
@@ -272,37 +283,39 @@ def norm(
         )
     with name_scope(name, "norm", [tensor]):
         x = convert_to_tensor(tensor)
-        if ord in ("euclidean", "fro") or (ord == 2 and not is_matrix):
-            return _kept(ops.sqrt(reduce_sum(x * _conjugated(x), axis, keepdims=True)), axis, keepdims)
-        size = ops.abs(x)
-        if is_matrix and ord == 2:
-            with checked("norm"):
-                require(
-                    x.shape.ndims is not None,
-                    "the rank of the tensor must be known for the 2-norm of matrices",
-                )
-            rank = x.shape.ndims or 0
-            axes = [a % rank for a in axis]
-            others = [d for d in range(rank) if d not in axes]
-            values = ops.svd(ops.transpose(x, perm=(*others, *axes)), compute_uv=False)[0]
-            largest = reduce_max(values, -1)
-            return (
-                ops.expand_dims(ops.expand_dims(largest, axis=min(axes)), axis=max(axes))
-                if keepdims
-                else largest
+        return of_dtype(_norm(widened(x), ord, axis, keepdims, is_matrix), x.dtype)
+
+
+def _norm(x: Tensor, ord: Any, axis: Any, keepdims: bool, is_matrix: bool) -> Tensor:
+    if ord in ("euclidean", "fro") or (ord == 2 and not is_matrix):
+        return _kept(ops.sqrt(reduce_sum(x * _conjugated(x), axis, keepdims=True)), axis, keepdims)
+    size = absolute(x)
+    if is_matrix and ord == 2:
+        with checked("norm"):
+            require(
+                x.shape.ndims is not None,
+                "the rank of the tensor must be known for the 2-norm of matrices",
             )
-        if is_matrix:
-            rows, columns = axis
-            summed, over = (rows, columns) if ord == 1 else (columns, rows)
-            total = reduce_sum(size, summed, keepdims=True)
-            found = reduce_max(total, over, keepdims=True)
-        elif ord == np.inf:
-            found = reduce_max(size, axis, keepdims=True)
-        elif ord == 1:
-            found = reduce_sum(size, axis, keepdims=True)
-        else:
-            found = reduce_sum(size ** float(ord), axis, keepdims=True) ** (1.0 / float(ord))
-        return _kept(found, axis, keepdims)
+        rank = x.shape.ndims or 0
+        axes = [a % rank for a in axis]
+        others = [d for d in range(rank) if d not in axes]
+        values = ops.svd(ops.transpose(x, perm=(*others, *axes)), compute_uv=False)[0]
+        largest = reduce_max(values, -1)
+        return (
+            ops.expand_dims(ops.expand_dims(largest, axis=min(axes)), axis=max(axes)) if keepdims else largest
+        )
+    if is_matrix:
+        rows, columns = axis
+        summed, over = (rows, columns) if ord == 1 else (columns, rows)
+        total = reduce_sum(size, summed, keepdims=True)
+        found = reduce_max(total, over, keepdims=True)
+    elif ord == np.inf:
+        found = reduce_max(size, axis, keepdims=True)
+    elif ord == 1:
+        found = reduce_sum(size, axis, keepdims=True)
+    else:
+        found = reduce_sum(size ** float(ord), axis, keepdims=True) ** (1.0 / float(ord))
+    return _kept(found, axis, keepdims)
 
 
 def _kept(found: Tensor, axis: Any, keepdims: bool) -> Tensor:
@@ -323,8 +336,9 @@ def normalize(
     """
     with name_scope(name, "normalize", [tensor]):
         tensor = convert_to_tensor(tensor)
-        size = norm(tensor, ord, axis, keepdims=True)
-        return tensor / size, size
+        wide = widened(tensor)
+        size = norm(wide, ord, axis, keepdims=True)
+        return of_dtype(wide / size, tensor.dtype), of_dtype(size, tensor.dtype)
 
 
 def l2_normalize(
@@ -339,8 +353,12 @@ def l2_normalize(
     axis = renamed("axis", axis, "dim", dim)
     with name_scope(name, "l2_normalize", [x]) as scope:
         x = convert_to_tensor(x, name="x")
-        total = reduce_sum(ops.square(x), axis, keepdims=True)
-        return ops.multiply(x, ops.rsqrt(ops.maximum(total, epsilon)), name=scope)
+        wide = widened(x)
+        total = reduce_sum(ops.square(wide), axis, keepdims=True)
+        length = ops.rsqrt(ops.maximum(total, epsilon))
+        if wide is not x:
+            return ops.cast(wide * length, dtype=x.dtype, name=scope)
+        return ops.multiply(x, length, name=scope)
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import nn
+from staticgraph.casts import of_dtype, widened
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
@@ -71,13 +72,12 @@ def compute_weighted_loss(
     with name_scope(scope, "weighted_loss", [losses, weights]):
         losses = convert_to_tensor(losses)
         result_dtype = losses.dtype
-        losses = losses if losses.dtype.is_floating else ops.cast(losses, dtype=float32)
-        weights = convert_to_tensor(weights)
-        weights = weights if weights.dtype is losses.dtype else ops.cast(weights, dtype=losses.dtype)
+        losses = widened(losses) if losses.dtype.is_floating else ops.cast(losses, dtype=float32)
+        weights = of_dtype(convert_to_tensor(weights), losses.dtype)
         _check_weights(weights, losses)
         weighted = ops.multiply(losses, weights)
         loss = weighted if reduction == Reduction.NONE else _reduced(weighted, losses, weights, reduction)
-        loss = loss if loss.dtype is result_dtype else ops.cast(loss, dtype=result_dtype)
+        loss = of_dtype(loss, result_dtype)
     add_loss(loss, loss_collection)
     return loss
 
@@ -229,10 +229,9 @@ def huber_loss(
     """
     with name_scope(scope, "huber_loss", [predictions, labels, weights]) as scope:
         y, p = _pair(labels, predictions)
-        error = ops.abs(ops.subtract(p, y))
-        square = ops.minimum(error, delta)
-        linear = ops.subtract(error, square)
-        losses = ops.add(ops.multiply(0.5, ops.multiply(square, square)), ops.multiply(delta, linear))
+        error = ops.subtract(p, y)
+        near = ops.minimum(ops.maximum(error, -delta), delta)
+        losses = ops.multiply(near, error - 0.5 * near)
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
@@ -261,10 +260,9 @@ def mean_pairwise_squared_error(
     """
     with name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
         y, p = _pair(labels, predictions)
-        weights = convert_to_tensor(weights)
-        weights = weights if weights.dtype is p.dtype else ops.cast(weights, dtype=p.dtype)
+        difference = widened(ops.subtract(p, y))
+        weights = of_dtype(convert_to_tensor(weights), difference.dtype)
         _check_weights(weights, y)
-        difference = ops.subtract(p, y)
         within = tuple(range(1, len(difference.shape)))
         count = _present(difference, weights, axis=within, keepdims=True)
         squares = ops.reduce_sum(ops.square(difference), axis=within, keepdims=True)
@@ -275,7 +273,7 @@ def mean_pairwise_squared_error(
         weighted = ops.multiply(2.0 * pairs, weights)
         some = ops.greater(ops.reduce_sum(count), 0.0)
         summed = ops.reduce_sum(weighted)
-        loss = ops.select(some, summed, ops.zeros_like(summed), name="value")
+        loss = of_dtype(ops.select(some, summed, ops.zeros_like(summed), name="value"), p.dtype)
     add_loss(loss, loss_collection)
     return loss
 

@@ -12,6 +12,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.arithmetic import absolute as abs
 from staticgraph.compiler.ops.division import div, truediv
@@ -242,7 +243,7 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
         raise misuse(ValueError, "add_n needs a list of at least one tensor")
     if len(inputs) == 1:
         only = convert_to_tensor(inputs[0])
-        return ops.identity(only, name=name) if name else only
+        return ops.identity(only, name=name) if name else snapshot(only)
     return ops.add_n(list(inputs), name=name)
 
 
@@ -251,7 +252,7 @@ def accumulate_n(
 ) -> Tensor:
     """The sum of a list of tensors, as `add_n`. `shape` and `tensor_dtype` are checked against the sum's."""
     if len(inputs) == 1 and name is None:
-        total = convert_to_tensor(inputs[0])
+        total = snapshot(convert_to_tensor(inputs[0]))
     else:
         total = add_n(inputs, name or "AccumulateNV2")
     if tensor_dtype is not None and total.dtype is not as_dtype(tensor_dtype):
@@ -270,7 +271,7 @@ def round(x: Any, name: str | None = None) -> Tensor:
     array([0., 2., 3.], dtype=float32)
     """
     x = convert_to_tensor(x, name="x")
-    return x if x.dtype.is_integer else ops.round(x, name=name)
+    return snapshot(x) if x.dtype.is_integer else ops.round(x, name=name)
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Tensor:
@@ -296,7 +297,7 @@ def real(input: Any, name: str | None = None) -> Tensor:
     array([1.])
     """
     x = convert_to_tensor(input, name="input")
-    return ops.real(x, name=name) if x.dtype.is_complex else x
+    return ops.real(x, name=name) if x.dtype.is_complex else snapshot(x)
 
 
 def imag(input: Any, name: str | None = None) -> Tensor:
@@ -316,7 +317,7 @@ def conj(x: Any, name: str | None = None) -> Tensor:
     array([1.-2.j])
     """
     x = convert_to_tensor(x, name="x")
-    return ops.conj(x, name=name) if x.dtype.is_complex else x
+    return ops.conj(x, name=name) if x.dtype.is_complex else snapshot(x)
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
@@ -345,7 +346,7 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
         total = convert_to_tensor(coeffs[0], x.dtype, name="coeff")
         for coefficient in coeffs[1:]:
             total = coefficient + total * x
-        return total
+        return snapshot(total)
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:

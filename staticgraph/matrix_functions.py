@@ -43,12 +43,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
     with name_scope(name, "pinv", [a]):
         a = convert_to_tensor(a, name="a")
         rcond = 10.0 * _epsilon(a) * _larger_size(a) if rcond is None else rcond
-        values, left, right = ops.svd(a)
-        cutoff = convert_to_tensor(rcond, dtype=a.dtype) * reduce_max(values, axis=-1)
-        kept = ops.greater(values, ops.expand_dims(cutoff, axis=-1))
-        inverted = ops.select(kept, 1.0 / values, ops.zeros_like(values))
-        left = ops.conj(left) if left.dtype.is_complex else left
-        return ops.batch_matmul(right * ops.expand_dims(inverted, axis=-2), left, False, True)
+        return ops.pseudo_inverse(a, convert_to_tensor(rcond, dtype=a.dtype.real_dtype))
 
 
 def _epsilon(a: Tensor) -> float:
@@ -58,7 +53,9 @@ def _epsilon(a: Tensor) -> float:
 def _larger_size(a: Tensor) -> Any:
     """The greater of the sizes of a matrix: a number where both are known."""
     known = [n for n in (a.type.shape or ())[-2:] if n is not None]
-    return float(max(known)) if len(known) == 2 else ops.cast(reduce_max(shape(a)[-2:]), dtype=a.dtype)
+    if len(known) == 2:
+        return float(max(known))
+    return ops.cast(reduce_max(shape(a)[-2:]), dtype=a.dtype.real_dtype)
 
 
 def tridiagonal_matmul(
@@ -123,6 +120,24 @@ def expm(input: Any, name: str | None = None) -> Tensor:
     [[1.0, 1.0], [0.0, 1.0]]
     """
     return ops.matrix_exponential(input, name=name)
+
+
+def sqrtm(input: Any, name: str | None = None) -> Tensor:
+    """The square root of each square matrix: the Y with Y Y = X whose eigenvalues have real parts above 0.
+
+    Args:
+        input: Matrices of shape [..., n, n], real or complex.
+        name: The name of the operation.
+
+    Returns:
+        A tensor of the type of `input`. A real matrix without a real square root gives NaN.
+
+    >>> import staticgraph as sg
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.linalg.sqrtm([[4.0, 1.0], [0.0, 4.0]])).tolist()
+    [[2.0, 0.25], [0.0, 2.0]]
+    """
+    return ops.matrix_square_root(input, name=name)
 
 
 class Lu(NamedTuple):

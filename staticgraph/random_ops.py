@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.recording import static_value
 from staticgraph.compiler.graph.shapes import Dimension, TensorShape
+from staticgraph.compiler.graph.snapshot import numbered, snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, get_default_graph, get_seed, name_scope, set_random_seed
 from staticgraph.inputs import convert_to_tensor
@@ -176,7 +177,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     with name_scope(name, "random_crop", [value, size]):
         value = convert_to_tensor(value, name="value")
         if seed is None and get_default_graph().seed is not None:
-            seed = get_default_graph().version + _CROP_OPERATIONS
+            seed = numbered(get_default_graph()) + _CROP_OPERATIONS
         size = convert_to_tensor(size, dtype=int32, name="size")
         sizes = static_value(size)
         with checked("random_crop"):
@@ -194,4 +195,4 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         offset = any_number % (shape - size + 1)
         for axis, n in enumerate(sizes):
             value = ops.gather(value, offset[axis] + np.arange(n, dtype=np.int32), axis=axis)
-        return value
+        return snapshot(value)

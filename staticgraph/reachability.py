@@ -9,11 +9,13 @@ from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.gradient_functions import overridden_inputs
 
 
-def source(tensor: Tensor) -> Tensor:
-    """The variable's own tensor where `tensor` is a value
-    read from one, else `tensor`: one name for all reads.
+def source(tensor: Tensor, through_writes: bool = True) -> Tensor:
+    """Return what `tensor` is for differentiation: the variable's own tensor if it is a variable's operand.
+
+    The same holds for the result of an assignment, if `through_writes`: it passes no derivative on to what is
+    assigned. Any other tensor is its own source.
     """
-    owner = variable_of(tensor)
+    owner = variable_of(tensor, through_writes)
     return tensor if owner is None else owner.outputs[0]
 
 
@@ -42,7 +44,7 @@ class Uses:
     def __init__(self, ys: Iterable[Tensor], stop: Iterable[Tensor] = ()) -> None:
         stopped = {source(t) for t in stop}
         roots = [source(y) for y in ys if y.dtype.is_differentiable]
-        self.roots = set(roots)
+        self._roots = set(roots)
         self._uses: dict[Tensor, list[tuple[Operation, int]]] = {}
         self._lacking: dict[Tensor, Operation] = {}  # operations without gradient, by input
         self.blocked: list[Operation] = []  # operations that a script made not differentiable
@@ -72,9 +74,23 @@ class Uses:
         """Return if a derivative by `x` can be other than nothing."""
         return source(x) in self._reached
 
-    def of(self, x: Tensor) -> list[tuple[Operation, int]]:
-        """The operations that use `x` on those paths, each with the position of the input."""
-        return self._uses.get(source(x), [])
+    def of(self, x: Tensor) -> list[tuple[Operation, int]] | None:
+        """Return the operations that use `x` on those paths, each with the position of the input.
+
+        Uses of the tensors that `read_value` gives are uses of the variable. None if `x`, or one of these
+        tensors, is itself among the `ys`.
+        """
+        found = []
+        stack = [source(x)]
+        for tensor in stack:  # grows while it is walked
+            if tensor in self._roots:
+                return None
+            for op, position in self._uses.get(tensor, ()):
+                if op.definition.name == "read_value":
+                    stack.append(op.outputs[0])
+                else:
+                    found.append((op, position))
+        return found
 
     def between(self, xs: Iterable[Tensor]) -> set[Operation]:
         """Return the operations on paths from one of `xs` to one of the ys."""
@@ -105,12 +121,12 @@ def path(x: Tensor, ys: Iterable[Tensor]) -> list[tuple[Tensor, Operation]]:
     or not: each tensor with the operation that takes it.
     """
     start = source(x)
-    taken_by: dict[Tensor, tuple[Operation, Tensor] | None] = {source(y): None for y in ys}
+    taken_by: dict[Tensor, tuple[Operation, Tensor] | None] = {source(y, False): None for y in ys}
     queue = list(taken_by)
     for tensor in queue:  # grows while it is walked
         if tensor is start:
             break
-        for used in map(source, tensor.op.all_inputs):
+        for used in (source(t, through_writes=False) for t in tensor.op.all_inputs):
             if used not in taken_by:
                 taken_by[used] = (tensor.op, tensor)
                 queue.append(used)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.casts import of_dtype, widened
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float64, int32, int64, string
 from staticgraph.compiler.graph.opdef import OpDef
@@ -167,13 +168,14 @@ def reduce_logsumexp(
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "ReduceLogSumExp", [input_tensor]):
-        x = convert_to_tensor(input_tensor)
+        given = convert_to_tensor(input_tensor)
+        x = widened(given)
         largest = reduce_max(x, axis, keepdims=True)
         shift = ops.stop_gradient(ops.select(ops.is_finite(largest), largest, ops.zeros_like(largest)))
         summed = ops.log(reduce_sum(ops.exp(ops.subtract(x, shift)), axis, keepdims=keepdims))
         if not keepdims:
             shift = ops.reshape(shift, shape=ops.shape_of(summed, out_type=int32, name="Shape"))
-        return ops.add(summed, shift)
+        return of_dtype(ops.add(summed, shift), given.dtype)
 
 
 def reduce_variance(
@@ -181,9 +183,10 @@ def reduce_variance(
 ) -> Tensor:
     """The mean of squared differences from the mean along `axis`, see `reduce_sum`."""
     with name_scope(name, "reduce_variance", [input_tensor]):
-        x = convert_to_tensor(input_tensor)
+        given = convert_to_tensor(input_tensor)
+        x = widened(given)
         differences = x - reduce_mean(x, axis, keepdims=True)
-        return reduce_mean(ops.square(differences), axis, keepdims=keepdims)
+        return of_dtype(reduce_mean(ops.square(differences), axis, keepdims=keepdims), given.dtype)
 
 
 def reduce_std(
@@ -191,7 +194,8 @@ def reduce_std(
 ) -> Tensor:
     """The standard deviation along `axis`: the square root of `reduce_variance`."""
     with name_scope(name, "reduce_std", [input_tensor]):
-        return ops.sqrt(reduce_variance(input_tensor, axis, keepdims))
+        given = convert_to_tensor(input_tensor)
+        return of_dtype(ops.sqrt(reduce_variance(widened(given), axis, keepdims)), given.dtype)
 
 
 def count_nonzero(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.casts import of_dtype, widened
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float64, int32, int64
 from staticgraph.compiler.graph.errors import require
@@ -53,8 +54,9 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
     """
     with name_scope(name, "UnsortedSegmentMean", [data, segment_ids]):
         data = convert_to_tensor(data)
-        counts = _counts(data, segment_ids, num_segments)
-        return ops.unsorted_segment_sum(data, segment_ids, num_segments) / counts
+        wide = widened(data)
+        counts = _counts(wide, segment_ids, num_segments)
+        return of_dtype(ops.unsorted_segment_sum(wide, segment_ids, num_segments) / counts, data.dtype)
 
 
 def unsorted_segment_sqrt_n(
@@ -63,8 +65,9 @@ def unsorted_segment_sqrt_n(
     """The sum of the slices of each segment, divided by the square root of how many they are."""
     with name_scope(name, "UnsortedSegmentSqrtN", [data, segment_ids]):
         data = convert_to_tensor(data)
-        counts = _counts(data, segment_ids, num_segments)
-        return ops.unsorted_segment_sum(data, segment_ids, num_segments) / ops.sqrt(counts)
+        wide = widened(data)
+        roots = ops.sqrt(_counts(wide, segment_ids, num_segments))
+        return of_dtype(ops.unsorted_segment_sum(wide, segment_ids, num_segments) / roots, data.dtype)
 
 
 def _counts(data: Tensor, segment_ids: Any, num_segments: Any) -> Tensor:

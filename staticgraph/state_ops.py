@@ -12,6 +12,7 @@ from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.framework import name_scope
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.sizes import size_of
@@ -36,15 +37,18 @@ __all__ = [
 
 
 def _handle(ref: Any, function: str) -> Tensor:
-    """The tensor that stands for a variable: `ref` is the
-    variable, or the result of an operation that changed it.
+    """Return the tensor that stands for a variable to change.
+
+    Args:
+        ref: the variable, or the result of an operation that changed it, which is then done first.
+        function: the name of the function that changes it, for a message.
     """
     if isinstance(ref, Variable):
         return ref.handle
     found = ref
-    while isinstance(found, Tensor) and found.op.definition.effect in (Effect.WRITE, Effect.READ):
+    while isinstance(found, Tensor) and found.op.definition.effect is Effect.READ:
         found = found.op.tensors[0]
-    if isinstance(found, Tensor) and found.op.definition.name == "variable":
+    if isinstance(found, Tensor) and variable_of(found, through_writes=True) is not None:
         return found
     raise TypeError(layout(f"{function}: ref must be a Variable, not {ref!r}", user_frame()))
 

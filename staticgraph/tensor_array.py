@@ -60,6 +60,7 @@ class TensorArray:
         self._dynamic = bool(dynamic_size)
         self._infer = infer_shape
         self._rows = _Rows(as_shape(element_shape))
+        self._counting = False
         if flow is not None:
             self._flow: Tensor = flow
             return
@@ -78,7 +79,13 @@ class TensorArray:
         """Return the array after changes: its rows are in `flow`. `dynamic_size`: if it may grow."""
         dynamic = self._dynamic if dynamic_size is None else dynamic_size
         made = TensorArray(self._dtype, dynamic_size=dynamic, flow=flow, infer_shape=self._infer)
-        made._rows = self._rows
+        made._rows, made._counting = self._rows, self._counting
+        return made
+
+    def for_counting(self) -> TensorArray:
+        """Return the array for a loop that only counts its iterations: what is after the last row is that."""
+        made = self.with_flow(self._flow)
+        made._counting = True
         return made
 
     @property
@@ -115,7 +122,7 @@ class TensorArray:
         """The array with `value` as the row at `index`."""
         with name_scope(name, "TensorArrayWrite", [index, value]) as scope:
             value = self._row(convert_to_tensor(value, name="value"), "write")
-            flow, at = self._long_enough(index, value), convert_to_tensor(index, name="index")
+            flow, at = self._long_enough(index, value), self._index(index)
             return self.with_flow(
                 ops.tensor_array_write(flow, at, value, number=self._rows.number, name=scope)
             )
@@ -124,13 +131,13 @@ class TensorArray:
         """The row at `index`."""
         with name_scope(name, "TensorArrayRead", [index]) as scope:
             return self._shaped(
-                ops.gather(self._flow, convert_to_tensor(index, name="index"), axis=0, name=scope)
+                ops.gather(self._flow, self._index(index), axis=0, name=scope)
             )
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The rows at a vector of `indices`, stacked."""
         with name_scope(name, "TensorArrayGather", [indices]) as scope:
-            made = ops.gather(self._flow, convert_to_tensor(indices, name="indices"), axis=0, name=scope)
+            made = ops.gather(self._flow, self._index(indices, "indices"), axis=0, name=scope)
             return self._shaped(made, rows=True)
 
     def stack(self, name: str | None = None) -> Tensor:
@@ -212,6 +219,14 @@ class TensorArray:
             raise UnlikeDtypeError(layout(text, user_frame(), made, hint))
         self._merge(value.type.shape, what)
         return value
+
+    def _index(self, index: Any, name: str = "index") -> Tensor:
+        """Return the number of a row as a tensor."""
+        at = convert_to_tensor(index, name=name)
+        if not self._counting:
+            return at
+        last = shape(self._flow)[0] - 1
+        return ops.minimum(at, ops.cast(last, dtype=at.dtype) if at.dtype is not last.dtype else last)
 
     def _merge(self, found: Shape | None, what: str) -> None:
         if not self._infer:

@@ -9,6 +9,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.shapes import Dimension, TensorShape
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.custom_gradient import custom_gradient
@@ -73,7 +74,9 @@ def dimension_at_index(shape: Any, index: int) -> Dimension:
 
 def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str | None = None) -> Any:
     """`value` as a tensor, but IndexedSlices as they are."""
-    return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype=dtype, name=name)
+    if isinstance(value, IndexedSlices):
+        return value
+    return snapshot(convert_to_tensor(value, dtype=dtype, name=name))
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,9 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.framework import GraphKeys, checked, get_default_graph, graph_of, name_scope
 from staticgraph.indexed_slices import IndexedSlices
 from staticgraph.inputs import convert_to_tensor
@@ -46,8 +48,12 @@ class Variable(Symbolic):
     """A tensor that a session keeps, and that `assign` and optimizers change.
 
     `initial_value`: a tensor, an array, or a function without arguments that makes one. The variable has no
-    value in a session before `global_variables_initializer()` (or its own `initializer`) ran there. An
-    operation that uses a variable sees the assignments of the same run that were built before that operation.
+    value in a session before `global_variables_initializer()` (or its own `initializer`) ran there.
+
+    When it is read: an operation that takes the variable itself reads it at its own turn, so it sees the
+    assignments of the same run that were built before that operation. `read_value()`, `value()` and
+    `convert_to_tensor(variable)` read it where they are called, after their control dependencies. A variable
+    that is fetched is read after all assignments of the run.
 
     `dtype` converts the initial value; `validate_shape=False` leaves the shape open. With `variable_def`, a
     message, it stands for a variable that the graph has in the scope `import_scope`. ValueError without an
@@ -109,10 +115,13 @@ class Variable(Symbolic):
         self._constraint, self._trainable, self._validate_shape = None, bool(told.trainable), True
         self._handle: Tensor = graph.get_tensor_by_name(prefix + told.variable_name)
         self._initializer: Operation = graph.get_operation_by_name(prefix + told.initializer_name)
-        self._read: Tensor = graph.get_tensor_by_name(prefix + told.snapshot_name)
+        read = graph.get_tensor_by_name(prefix + told.snapshot_name)
         if self.op.definition.name != "variable" or self._initializer.definition.name != "assign":
             text = f"{told.variable_name!r} with the initializer {told.initializer_name!r} is no variable"
             raise ValueError(layout(text, user_frame()))
+        with graph.as_default(), graph.inside(None):
+            is_operand = variable_of(read) is self.op
+            self._read = read if is_operand else ops.read_variable(self._handle, name="read")
         initial = told.initial_value_name
         self._initial_value: Tensor = (
             graph.get_tensor_by_name(prefix + initial) if initial else self._initializer.tensors[1]
@@ -127,7 +136,7 @@ class Variable(Symbolic):
                     initial = convert_to_tensor(initial_value(), dtype, name="initial_value")
             else:
                 initial = convert_to_tensor(initial_value, dtype, name="initial_value")
-            self._initial_value = initial
+            self._initial_value = initial = snapshot(initial)
             self._handle = ops.variable(dtype=initial.dtype, shape=self._shape(initial, shape), name=scope)
             assigned = ops.assign(self._handle, initial, validate_shape=self._validate_shape, name="Assign")
             self._initializer = assigned.op
@@ -223,12 +232,26 @@ class Variable(Symbolic):
         return self._read
 
     def value(self) -> Tensor:
-        """The value, as the tensor `name/read`."""
-        return self._read
+        """Return the value that the variable has here, as a tensor: the same as `read_value()` gives."""
+        value: Tensor = snapshot(self._handle)
+        return value
 
     def read_value(self) -> Tensor:
-        """The value, as a new tensor made under the present control dependencies."""
-        return ops.read_variable(self._handle, name="read")
+        """Return a new tensor with the value that the variable has here, after its control dependencies.
+
+        Assignments that are made later do not change the tensor.
+
+        >>> import staticgraph as sg
+        >>> w = sg.Variable(1.0)
+        >>> before = w.read_value()
+        >>> with sg.control_dependencies([w.assign(5.0)]):
+        ...     change = w - before
+        >>> with sg.Session() as sess:
+        ...     sess.run(w.initializer)
+        ...     sess.run(change).item()
+        4.0
+        """
+        return ops.read_value(self._handle, name="read")
 
     def initialized_value(self) -> Tensor:
         """The value, or the initial value where the variable

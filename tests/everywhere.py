@@ -36,7 +36,7 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.graph_def.nodes import UnknownOpError
 from staticgraph.messages.graph import GraphDef
-from staticgraph.runtime.replaying.interpreted import Interpreter, InterpretingLedger
+from staticgraph.runtime.replaying.replay import Interpreter, InterpretingLedger
 from staticgraph.runtime.saving.loaded import LoadedGraph
 from tests.ahead.native import CC, Native, built
 
@@ -54,6 +54,7 @@ class Outcome:
     results: dict[str, np.ndarray] | None
     error: str
     state: dict[str, np.ndarray]
+    message: str = ""
 
 
 class Refused(Exception):
@@ -161,7 +162,8 @@ def _names_below(cls: type[Exception]) -> set[str]:
 # Places: each runs the program that `build` builds in the default graph
 
 
-def _in_session(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterator[Outcome]:
+def in_session(build: Build, runs: Sequence[Feeds], folder: Path | None = None) -> Iterator[Outcome]:
+    """Run the program that `build` builds in the default graph, in a session."""
     fetches = build()
     with sg.Session() as sess:
         sess.run(sg.global_variables_initializer())
@@ -171,7 +173,7 @@ def _in_session(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterator[O
 
 def _in_interpreter(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterator[Outcome]:
     with _interpreted():
-        yield from _in_session(build, runs, folder)
+        yield from in_session(build, runs, folder)
 
 
 def _on_gpu(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterator[Outcome]:
@@ -180,7 +182,7 @@ def _on_gpu(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterator[Outco
     from tests.gpu.sessions import on
 
     with on(StandIn(SCHEDULES[1])):
-        yield from _in_session(build, runs, folder)
+        yield from in_session(build, runs, folder)
 
 
 def _in_file(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterator[Outcome]:
@@ -240,7 +242,7 @@ def _in_object(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterator[Ou
 
 
 _PLACES: dict[str, Callable[[Build, Sequence[Feeds], Path], Iterator[Outcome]]] = {
-    "session": _in_session, "interpreter": _in_interpreter, "file": _in_file, "graph_def": _in_graph_def,
+    "session": in_session, "interpreter": _in_interpreter, "file": _in_file, "graph_def": _in_graph_def,
     "object": _in_object, "gpu": _on_gpu,
 }  # fmt: skip
 
@@ -248,6 +250,7 @@ _PLACES: dict[str, Callable[[Build, Sequence[Feeds], Path], Iterator[Outcome]]] 
 @contextmanager
 def _interpreted() -> Iterator[None]:
     """Context in which sessions interpret their steps by NumPy, in place of machine code."""
+
     def execute(step: Any, fetches: Any, arguments: list[np.ndarray]) -> list[np.ndarray]:
         return Interpreter().results(step.function, arguments)
 
@@ -280,10 +283,9 @@ def _saved(fetches: Mapping[str, Any], runs: Sequence[Feeds], folder: Path) -> L
 def _outcome(run: Callable[[], dict[str, Any]], session: Any) -> Outcome:
     try:
         results = {name: np.array(value) for name, value in run().items() if value is not None}
-        error = ""
     except (OpError, ValueError, TypeError, RuntimeError) as raised:
-        return Outcome(None, type(raised).__name__, _state(session))
-    return Outcome(results, error, _state(session))
+        return Outcome(None, type(raised).__name__, _state(session), str(raised))
+    return Outcome(results, "", _state(session))
 
 
 def _state(session: Any) -> dict[str, np.ndarray]:

@@ -59,7 +59,7 @@ def test_tensors_inside_are_fed():
 @pytest.mark.parametrize("change", ["result", "state", "error"])
 def test_differences_are_told(monkeypatch: pytest.MonkeyPatch, change: str):
     def wrong(*given: Any) -> Any:
-        for outcome in module._in_session(*given):
+        for outcome in module.in_session(*given):
             results, state = dict(outcome.results), dict(outcome.state)
             if change == "result":
                 results["y"] = results["y"] + 1.0

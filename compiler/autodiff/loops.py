@@ -32,7 +32,7 @@ Vjp = Callable[..., list[Value | None]]
 _CHEAP = frozenset(
     {"add", "subtract", "multiply", "negative", "square", "maximum", "minimum", "select", "cast", "equal"}
     | {"not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or"}
-    | {"logical_not", "sign", "abs", "identity", "watch"}
+    | {"logical_not", "sign", "abs", "identity", "watch", "override"}
 )
 
 

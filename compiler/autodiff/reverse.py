@@ -56,6 +56,7 @@ class _Walk:
         self.xs = frozenset(xs)
         self.stops = frozenset(stops)
         self.received: dict[Value, Value] = {}
+        self.fed: dict[Value, Value] = {}  # by result that is fed: what others use in its place
 
     def receive(self, value: Value, g: Value) -> None:
         if g.shape != value.shape:
@@ -93,8 +94,11 @@ class _Walk:
         return between
 
     def _propagate(self, node: Node, gs: tuple[Value | None, ...]) -> None:
+        if node.op.name == "override":
+            self.fed[node.inputs[0]] = node.outputs[0]
         known = [(i, v) for i, v in reached_inputs(node) if v in self.depends]
-        parts = cotangents(self.build, node, gs) if known else ()
+        results = [self.fed.get(v, v) for v in node.outputs]
+        parts = cotangents(self.build, node, gs, results) if known else ()
         for position, value in known:
             g = parts[position]
             if g is not None:
@@ -121,16 +125,24 @@ def _on_paths(node: Node) -> list[Value]:
     return [*(v for _, v in reached_inputs(node)), *lacking_inputs(node)]
 
 
-def cotangents(build: Builder, node: Node, gs: tuple[Value | None, ...]) -> Sequence[Value | None]:
-    """What each input of `node` receives when its outputs receive `gs`."""
-    op = node.op
+def cotangents(
+    build: Builder, node: Node, gs: tuple[Value | None, ...], results: Sequence[Value] | None = None
+) -> Sequence[Value | None]:
+    """Return what each input of `node` receives when its outputs receive `gs`.
+
+    Args:
+        build: Where the cotangents are recorded.
+        node: The node.
+        gs: The cotangents of its outputs.
+        results: The values of its outputs if they are fed; by default the outputs.
+    """
+    op, results = node.op, node.outputs if results is None else results
     if op.name in _CONTROL_FLOW:
         return _CONTROL_FLOW[op.name](build, node, gs, vjp)
     if op.grad is not None:
-        one = len(node.outputs) == 1
-        parts = op.grad(
-            gs[0] if one else gs, node.outputs[0] if one else node.outputs, *node.inputs, **node.attrs
-        )
+        one = len(results) == 1
+        y = results[0] if one else tuple(results)
+        parts = op.grad(gs[0] if one else gs, y, *node.inputs, **node.attrs)
         return parts if isinstance(parts, tuple | list) else (parts,)
     formula = op.body if op.kind is Kind.ELEMENTWISE else op.expand
     if formula is None:

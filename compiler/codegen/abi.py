@@ -225,4 +225,11 @@ class Branch:
     times: int | None = None
 
 
-Segment = Region | HostCall | Loop | Branch
+@dataclass(frozen=True, slots=True)
+class Require:
+    """Return with UNSOUND unless the byte in `flag` is a truth value that holds."""
+
+    flag: BufferRef
+
+
+Segment = Region | HostCall | Loop | Branch | Require

@@ -19,7 +19,7 @@ VALUE = 16  # of a Python float and of a NumPy scalar
 SIZE, ITEMS = 16, 24  # of a tuple, which has its items there, and of a list, which has their address there
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # flags of an array
 
-STOPPED, NOT_FINITE = 1, 2  # what the function of a step returns if it failed, and 0 otherwise
+STOPPED, UNSOUND = 1, 2  # what the function of a step returns if it failed, and 0 otherwise
 
 
 class _Words(IntEnum):

@@ -95,12 +95,12 @@ def ask(writer: Emitter, watch: str, clock: Clock) -> str:
     return writer.value(f"call i32 @watch(ptr {watch})")
 
 
-def return_unless(writer: Emitter, condition: str) -> None:
-    """Return from a step that ends early, unless a condition holds."""
+def return_unless(writer: Emitter, condition: str, status: int = 1) -> None:
+    """Return `status` from a step that ends early, unless a condition holds."""
     stopped, following = writer.label(), writer.label()
     writer.branch_if(condition, following, stopped)
     writer.start(stopped)
-    writer.line("ret i32 1")
+    writer.line(f"ret i32 {status}")
     writer.start(following)
 
 

@@ -12,8 +12,8 @@ import hashlib
 
 from staticgraph.compiler.codegen.dispatch_layout import (
     DATA,
-    NOT_FINITE,
     TYPE,
+    UNSOUND,
     Binding,
     Cell,
     Feed,
@@ -247,7 +247,7 @@ refused:
 """
 
 _RUN = f"""
-; Run a binding that accepts: what the caller gets, or null. Where what it made is not finite, nothing has
+; Run a binding that accepts: what the caller gets, or null. If a check of the step fails, nothing has
 ; happened, and Python is to find out why.
 define internal ptr @run(ptr %head, ptr %binding, ptr %args, i64 %nargs) nounwind {{
 entry:
@@ -283,8 +283,8 @@ finish:
   br i1 %good, label %keep, label %stopped
 stopped:
   call void @drop(ptr %host, ptr %values, i64 %count)
-  %not.finite = icmp eq i32 %status, {NOT_FINITE}
-  br i1 %not.finite, label %again, label %failed
+  %unsound = icmp eq i32 %status, {UNSOUND}
+  br i1 %unsound, label %again, label %failed
 again:
   %answer = call ptr @fall_back(ptr %head, ptr %args, i64 %nargs, ptr null)
   ret ptr %answer

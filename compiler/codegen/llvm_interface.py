@@ -19,7 +19,8 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
-NO_POINTER, NOT_READY, WRONG_WEIGHTS, NO_NUMBER = 1, 2, 3, 4  # what a function returns where it does nothing
+# What a function returns if it does nothing.
+NO_POINTER, NOT_READY, WRONG_WEIGHTS, NO_NUMBER, OUT_OF_RANGE = 1, 2, 3, 4, 5
 STATE, WORKSPACE, WEIGHTS, POOL, NOTHING = "%self", "%workspace", "%weights", "%pool", "null"
 QUIET_WATCH = "@quiet_watch"  # tells no step to stop
 _SERIAL_POOL = "@serial_pool"  # has no threads
@@ -47,6 +48,7 @@ class Entry:
     """A function of the interface: what is in each slot of the table, and what is done after the step.
 
     `needed` are the parameters that must not be null. `advances` are counters of 64 bits, and what is added.
+    `checked`: the step may refuse what it is given, and the function returns OUT_OF_RANGE then.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Entry:
     slots: tuple[Place, ...]
     copies: tuple[Copy, ...]
     advances: tuple[tuple[Place, int], ...]
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,9 @@ def entry(function: Entry, state: State) -> Code:
     for slot, place in enumerate(function.slots):
         target = _address(writer, Place(WORKSPACE, 8 * slot))
         writer.line(f"store ptr {_address(writer, place)}, ptr {target}, align 8")
-    writer.value(f"call i32 @{function.step.name}(ptr %workspace)")
+    status = writer.value(f"call i32 @{function.step.name}(ptr %workspace)")
+    if function.checked:
+        _return_if(writer, writer.value(f"icmp ne i32 {status}, 0"), OUT_OF_RANGE)
     for copy in function.copies:
         _copy(writer, copy)
     for place, steps in function.advances:

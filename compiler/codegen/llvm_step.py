@@ -24,10 +24,11 @@ from staticgraph.compiler.codegen.abi import (
     Loop,
     Part,
     Region,
+    Require,
     Segment,
     Work,
 )
-from staticgraph.compiler.codegen.dispatch_layout import NOT_FINITE
+from staticgraph.compiler.codegen.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.llvm_clock import ENTRY_WORDS, PORTABLE, Clock, read, record
 from staticgraph.compiler.codegen.llvm_control_flow import TIMES, ask, return_unless, stop_unless
 from staticgraph.compiler.codegen.llvm_control_flow import branch as branch_code
@@ -46,15 +47,13 @@ def step(
     watch: BufferRef,
     clock: Clock | None = None,
     times: int | None = None,
-    sound: BufferRef | None = None,
     looks: Clock = PORTABLE,
 ) -> Code:
     """The function `i32 (ptr table)` that carries out `segments`. Its kernels must be loaded with it.
 
     `pool` is the thread pool, which parallel regions need; `private` is scratch memory of kernels; `watch`
     tells loops to stop, and timed code where its table of times is. `clock` is for timed code; `times` is the
-    entry of the step as a whole. `looks` is the clock by which the watch is asked. `sound` is where kernels
-    say whether what they made is finite: it returns NOT_FINITE if not.
+    entry of the step as a whole. `looks` is the clock by which the watch is asked.
 
     >>> from staticgraph.compiler.codegen.abi import Phase
     >>> phase = Phase(Code("kernel", ""))
@@ -78,13 +77,7 @@ def step(
             forget_skips(writer, writer.base(watch.slot))
         for segment in segments:
             _segment(writer, segment, pool, stopping)
-    return writer.finish(["ptr %table"], f"i32 {0 if sound is None else _status(writer, sound)}")
-
-
-def _status(writer: _Function, sound: BufferRef) -> str:
-    flag = writer.value(f"load i8, ptr {writer.pointer(sound)}, align 1")
-    good = writer.value(f"icmp ne i8 {flag}, 0")
-    return writer.value(f"select i1 {good}, i32 0, i32 {NOT_FINITE}")
+    return writer.finish(["ptr %table"], "i32 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +99,9 @@ def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _St
             if segment.watched:
                 works = _with_looks(writer, works, segment.cost, stopping)
             _in_order(writer, works, private)
+        case Require(flag):
+            found = writer.value(f"load i8, ptr {writer.pointer(flag)}, align 1")
+            return_unless(writer, writer.value(f"icmp ne i8 {found}, 0"), UNSOUND)
         case HostCall() | Loop() | Branch():
             with writer.timed(segment.times, lambda: private):
                 match segment:

@@ -109,6 +109,8 @@ class Builder:
                 value = op.reference(*(v.constant for v in inputs), **attrs)
         except (OpError, RuleError):  # told when it runs, if it does
             return None
+        if op.violation is not None and not value:  # a run that gets there says what does not hold
+            return None
         return self.constant(value, types[0].dtype).node
 
     def constant(self, value: Any, dtype: DType | str | None = None) -> Value:

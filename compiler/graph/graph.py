@@ -100,7 +100,7 @@ class Graph:
         return gradient or (op.tf if op.tf in default_derivatives else None)
 
     def _append(self, op: OpDef, call: Call, name: str, where: Any, gradient: str | None = None) -> Operation:
-        region, controls = self._scoped.region, self._control_inputs()
+        region, controls = self._scoped.region, self.control_inputs
         for used in (*(t.op for t in (*call.inputs, *call.operands.values())), *controls):
             require(
                 may_use(region, used.region),
@@ -318,7 +318,9 @@ class Graph:
         finally:
             self._scoped.region, self._scoped.controls = before
 
-    def _control_inputs(self) -> tuple[Operation, ...]:
+    @property
+    def control_inputs(self) -> tuple[Operation, ...]:
+        """The control dependencies of new operations."""
         return tuple(dict.fromkeys(self._scoped.controls))
 
     @contextmanager

@@ -35,9 +35,9 @@ def interpret(function: Function, arguments: Mapping[Value, Any]) -> list[np.nda
         for node in function.nodes:
             if node.outputs and node.outputs[0] in values:
                 continue
-            if node.op.reference is None:
+            if node.op.meaning is None:
                 raise TypeError(f"{node} has no value: pass one for each param")
-            made = node.op.reference(*(values[v] for v in node.inputs), **node.attrs)
+            made = node.op.meaning(*(values[v] for v in node.inputs), **node.attrs)
             for output, array in zip(node.outputs, as_outputs(made), strict=True):
                 values[output] = output.dtype.round(array)
     return [values[r] for r in function.results]

@@ -118,6 +118,14 @@ class OpDef:
         None  # (types, values, **attrs) -> value known though inputs are not, or None
     )
     samples: Any = None  # how tests draw valid inputs: ops/samples.py
+    requires: Callable[..., Any] | None = None  # (*values, **attrs) -> truth values: graph/requirements.py
+    violation: Callable[..., str] | None = None  # a requirement's: (*arrays, **attrs) -> what does not hold
+    unchecked: Callable[..., Any] | None = None  # with `requires`: the meaning where they may not hold
+
+    @property
+    def meaning(self) -> Callable[..., Any] | None:
+        """The NumPy meaning as compiled code has it: `reference` without a look at what the op requires."""
+        return self.unchecked or self.reference
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = kwargs.pop("name", None)

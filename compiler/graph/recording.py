@@ -32,6 +32,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS, OPS, OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import Dimension, TensorType
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Tensor
@@ -172,7 +173,8 @@ def _conversion(name: str, dtype: DType, allowed: Collection[DType]) -> str:
 
 def _operand(graph: _GraphLike, value: Any, label: str) -> Tensor:
     if isinstance(value, Tensor) or hasattr(value, "to_tensor"):
-        return as_tensor(graph, value, None, label)
+        made: Tensor = snapshot(as_tensor(graph, value, None, label))  # a compile asks for its one value
+        return made
     if hasattr(value, "as_list"):
         value = value.as_list()
     if isinstance(value, list | tuple):

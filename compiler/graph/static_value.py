@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.builder import plain
+from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
@@ -78,6 +79,9 @@ def _computed(op: Operation, index: int, memo: dict[Tensor, Any], depth: int) ->
         or any(n > LARGEST for n in (type.size, *map(np.size, values)))
     ):
         return None
-    with np.errstate(all="ignore"):
-        made = definition.reference(*(np.asarray(v) for v in values), **attrs)
+    try:
+        with np.errstate(all="ignore"):
+            made = definition.reference(*(np.asarray(v) for v in values), **attrs)
+    except OpError:  # told when it runs, if it does
+        return None
     return np.asarray(made[index] if isinstance(made, tuple) else made)

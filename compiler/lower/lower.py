@@ -5,7 +5,7 @@ for every value, and what each kernel reads and writes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from staticgraph.compiler.graph.function import Function, Node, Value
@@ -26,6 +26,7 @@ from staticgraph.compiler.lower.program import (
     Launch,
     Program,
     Ref,
+    Require,
     may_stop,
 )
 from staticgraph.compiler.lower.recompute import Item, lifetimes, recompute, spared
@@ -47,15 +48,17 @@ def lower(
     may_stop: bool = True,
     fuse: Callable[[Function], Fusion] = fuse,
     kernels: Kernels | None = None,
+    checked: bool = False,
 ) -> Program:
     """The program of a fused Function; `fuse` does the same for those in its loops and branches.
 
     `fetches`: how many of its results are fetched; the others are new values of variables. `updates`: for a
     result that is the new value of a variable, the argument that holds the old one. With `arena_limit`, in
     bytes, some kernels run twice so that less has to be kept, as far as that helps. `may_stop`: where a run
-    ends early, variables must be as they were. `kernels` has those that are built already.
+    ends early, variables must be as they were. `kernels` has those that are built already. `checked`: the
+    last result is a truth value without which the run ends, before any variable is overwritten.
     """
-    lowering = _Lowering(fusion, fetches, updates, may_stop, fuse, kernels or Kernels())
+    lowering = _Lowering(fusion, fetches, updates, may_stop, fuse, kernels or Kernels(), checked)
     if arena_limit is not None:
         lowering.limit_arena(arena_limit)
     else:
@@ -72,12 +75,14 @@ class _Lowering:
         may_stop: bool,
         fuse: Callable[[Function], Fusion],
         kernels: Kernels,
+        checked: bool,
     ) -> None:
         self.function = fusion.function
         self.may_stop = may_stop
         self.fetches = fetches
         self.updates = updates
         self.alias = {g.root.outputs[0]: g.root.inputs[0] for g in fusion.groups if is_alias(g.root)}
+        self.flag = self._base(self.function.results[-1]) if checked else None
         self.groups = self._ordered([g for g in fusion.groups if not is_alias(g.root)])
         self.kernels = kernels
         self.overwritten = self._changed()
@@ -138,10 +143,12 @@ class _Lowering:
         for result in in_place:
             value = self._base(self.function.results[result])
             self.overwritten[value] = self.function.params[self.updates[result]]
-        body = []
+        body: list[Instruction] = []
         for i, group in enumerate(self.groups):
             self.places.update({v: self.versions[v, i] for v in group.outputs if (v, i) in self.versions})
             body.append(self._instruction(group, i))
+        if self.flag is not None:
+            body.insert(self._test(in_place), Require(self._place(self.flag)))
         return Program(
             # Params are copied first: a kernel may overwrite a variable in place.
             (*copies[True], *body, *copies[False]),
@@ -169,15 +176,41 @@ class _Lowering:
         home = {v: i for i, g in enumerate(inner) for v in g.outputs}
         last_read = {v: i for i, g in enumerate(inner) for v in reads[g]}
         after: dict[int, list[Group]] = {}
-        for group in _readers_first(changes, reads):
+        tested = -1
+        for group in self._flag_first(_readers_first(changes, reads)):
             needed = [home.get(v, -1) for v in reads[group]]
             at = max((*needed, *(last_read.get(v, -1) for v in changes[group])), default=-1)
+            if self.flag in group.outputs:
+                tested = at
+            at = max(at, tested) if changes[group] else at
             after.setdefault(at, []).append(group)
             last_read.update({v: max(at, last_read.get(v, -1)) for v in reads[group]})
         order = list(after.get(-1, ()))
         for i, group in enumerate(inner):
             order += [group, *after.get(i, ())]
         return order
+
+    def _flag_first(self, groups: list[Group]) -> list[Group]:
+        """`groups`, the one that computes the flag of a checked step before those that change variables."""
+        return sorted(groups, key=lambda g: self.flag not in g.outputs) if self.flag is not None else groups
+
+    def _test(self, in_place: Collection[int]) -> int:
+        """The number of instructions before the test of the flag: as few as can be if they serve the flag
+        alone, or else all until a variable is overwritten. A test in the middle divides the work of threads.
+        """
+        assert self.flag is not None
+        home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
+        ready = home.get(self.flag, -1) + 1
+        serving, stack = set(), [self.flag]
+        while stack:
+            i = home.get(stack.pop(), -1)
+            if i >= 0 and i not in serving:
+                serving.add(i)
+                stack += self._reads(self.groups[i])
+        if len(serving) == ready:
+            return ready
+        changed = (home[self._base(self.function.results[r])] for r in in_place)
+        return min(changed, default=len(self.groups))
 
     def _before_use(self, groups: list[Group], reads: Mapping[Group, Sequence[Value]]) -> list[Group]:
         """`groups`, where those that only read arguments come just before the first that reads them."""
@@ -239,6 +272,7 @@ class _Lowering:
         found: set[int] = set()
         # After what may fail or be stopped, nothing may have been overwritten.
         stops = [i for i, g in enumerate(self.groups) if self.may_stop and self._stops(g)]
+        stops += [i for i, g in enumerate(self.groups) if self.flag is not None and self.flag in g.outputs]
         last_stop = max((*stops, self._last_stop()))
         home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
         last_read = self._last_reads()
@@ -313,9 +347,9 @@ class _Lowering:
         if group in self.inner:
             return instruction(root, self.inner[group], self.versions[group, number], self._place, self._keep)
         if is_host(root):
-            assert root.op.reference is not None, root
+            assert root.op.meaning is not None, root
             return HostCall(
-                root.op.reference,
+                root.op.meaning,
                 root.attrs,
                 tuple((self._place(v), v.type) for v in root.inputs),
                 tuple((self._place(v), v.type) for v in root.outputs),

@@ -10,7 +10,7 @@ from typing import Any
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.lower.constants import Constants
-from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Program, Ref
+from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Program, Ref, Require
 from staticgraph.compiler.passes.group import is_control
 from staticgraph.compiler.passes.step import Step
 
@@ -24,12 +24,14 @@ def runs_once(step: Step) -> bool:
         return False
     nodes = [node for node in step.function.nodes if node.op.name != "parameter"]
     computed = sum(v.size for node in nodes if node.op.name not in GIVEN for v in node.outputs)
-    by_meaning = (node.op.reference is not None and not is_control(node) for node in nodes)
+    by_meaning = (node.op.meaning is not None and not is_control(node) for node in nodes)
     return computed <= LIMIT and all(by_meaning)
 
 
-def by_meaning(function: Function) -> Program:
-    """The program that computes `function` by one call into NumPy."""
+def by_meaning(function: Function, checked: bool = False) -> Program:
+    """The program that computes `function` by one call into NumPy. `checked`: the last result is a truth
+    value without which the run ends.
+    """
     params, results = function.params, function.results
 
     def run(*arguments: Any) -> tuple[Any, ...]:
@@ -40,4 +42,5 @@ def by_meaning(function: Function) -> Program:
     outputs = tuple((Ref(slot), r.type) for slot, r in enumerate(results, first_result))
     call = HostCall(run, {}, inputs, outputs, results[0].node)
     types = tuple(p.type for p in params), tuple(r.type for r in results)
-    return Program((call,), *types, 0, frozenset(), arena=0, constants=Constants(), fullest=())
+    test = (Require(Ref(first_result + len(results) - 1)),) if checked else ()
+    return Program((call, *test), *types, 0, frozenset(), arena=0, constants=Constants(), fullest=())

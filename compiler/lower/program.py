@@ -148,7 +148,16 @@ class Branch:
     node: Node
 
 
-Instruction = Launch | Copy | HostCall | Loop | Branch
+@dataclass(frozen=True, slots=True)
+class Require:
+    """End the run here, as one that failed, unless the truth value in `flag` holds. No variable has been
+    overwritten before.
+    """
+
+    flag: Ref
+
+
+Instruction = Launch | Copy | HostCall | Loop | Branch | Require
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.ops.kinds import composite, structural
 from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 
 
@@ -49,15 +50,20 @@ def _write_type(flow: TensorType, index: TensorType, value: TensorType, number: 
 
 def _write(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
     out = np.zeros((len(flow), *value.shape), flow.dtype) if _is_unshaped(flow) else flow.copy()
-    out[int(index)] = value
+    if 0 <= index < len(out):
+        out[int(index)] = value
     return out
+
+
+def _at(of: str) -> Any:
+    return index_in(of, "index", 1, lambda flow, index, value, number: flow.shape[0])
 
 
 _DTYPES: dict[str, Any] = {"vars": {"index": "I"}, "dtypes": {"T": ANY, "I": INDEX}}
 
 
 @composite(
-    tf="TensorArrayWriteV3", type=_write_type, numpy=_write, **_DTYPES,
+    tf="TensorArrayWriteV3", type=_write_type, numpy=_write, requires=_at("tensor_array_write"), **_DTYPES,
     samples=[
         Sample(real(3, 2), indices(below=3), real(2), number=0),
         Sample(real(4), indices(below=4, dtype="int64"), real(), number=1),
@@ -84,12 +90,14 @@ def _scatter_type(flow: TensorType, index: TensorType, value: TensorType, number
 
 def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
     out = np.zeros((len(flow), *value.shape[1:]), flow.dtype) if _is_unshaped(flow) else flow.copy()
-    out[index] = value
+    inside = (index >= 0) & (index < len(out))
+    out[index[inside]] = value[inside]
     return out
 
 
 @composite(
-    tf="TensorArrayScatterV3", type=_scatter_type, numpy=_scatter, **_DTYPES,
+    tf="TensorArrayScatterV3", type=_scatter_type, numpy=_scatter, requires=_at("tensor_array_scatter"),
+    **_DTYPES,
     samples=[
         Sample(real(4, 2), indices(1, below=4), real(1, 2), number=0),
         Sample(real(5), indices(1, below=5), real(1), number=1),

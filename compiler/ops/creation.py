@@ -134,12 +134,13 @@ def _lin_space_type(start: TensorType, stop: TensorType, num: Any) -> TensorType
 
 
 def _lin_space(start: np.ndarray, stop: np.ndarray, num: int) -> np.ndarray:
-    steps = np.arange(num, dtype=start.dtype)
-    return start + steps * ((stop - start) / start.dtype.type(max(num - 1, 1)))
+    wide = np.result_type(start.dtype, np.float32)
+    return np.linspace(start, stop, num, dtype=wide).astype(start.dtype)
 
 
 @composite(
     tf="LinSpace",
+    wide=True,
     type=_lin_space_type,
     numpy=_lin_space,
     operands=("num",),
@@ -149,4 +150,7 @@ def _lin_space(start: np.ndarray, stop: np.ndarray, num: int) -> np.ndarray:
 )
 def lin_space(start: Any, stop: Any, *, num: int) -> Any:
     """`num` numbers at equal distances, from `start` to `stop` inclusively; only `start` where num is 1."""
-    return start + positions(start, num, start.dtype) * ((stop - start) / float(max(num - 1, 1)))
+    step = (stop - start) / float(max(num - 1, 1))
+    made = start + positions(start, num, start.dtype) * step
+    # The steps add up to nearly the whole way, so that the last number is given.
+    return ops.select(ops.equal(positions(start, num), num - 1), stop, made) if num > 1 else made

@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.kinds import composite
+from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Draw, Sample, indices, real
 
 _METHODS = ("bilinear", "nearest")
@@ -76,6 +77,7 @@ _BOXES = Draw((3, 4), -0.2, 1.2, dtype="float32")
     operands=("crop_size",),
     partial=("crop_size",),
     differentiable=(0, 1),
+    requires=index_in("crop_and_resize", "box_ind", 2, lambda image, boxes, box_ind, **_: image.shape[0]),
     samples=[
         Sample(real(2, 4, 5, 2), _BOXES, indices(3, below=2), crop_size=(2, 3)),
         Sample(real(2, 4, 5, 2), _BOXES, indices(3, below=2), crop_size=(1, 4), extrapolation_value=7.0),

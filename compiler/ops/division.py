@@ -19,6 +19,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.casting import cast
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.kinds import elementwise
+from staticgraph.compiler.ops.requirements import divisor
 from staticgraph.compiler.ops.samples import reals
 
 # Dividends of either sign; divisors away from 0.
@@ -71,8 +72,9 @@ def _floored(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 @elementwise(
-    tf="FloorDiv", numpy=_floored, dtypes=REAL, primitive="floordiv", differentiable=False, samples=DIVISORS
-)
+    tf="FloorDiv", numpy=_floored, dtypes=REAL, primitive="floordiv", differentiable=False, samples=DIVISORS,
+    requires=divisor("floor_div"),
+)  # fmt: skip
 def floor_div(x: Any, y: Any) -> Any:
     """x / y rounded down: -7 / 2 gives -4.
 
@@ -84,7 +86,8 @@ def floor_div(x: Any, y: Any) -> Any:
 
 @elementwise(
     tf="FloorMod", numpy=lambda x, y: _safe(np.mod)(x, y) if x.dtype.kind in "iu" else np.mod(x, y),
-    dtypes=REAL, primitive="floormod", samples=DIVISORS, grad=lambda g, y, a, b: (g, -g * floor_div(a, b)),
+    dtypes=REAL, primitive="floormod", samples=DIVISORS, requires=divisor("floormod"),
+    grad=lambda g, y, a, b: (g, -g * floor_div(a, b)),
 )  # fmt: skip
 def floormod(x: Any, y: Any) -> Any:
     """What `floor_div` leaves: x - floor(x / y) * y, of the sign of y.
@@ -104,7 +107,7 @@ def _truncated(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @elementwise(
     tf="TruncateDiv", numpy=_safe(_truncated), dtypes=REAL, primitive="truncdiv", differentiable=False,
-    samples=DIVISORS,
+    samples=DIVISORS, requires=divisor("truncatediv"),
 )  # fmt: skip
 def truncatediv(x: Any, y: Any) -> Any:
     """x / y rounded towards zero, as in C: -7 / 2 gives -3.
@@ -117,7 +120,7 @@ def truncatediv(x: Any, y: Any) -> Any:
 
 @elementwise(
     tf="TruncateMod", numpy=lambda x, y: _safe(np.fmod)(x, y) if x.dtype.kind in "iu" else np.fmod(x, y),
-    dtypes=REAL, primitive="truncmod", samples=DIVISORS,
+    dtypes=REAL, primitive="truncmod", samples=DIVISORS, requires=divisor("truncatemod"),
     grad=lambda g, y, a, b: (g, -g * truncatediv(a, b)),
 )  # fmt: skip
 def truncatemod(x: Any, y: Any) -> Any:

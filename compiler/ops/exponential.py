@@ -11,10 +11,11 @@ from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.casting import cast
-from staticgraph.compiler.ops.comparison import not_equal
+from staticgraph.compiler.ops.comparison import equal, is_finite, not_equal
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.kinds import elementwise
-from staticgraph.compiler.ops.logic import select
+from staticgraph.compiler.ops.logic import logical_and, logical_or, select
+from staticgraph.compiler.ops.requirements import exponent
 from staticgraph.compiler.ops.samples import positive, reals
 
 CONTINUOUS = FLOATING | COMPLEX
@@ -120,17 +121,21 @@ def _power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _power_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """By the exponent there is no real derivative where the base is not positive: 0 is given there."""
+    """By the exponent there is no real derivative where the base is not positive: 0 is given there.
+
+    The derivative of x ** 0 by x is 0 at x = 0, too.
+    """
     valid = not_equal(a, 0) if a.dtype.is_complex else a > 0
-    return g * b * pow_(a, b - 1), g * y * select(valid, log(select(valid, a, 1)), 0)
+    constant = logical_and(equal(a, 0), equal(b, 0))
+    return g * b * pow_(select(constant, 1, a), b - 1), g * y * select(valid, log(select(valid, a, 1)), 0)
 
 
 @elementwise(
     tf="Pow", numpy=_power, dtypes=NUMERIC, primitive="pow", samples=reals(0.5, 3, (-2, 3)),
-    grad=holomorphic(_power_grad),
+    grad=holomorphic(_power_grad), requires=exponent("pow"),
 )  # fmt: skip
 def pow_(x: Any, y: Any) -> Any:
-    """x ** y, element by element. An integer power with a negative exponent is 0 unless x is 1 or -1.
+    """x ** y, element by element. A negative exponent of an integer is an InvalidArgumentError.
 
     >>> sg.Session().run(sg.pow([2, 3], [3, 2]))
     array([8, 9], dtype=int32)
@@ -138,14 +143,16 @@ def pow_(x: Any, y: Any) -> Any:
     return scalar.pow(x, y)
 
 
-def _nonzero(x: Any) -> Any:
-    return cast(not_equal(x, 0), x.dtype)
+def _xlogy_grad(g: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """By x it is log(y) where x is 0, too, unless that is not finite."""
+    counts = logical_or(not_equal(x, 0), logical_and(y > 0, is_finite(y)))
+    return g * ops.xlogy(cast(counts, x.dtype), y), g * ops.xdivy(x, y)
 
 
 @elementwise(
     tf="Xlogy", numpy=lambda x, y: np.where(x == 0, np.zeros_like(x), x * np.log(y)), dtypes=FLOATING,
     samples=reals(-2, 2, (0.2, 4)),
-    grad=lambda g, out, x, y: (g * ops.xlogy(_nonzero(x), y), g * ops.xdivy(x, y)),
+    grad=_xlogy_grad,
 )  # fmt: skip
 def xlogy(x: Any, y: Any) -> Any:
     """x * log(y), and 0 where x is 0 whatever y is.
@@ -156,10 +163,16 @@ def xlogy(x: Any, y: Any) -> Any:
     return scalar.select(scalar.eq(x, 0), 0, x * scalar.log(y))
 
 
+def _xdivy_grad(g: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """By x it is 1 / y where x is 0, too, unless y is 0."""
+    counts = logical_or(not_equal(x, 0), not_equal(y, 0))
+    return g * ops.xdivy(cast(counts, x.dtype), y), g * ops.xdivy(-x, y * y)
+
+
 @elementwise(
     tf="Xdivy", numpy=lambda x, y: np.where(x == 0, np.zeros_like(x), x / y), dtypes=FLOATING,
     samples=reals(-2, 2, (0.2, 4)),
-    grad=lambda g, out, x, y: (g * ops.xdivy(_nonzero(x), y), g * ops.xdivy(-x, y * y)),
+    grad=_xdivy_grad,
 )  # fmt: skip
 def xdivy(x: Any, y: Any) -> Any:
     """x / y, and 0 where x is 0 whatever y is.

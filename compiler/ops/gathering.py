@@ -1,7 +1,7 @@
 """Ops that read elements at positions given by other tensors.
 
-Indices are data, so a compiled program cannot raise on a bad one: an index out of range gives zeros, as on
-TF1's GPU, and never reads outside the tensor.
+An index out of range is an error (`requires=`). In a session that does not check bounds, the index gives
+zeros. In any session it never reads outside the tensor.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import View, movement
 from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.requirements import coordinates_in, index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 
 
@@ -94,6 +95,10 @@ def _gather_static(types: list[TensorType], values: list[Any], axis: int = 0, ba
     dtypes={"T": ANY, "I": INDEX},
     strings=True,
     differentiable=(0,),
+    requires=index_in(
+        "gather", "indices", 1,
+        lambda params, indices, axis=0, batch_dims=0: params.shape[normalize_axis(axis, params.rank)],
+    ),
     samples=[
         Sample(real(4, 3), indices(2, 2, below=4)),
         Sample(real(3, 4), indices(5, below=4), axis=1),
@@ -170,6 +175,7 @@ def coordinates(at: Sequence[Expr], indices: View, sizes: Sequence[int]) -> tupl
     strings=True,
     differentiable=(0,),
     grad=lambda g, y, params, indices: (ops.scatter_nd(indices, g, shape=params.shape), None),
+    requires=coordinates_in("gather_nd", "indices", 1, lambda params, indices: params.shape),
     samples=[
         Sample(real(3, 4), indices(5, 2, below=3)),
         Sample(real(3, 4), indices(2, 2, 1, below=3, dtype="int64")),

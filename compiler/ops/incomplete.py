@@ -11,6 +11,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
+from staticgraph.compiler.ops import incomplete_gamma
 from staticgraph.compiler.ops.exponential import exp, log, log1p
 from staticgraph.compiler.ops.kinds import on_host
 from staticgraph.compiler.ops.samples import Sample, real, reals
@@ -45,11 +46,12 @@ def _zeta(x: float, q: float) -> float:
         return math.inf if x == 1 else 0.0 if q == math.inf else math.nan
     if q <= 0 and (q % 1 == 0 or x % 1 != 0):
         return math.inf if q % 1 == 0 else math.nan
-    total, w = 0.0, q
-    while w < 12:
-        total += float(np.float64(w) ** -x)
+    terms: list[float] = []
+    w = q
+    while w < 12 + x and (not terms or w <= 1 or terms[-1] > _ENOUGH * terms[0]):
+        terms.append(float(np.float64(w) ** -x))
         w += 1
-    total += w ** (1 - x) / (x - 1) + w**-x / 2
+    total = math.fsum(terms) + w ** (1 - x) / (x - 1) + w**-x / 2
     factor = x * w ** (-x - 1) / 2
     for k, bernoulli in enumerate(_BERNOULLI, 1):
         total += bernoulli * factor
@@ -63,13 +65,16 @@ def _polygamma(a: float, x: float) -> float:
     if x == math.inf:
         return 0.0 if a else math.inf
     if a > 0:
-        return (-1) ** (int(a) + 1) * math.exp(math.lgamma(a + 1)) * _zeta(a + 1, x)
+        size, zeta = math.lgamma(a + 1), _zeta(a + 1, x)
+        scale = math.exp(size) if size < 709 else math.inf
+        return (-1 if a % 2 == 0 else 1) * (scale * zeta if zeta else 0.0)
     if x <= 0:
         return math.nan if x % 1 == 0 else _polygamma(0, 1 - x) - math.pi / math.tan(math.pi * x)
     steps = max(0, math.ceil(30 - x))
     w = x + steps
-    series = 1 / (12 * w**2) - 1 / (120 * w**4) + 1 / (252 * w**6)
-    return math.log(w) - 1 / (2 * w) - series - sum(1 / (x + k) for k in range(steps))
+    v = 1 / (w * w) if w < 1e150 else 0.0
+    series = v * (1 / 12 - v * (1 / 120 - v / 252))
+    return math.fsum([math.log(w), -1 / (2 * w), -series, *(-1 / (x + k) for k in range(steps))])
 
 
 @on_host(
@@ -105,75 +110,34 @@ def polygamma(a: Any, x: Any) -> Any:
 # The incomplete gamma functions.
 
 
-def _lower_series(a: float, x: float) -> tuple[float, float]:
-    """igamma(a, x) and its derivative by a: the sum over n of x ** (a + n) * exp(-x) / gamma(a + n + 1)."""
-    term = math.exp(a * math.log(x) - x - math.lgamma(a + 1))
-    slope = math.log(x) - _polygamma(0, a + 1)
-    total = derivative = 0.0
-    n = 0
-    while n < x or term > _ENOUGH * total:
-        total += term
-        derivative += term * slope
-        n += 1
-        term *= x / (a + n)
-        slope -= 1 / (a + n)
-    return total, derivative
-
-
-def _upper_fraction(a: float, x: float) -> float:
-    """1 - igamma(a, x) where x > a + 1: a continued fraction, evaluated from its front by Lentz's method."""
-    b = x + 1 - a
-    c, d = 1 / _TINY, 1 / b
-    h = d
-    for n in range(1, 10000):
-        step = -n * (n - a)
-        b += 2
-        d = 1 / (step * d + b or _TINY)
-        c = b + step / c or _TINY
-        h *= c * d
-        if abs(c * d - 1) < 1e-16:
-            break
-    return math.exp(a * math.log(x) - x - math.lgamma(a)) * h
-
-
-def _outside(a: float, x: float) -> float | None:
-    """igamma where no formula is needed, or None."""
-    if math.isnan(a + x) or x < 0 or a <= 0 or math.isinf(a):
-        return math.nan
-    return 0.0 if x == 0 else 1.0 if math.isinf(x) else None
-
-
-def _igamma(a: float, x: float) -> float:
-    if (known := _outside(a, x)) is not None:
-        return known
-    return 1 - _upper_fraction(a, x) if x > a + 1 else _lower_series(a, x)[0]
-
-
-def _igammac(a: float, x: float) -> float:
-    if (known := _outside(a, x)) is not None:
-        return 1 - known
-    return _upper_fraction(a, x) if x > a + 1 else 1 - _lower_series(a, x)[0]
-
-
 def _igamma_by_a(a: float, x: float) -> float:
-    known = _outside(a, x)
-    return _lower_series(a, x)[1] if known is None else known * 0
+    return incomplete_gamma.by_order(a, x, lambda b: _polygamma(0, b))
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    """The derivative of igamma(a, x) by x."""
+    return exp(ops.xlogy(a - 1.0, x) - x - ops.lgamma(a))
 
 
 def _igamma_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    return g * igamma_grad_a(a, x), g * exp((a - 1.0) * log(x) - x - ops.lgamma(a))
+    return g * igamma_grad_a(a, x), g * _gamma_density(a, x)
+
+
+def _igamma_grad_a_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
+    return None, g * _gamma_density(a, x) * (log(x) - ops.digamma(a))
 
 
 @on_host(
-    tf="IgammaGradA", type=_broadcast_type, numpy=each(_igamma_by_a), dtypes=_DTYPES, differentiable=False,
-    no_gradient_known=True, samples=reals(0.5, 4, (0.5, 6)),
+    tf="IgammaGradA", type=_broadcast_type, numpy=each(_igamma_by_a), dtypes=_DTYPES, differentiable=(1,),
+    no_gradient_known=(0,), samples=reals(0.5, 4, (0.5, 6)), grad=_igamma_grad_a_grad,
 )  # fmt: skip
 def igamma_grad_a(a: Any, x: Any) -> Any:
-    """The derivative of igamma(a, x) by a."""
+    """The derivative of igamma(a, x) by a. There is no gradient by a."""
 
 
 @on_host(
-    tf="Igamma", type=_broadcast_type, numpy=each(_igamma), dtypes=_DTYPES, samples=reals(0.5, 4, (0.5, 6)),
+    tf="Igamma", type=_broadcast_type, numpy=each(incomplete_gamma.lower), dtypes=_DTYPES,
+    samples=reals(0.5, 4, (0.5, 6)),
     grad=_igamma_grad,
 )  # fmt: skip
 def igamma(a: Any, x: Any) -> Any:
@@ -185,7 +149,8 @@ def igamma(a: Any, x: Any) -> Any:
 
 
 @on_host(
-    tf="Igammac", type=_broadcast_type, numpy=each(_igammac), dtypes=_DTYPES, samples=reals(0.5, 4, (0.5, 6)),
+    tf="Igammac", type=_broadcast_type, numpy=each(incomplete_gamma.upper), dtypes=_DTYPES,
+    samples=reals(0.5, 4, (0.5, 6)),
     grad=lambda g, y, a, x: _igamma_grad(-g, y, a, x),
 )  # fmt: skip
 def igammac(a: Any, x: Any) -> Any:
@@ -254,17 +219,18 @@ def _bessel_scaled(order: int) -> Callable[[float], float]:
         z = abs(x)
         if z <= 30:
             term = math.exp(-z) * (z / 2) ** order
-            total, k = 0.0, 0
+            total, k = term, 0
             while term > _ENOUGH * total:
-                total += term
                 k += 1
                 term *= z * z / 4 / (k * (k + order))
-        else:
-            term, total, k = 1 / math.sqrt(2 * math.pi * z), 0.0, 0
-            while abs(term) > _ENOUGH * total and k < 30:
                 total += term
+        else:
+            term = 1 / (math.sqrt(2 * math.pi) * math.sqrt(z))
+            total, k = term, 0
+            while abs(term) > _ENOUGH * total and k < 30:
                 k += 1
-                term *= ((2 * k - 1) ** 2 - 4 * order * order) / (8 * k * z)
+                term *= ((2 * k - 1) ** 2 - 4 * order * order) / (8 * k) / z
+                total += term
         return math.copysign(total, x) if order % 2 else total
 
     return function

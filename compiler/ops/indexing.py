@@ -39,8 +39,14 @@ def _pick(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     return np.take(x, i, axis) if -n <= i < n else np.zeros_like(x, shape=np.delete(x.shape, axis))
 
 
+def _in_axis(x: Any, index: Any, axis: int) -> list[Any]:
+    n = x.shape[axis]
+    return [ops.in_range(index, low=-n, high=n, of="pick", operand="index")]
+
+
 @composite(
-    tf="Pick", type=_pick_type, numpy=_pick, vars={"index": "I"}, dtypes={"T": ANY, "I": INDEX},
+    tf="Pick", type=_pick_type, numpy=_pick, requires=_in_axis, vars={"index": "I"},
+    dtypes={"T": ANY, "I": INDEX},
     samples=[Sample(real(3, 4), Draw((), 0, 2, dtype="int32"), axis=0),
              Sample(real(2, 3, 4), Draw((), -3, -1, dtype="int64"), axis=1),
              Sample(real(5), Draw((), -5, 4, dtype="int32"), axis=-1)],
@@ -48,7 +54,7 @@ def _pick(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
 def pick(x: Any, index: Any, *, axis: int) -> Any:
     """The slice of `x` at one index along `axis`, which may count from the end.
 
-    Where the index is out of range, it is zeros.
+    An index that is out of range is an InvalidArgumentError.
     """
     n = x.shape[axis]
     outside = ops.select(ops.less(index, -n), n, index + n)
@@ -158,7 +164,8 @@ def getitem(x: Any, key: Any) -> Any:
     """`x[key]`, with Python's meaning of each part of `key`; parts may be integer tensors of rank 0.
 
     An index that depends on what is fed or on variables picks an element along its axis while the graph runs;
-    out of range it gives zeros. An end of a slice must be known when the graph is compiled.
+    if it is out of range, the run is an InvalidArgumentError. An end of a slice must be known when the graph
+    is compiled.
     """
     x = x.to_tensor() if hasattr(x, "to_tensor") else x
     spec = _specification(key)

@@ -14,7 +14,7 @@ contraction    `(at, a, b)`: a `Reduce` of products of elements of the inputs
 source         `(at,)`: the element computed from its position
 assembly       `(*views)`: a list of `Piece`s that together cover the result
 routine        `(outs, *views)`: statements with loops of their own, perhaps `Described`
-composite      `(*values)`: other ops, applied where all shapes are known
+composite      `(*values)`: other ops, applied where all shapes are known; `wide` ones in float32 at least
 host           `(*arrays)`: the op's meaning in NumPy and Python, called between compiled steps
 =============  ============================================================================================
 """
@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.graph.dtypes import ANY, EVERY, DType, bool_, int64
-from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, register
+from staticgraph.compiler.graph.dtypes import ANY, EVERY, DType, bool_, float32, int64
+from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, ops, register
+from staticgraph.compiler.graph.requirements import verified
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Form, Stmt
@@ -144,6 +145,9 @@ def _declare(
     doc = function.__doc__
     name = name or function.__name__.rstrip("_")
     assert doc, f"op {name} needs a docstring"
+    if (requires := fields.get("requires")) is not None:
+        fields["unchecked"] = fields["reference"]
+        fields["reference"] = verified(requires, fields["reference"])
     return register(
         OpDef(
             name=name,
@@ -251,6 +255,37 @@ def reduction(
     return declare
 
 
+def in_float32(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """A function of values, computed in float32 for tensors of 16-bit floating numbers and rounded once.
+
+    The sum in a mean, or the square in a norm, may be too large for these although the result is not.
+    """
+    if function is None:
+        return None
+
+    def computed(*values: Any, **attrs: Any) -> Any:
+        narrow = next((d for d in map(_narrow_dtype, values) if d is not None), None)
+        if narrow is None:
+            return function(*values, **attrs)
+        made = function(*(_recast(v, narrow, float32) for v in values), **attrs)
+        return _recast(made, float32, narrow)
+
+    return computed
+
+
+def _narrow_dtype(value: Any) -> DType | None:
+    if isinstance(value, tuple | list):
+        return next((d for d in map(_narrow_dtype, value) if d is not None), None)
+    dtype = getattr(value, "dtype", None)
+    return dtype if dtype is not None and dtype.is_floating and dtype.size == 2 else None
+
+
+def _recast(value: Any, source: DType, target: DType) -> Any:
+    if isinstance(value, tuple | list):
+        return tuple(_recast(v, source, target) for v in value)
+    return ops.cast(value, dtype=target) if getattr(value, "dtype", None) is source else value
+
+
 def _indexed(kind: Kind, skip: int) -> Callable[..., Callable[[Callable[..., Any]], OpDef]]:
     def decorator(
         *,
@@ -258,13 +293,16 @@ def _indexed(kind: Kind, skip: int) -> Callable[..., Callable[[Callable[..., Any
         numpy: Callable[..., Any],
         samples: Any,
         tf: str | None = None,
+        wide: bool = False,
         **fields: Any,
     ) -> Callable[[Callable[..., Any]], OpDef]:
         def declare(body: Callable[..., Any]) -> OpDef:
             role = {Kind.ASSEMBLY: "pieces", Kind.ROUTINE: "statements", Kind.COMPOSITE: "expand"}.get(
                 kind, "element"
             )
-            fields[role] = body
+            fields[role] = in_float32(body) if wide else body
+            if wide:
+                fields["grad"] = in_float32(fields.get("grad"))
             return _declare(
                 kind, body, tf=tf, skip=skip, type=type, reference=numpy, samples=samples, **fields
             )

@@ -1,4 +1,4 @@
-"""Decompositions, inverses and solutions of square systems.
+"""Inverses, determinants and Cholesky factors of square matrices, and solutions of systems.
 NumPy, and LAPACK below it, computes them on the host.
 """
 
@@ -17,11 +17,10 @@ from staticgraph.compiler.ops.kinds import on_host
 from staticgraph.compiler.ops.linalg import conjugate
 from staticgraph.compiler.ops.samples import Sample, real
 
-_REAL = frozenset({float32, float64})
-_FIELDS = _REAL | {complex64, complex128}
+FIELDS = frozenset({float32, float64, complex64, complex128})
 
 
-def _matrices(x: TensorType, name: str = "input", square: bool = True) -> Shape | None:
+def matrices(x: TensorType, name: str = "input", square: bool = True) -> Shape | None:
     """For type rules: the shape of a batch of matrices."""
     if x.shape is None:
         return None
@@ -34,7 +33,7 @@ def _matrices(x: TensorType, name: str = "input", square: bool = True) -> Shape 
 
 
 def _square_type(input: TensorType, **_: Any) -> TensorType:
-    _matrices(input)
+    matrices(input)
     return input
 
 
@@ -51,7 +50,7 @@ def telling(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _wide(function: Callable[..., Any]) -> Callable[..., Any]:
+def widened(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function in double precision, its results in that of the input."""
 
     def run(x: np.ndarray, **attrs: Any) -> Any:
@@ -68,7 +67,8 @@ def adjoint(x: Any) -> Any:
     return conjugate(ops.transpose(x, perm=(*range(x.rank - 2), x.rank - 1, x.rank - 2)))
 
 
-def _product(a: Any, b: Any, adj_a: bool = False, adj_b: bool = False) -> Any:
+def product(a: Any, b: Any, adj_a: bool = False, adj_b: bool = False) -> Any:
+    """The product of matrices, or of their adjoints."""
     return ops.batch_matmul(a, b, adj_x=adj_a, adj_y=adj_b)
 
 
@@ -85,39 +85,69 @@ _SQUARE = [
 
 
 def _inverse_grad(g: Any, y: Any, x: Any, adjoint: bool) -> tuple[Any]:
-    turned = _product(g, y, adj_b=True) if adjoint else _product(y, g, adj_a=True)
-    return (-(_product(y, turned) if adjoint else _product(turned, y, adj_b=True)),)
+    """-Y^H G Y^H; with `adjoint`, where Y is the adjoint of the inverse, -Y G^H Y."""
+    if adjoint:
+        return (-product(product(y, g, adj_b=True), y),)
+    return (-product(product(y, g, adj_a=True), y, adj_b=True),)
 
 
 @on_host(
-    tf="MatrixInverse", type=_square_type, dtypes=_FIELDS, samples=_SQUARE, grad=_inverse_grad,
+    tf="MatrixInverse", type=_square_type, dtypes=FIELDS, samples=_SQUARE, grad=_inverse_grad,
     numpy=telling(
         "Input is not invertible.",
-        _wide(lambda x, adjoint: _adjoint(np.linalg.inv(x)) if adjoint else np.linalg.inv(x)),
+        widened(lambda x, adjoint: _adjoint(np.linalg.inv(x)) if adjoint else np.linalg.inv(x)),
     ),
 )  # fmt: skip
 def matrix_inverse(input: Any, *, adjoint: bool = False) -> Any:
     """Inverses of square matrices; with `adjoint`, their adjoints."""
 
 
-def _per_matrix(x: Any, numbers: Any) -> Any:
+def _per_matrix(numbers: Any) -> Any:
     """One number per matrix, in a shape that broadcasts against the matrices."""
     return ops.reshape(numbers, shape=(*numbers.shape, 1, 1))
 
 
 def _determinant_type(input: TensorType) -> TensorType:
-    shape = _matrices(input)
+    shape = matrices(input)
     return TensorType(input.dtype, None if shape is None else shape[:-2])
 
 
+def _trace_of_product(a: Any, b: Any) -> Any:
+    """tr(A^H B) of each pair of matrices, in a shape that broadcasts against them."""
+    return ops.reduce_sum(conjugate(a) * b, axis=(-2, -1), keepdims=True)
+
+
+def _cofactors(x: np.ndarray) -> np.ndarray:
+    """From singular values: the product of all but one of them needs no division."""
+    left, values, right = np.linalg.svd(x)
+    ones = np.ones_like(values[..., :1])
+    before = np.cumprod(np.concatenate([ones, values[..., :-1]], axis=-1), axis=-1)[..., : x.shape[-1]]
+    after = np.cumprod(np.concatenate([ones, values[..., :0:-1]], axis=-1), axis=-1)[..., : x.shape[-1]]
+    others = before * after[..., ::-1]
+    phase = np.conj(np.linalg.det(left) * np.linalg.det(right))
+    return phase[..., None, None] * (left * others[..., None, :]) @ right
+
+
+def _cofactors_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
+    """tr(G^H W) C - C G^H W with W, the adjoint of the inverse: not defined for a singular matrix."""
+    if x.shape[-1] < 2:
+        return (ops.zeros_like(x),)
+    inverse = matrix_inverse(x, adjoint=True)
+    return (y * _trace_of_product(g, inverse) - product(product(y, g, adj_b=True), inverse),)
+
+
+@on_host(type=_square_type, numpy=widened(_cofactors), dtypes=FIELDS, samples=_SQUARE, grad=_cofactors_grad)
+def matrix_cofactors(input: Any) -> Any:
+    """Derivatives of the determinants of square matrices by their elements; of singular matrices, too.
+
+    For complex matrices they are conjugated.
+    """
+
+
 @on_host(
-    tf="MatrixDeterminant",
-    type=_determinant_type,
-    numpy=_wide(np.linalg.det),
-    dtypes=_FIELDS,
-    samples=_SQUARE,
-    grad=lambda g, y, x: (_per_matrix(x, g * conjugate(y)) * matrix_inverse(x, adjoint=True),),
-)
+    tf="MatrixDeterminant", type=_determinant_type, numpy=widened(np.linalg.det), dtypes=FIELDS,
+    samples=_SQUARE, grad=lambda g, y, x: (_per_matrix(g) * matrix_cofactors(x),),
+)  # fmt: skip
 def matrix_determinant(input: Any) -> Any:
     """Determinants of square matrices."""
 
@@ -126,10 +156,19 @@ def _log_determinant_type(input: TensorType) -> tuple[TensorType, TensorType]:
     return _determinant_type(input), _determinant_type(input)
 
 
+def _log_determinant_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
+    """The sign of a real determinant is constant; the phase of a complex one turns with Im(tr(A^-1 dA))."""
+    by_sign, by_log = g
+    if x.dtype.is_complex:
+        scale = 0.0 if by_log is None else ops.real(by_log)
+        turn = 0.0 if by_sign is None else -ops.imag(ops.conj(by_sign) * y[0])
+        by_log = ops.complex(scale, turn)
+    return (None if by_log is None else _per_matrix(by_log) * matrix_inverse(x, adjoint=True),)
+
+
 @on_host(
-    tf="LogMatrixDeterminant", type=_log_determinant_type, numpy=_wide(lambda x: tuple(np.linalg.slogdet(x))),
-    dtypes=_REAL, samples=_SQUARE,
-    grad=lambda g, y, x: (None if g[1] is None else _per_matrix(x, g[1]) * matrix_inverse(x, adjoint=True),),
+    tf="LogMatrixDeterminant", type=_log_determinant_type, numpy=widened(np.linalg.slogdet), dtypes=FIELDS,
+    samples=_SQUARE, grad=_log_determinant_grad,
 )  # fmt: skip
 def log_matrix_determinant(input: Any) -> Any:
     """Signs, and logarithms of the absolute values, of the determinants of square matrices."""
@@ -139,16 +178,17 @@ def _cholesky_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     """(M + M^H) / 2 with M = L^-H P L^-1, P the lower half of L^H g, its diagonal halved (Murray, 2016)."""
     n = x.shape[-1]
     lower = np.tril(np.ones((n, n), y.dtype.numpy)) - 0.5 * np.eye(n, dtype=y.dtype.numpy)
-    half = _product(y, g, adj_a=True) * lower.astype(y.dtype.numpy)
+    half = product(y, g, adj_a=True) * lower.astype(y.dtype.numpy)
     inverse = matrix_inverse(y)
-    inner = _product(_product(inverse, half, adj_a=True), inverse)
+    inner = product(product(inverse, half, adj_a=True), inverse)
     return ((inner + adjoint(inner)) * 0.5,)
 
 
 @on_host(
-    tf="Cholesky", type=_square_type, dtypes=_FIELDS, samples=_SQUARE, grad=_cholesky_grad,
+    tf="Cholesky", type=_square_type, dtypes=FIELDS, samples=_SQUARE, grad=_cholesky_grad,
     numpy=telling(
-        "Cholesky decomposition was not successful. The input might not be valid.", _wide(np.linalg.cholesky)
+        "Cholesky decomposition was not successful. The input might not be valid.",
+        widened(np.linalg.cholesky),
     ),
 )  # fmt: skip
 def cholesky(input: Any) -> Any:
@@ -159,7 +199,7 @@ def cholesky(input: Any) -> Any:
 
 
 def _solution_type(matrix: TensorType, rhs: TensorType, **_: Any) -> TensorType:
-    left, right = _matrices(matrix, "matrix"), _matrices(rhs, "rhs", square=False)
+    left, right = matrices(matrix, "matrix"), matrices(rhs, "rhs", square=False)
     if left is None or right is None:
         return rhs
     require(
@@ -179,7 +219,7 @@ def _solve(matrix: np.ndarray, rhs: np.ndarray, adjoint: bool) -> np.ndarray:
 
 def _solve_grad(g: Any, y: Any, matrix: Any, rhs: Any, adjoint: bool) -> tuple[Any, Any]:
     by_rhs = matrix_solve(matrix, g, adjoint=not adjoint)
-    by_matrix = _product(y, by_rhs, adj_b=True) if adjoint else _product(by_rhs, y, adj_b=True)
+    by_matrix = product(y, by_rhs, adj_b=True) if adjoint else product(by_rhs, y, adj_b=True)
     return -by_matrix, by_rhs
 
 
@@ -193,7 +233,7 @@ _SYSTEMS = [
 @on_host(
     tf="MatrixSolve",
     type=_solution_type,
-    dtypes=_FIELDS,
+    dtypes=FIELDS,
     samples=_SYSTEMS,
     grad=_solve_grad,
     numpy=telling("Input matrix is not invertible.", _solve),
@@ -212,7 +252,7 @@ def _triangular_solve(matrix: np.ndarray, rhs: np.ndarray, lower: bool, adjoint:
 
 def _triangular_grad(g: Any, y: Any, matrix: Any, rhs: Any, lower: bool, adjoint: bool) -> tuple[Any, Any]:
     by_rhs = matrix_triangular_solve(matrix, g, lower=lower, adjoint=not adjoint)
-    by_matrix = _product(y, by_rhs, adj_b=True) if adjoint else _product(by_rhs, y, adj_b=True)
+    by_matrix = product(y, by_rhs, adj_b=True) if adjoint else product(by_rhs, y, adj_b=True)
     n = matrix.shape[-1]
     return -by_matrix * _triangle(np.ones((n, n), matrix.dtype.numpy), lower), by_rhs
 
@@ -221,7 +261,7 @@ def _triangular_grad(g: Any, y: Any, matrix: Any, rhs: Any, lower: bool, adjoint
     tf="MatrixTriangularSolve",
     type=_solution_type,
     numpy=telling("Input matrix is not invertible.", _triangular_solve),
-    dtypes=_FIELDS,
+    dtypes=FIELDS,
     samples=[*_SYSTEMS, Sample(real(3, 3, low=1.0, high=2.0), real(3, 2), lower=False)],
     grad=_triangular_grad,
 )
@@ -229,104 +269,4 @@ def matrix_triangular_solve(matrix: Any, rhs: Any, *, lower: bool = True, adjoin
     """X with matrix X = rhs, where only the `lower` triangle of the matrix counts, or else the upper one.
 
     With `adjoint` the adjoint of the triangle counts.
-    """
-
-
-def _least(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else min(a, b)
-
-
-def _qr_type(input: TensorType, full_matrices: bool) -> tuple[TensorType, TensorType]:
-    shape = _matrices(input, square=False)
-    if shape is None:
-        return input, input
-    rows, columns = shape[-2:]
-    inner = rows if full_matrices else _least(rows, columns)
-    return TensorType(input.dtype, (*shape[:-1], inner)), TensorType(
-        input.dtype, (*shape[:-2], inner, columns)
-    )
-
-
-@on_host(
-    tf="Qr", type=_qr_type, dtypes=_FIELDS, differentiable=False,
-    numpy=_wide(lambda x, full_matrices: tuple(np.linalg.qr(x, "complete" if full_matrices else "reduced"))),
-    samples=[Sample(real(3, 2)), Sample(real(2, 2, 3), full_matrices=True), Sample(real(1, 4))],
-)  # fmt: skip
-def qr(input: Any, *, full_matrices: bool = False) -> Any:
-    """Matrices Q with orthonormal columns and upper triangular R with Q R = input. Has no gradient.
-
-    With `full_matrices` Q is square, else it has as many columns as there can be.
-    """
-
-
-def _svd_type(input: TensorType, compute_uv: bool, full_matrices: bool) -> tuple[TensorType, ...]:
-    shape = _matrices(input, square=False)
-    dtype = input.dtype.real_dtype
-    if shape is None:
-        return TensorType(dtype, None), input, input
-    rows, columns = shape[-2:]
-    inner = _least(rows, columns)
-    values = TensorType(dtype, (*shape[:-2], inner))
-    if not compute_uv:
-        return values, TensorType(input.dtype, (0,)), TensorType(input.dtype, (0,))
-    left = TensorType(input.dtype, (*shape[:-1], rows if full_matrices else inner))
-    return values, left, TensorType(input.dtype, (*shape[:-2], columns, columns if full_matrices else inner))
-
-
-def _svd(x: np.ndarray, compute_uv: bool, full_matrices: bool) -> tuple[np.ndarray, ...]:
-    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
-    real_dtype = x.real.dtype
-    if not compute_uv:
-        values = np.linalg.svd(wide, compute_uv=False).astype(real_dtype)
-        return values, np.zeros(0, x.dtype), np.zeros(0, x.dtype)
-    u, s, vh = np.linalg.svd(wide, full_matrices=full_matrices)
-    return s.astype(real_dtype), u.astype(x.dtype), _adjoint(vh).astype(x.dtype)
-
-
-@on_host(
-    tf="Svd",
-    type=_svd_type,
-    numpy=telling("The singular value decomposition was not successful. The input might not be valid.", _svd),
-    dtypes=_FIELDS,
-    differentiable=False,
-    samples=[
-        Sample(real(3, 2)),
-        Sample(real(2, 2, 3), full_matrices=True),
-        Sample(real(2, 3), compute_uv=False),
-    ],
-)
-def svd(input: Any, *, compute_uv: bool = True, full_matrices: bool = False) -> Any:
-    """Singular values s, and U and V with U diag(s) V^H = input. Has no gradient.
-
-    With `full_matrices` U and V are square. Without `compute_uv` they are empty.
-    """
-
-
-def _eig_type(input: TensorType, compute_v: bool) -> tuple[TensorType, TensorType]:
-    shape = _matrices(input)
-    if shape is None:
-        return TensorType(input.dtype, None), input
-    values = TensorType(input.dtype, shape[:-1])
-    return values, input if compute_v else TensorType(input.dtype, (0,))
-
-
-def _eig(x: np.ndarray, compute_v: bool) -> tuple[np.ndarray, np.ndarray]:
-    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
-    if not compute_v:
-        return np.linalg.eigvalsh(wide).astype(x.dtype), np.zeros(0, x.dtype)
-    values, vectors = np.linalg.eigh(wide)
-    return values.astype(x.dtype), vectors.astype(x.dtype)
-
-
-@on_host(
-    tf="SelfAdjointEigV2", type=_eig_type, dtypes=_FIELDS, differentiable=False,
-    numpy=telling(
-        "Self-adjoint eigen decomposition was not successful. The input might not be valid.", _eig
-    ),
-    samples=[Sample(real(3, 3)), Sample(real(2, 2, 2), compute_v=False), Sample(real(2, 1, 1))],
-)  # fmt: skip
-def self_adjoint_eig(input: Any, *, compute_v: bool = True) -> Any:
-    """Eigenvalues in rising order, and eigenvectors as columns, of self-adjoint matrices. Has no gradient.
-
-    Without `compute_v` the second result is empty.
     """

@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.shapes import TensorType, broadcast, merge
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.normalization import below_max
+from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 
 
@@ -71,6 +72,7 @@ def _like(g: Any, x: Any) -> Any:
 
 @composite(
     tf="SoftmaxCrossEntropyWithLogits",
+    wide=True,
     type=_dense_type,
     numpy=_numpy_dense,
     dtypes=FLOATING,
@@ -123,8 +125,12 @@ def _sparse_grad(g: Any, y: Any, features: Any, labels: Any) -> tuple[Any, None]
 
 
 @composite(
-    tf="SparseSoftmaxCrossEntropyWithLogits", type=_sparse_type, numpy=_numpy_sparse, vars={"labels": "L"},
+    tf="SparseSoftmaxCrossEntropyWithLogits", wide=True, type=_sparse_type, numpy=_numpy_sparse,
+    vars={"labels": "L"},
     dtypes={"T": FLOATING, "L": frozenset({int32, int64})}, differentiable=(0,), grad=_sparse_grad,
+    requires=index_in(
+        "sparse_softmax_cross_entropy", "labels", 1, lambda features, labels: features.shape[-1]
+    ),
     samples=[
         Sample(real(3, 4), indices(3, below=4)),
         Sample(real(2, 3, 5), indices(2, 3, below=5, dtype="int64")),
@@ -134,7 +140,7 @@ def _sparse_grad(g: Any, y: Any, features: Any, labels: Any) -> tuple[Any, None]
 def sparse_softmax_cross_entropy(features: Any, labels: Any) -> Any:
     """-log_softmax(features)[label], and softmax(features) - one_hot(label).
 
-    NaN for a label that is no class.
+    A label that is no class is an InvalidArgumentError.
     """
     classes = features.shape[-1]
     label = _column(labels)

@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, distinct
 from staticgraph.compiler.ops.windows import Window, check_padding, positions, window
@@ -27,6 +27,7 @@ def _type(input: TensorType, filter: TensorType, strides: Ints, rates: Ints, pad
     n, h, w, c = input.shape or (None,) * 4
     rows, columns, depth = filter.shape or (None,) * 3
     require(None in (c, depth) or c == depth, f"the input has {c} channels and the filter {depth}")
+    require(0 not in (rows, columns), f"the filter has shape {shape_text(filter.shape)}: its window is empty")
     high = positions(h, rows, strides[1], rates[1], padding)
     wide = positions(w, columns, strides[2], rates[2], padding)
     return TensorType(input.dtype, (n, high, wide, depth if c is None else c))

@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.shapes import (
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import View, movement, on_host, same_type
+from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 
 INDEX = frozenset({int32, int64})
@@ -393,6 +394,10 @@ def _reverse_sequence(
 
 @movement(
     tf="ReverseSequence", type=same_type, numpy=_reverse_sequence, vars={"seq_lengths": "I"},
+    requires=index_in(
+        "reverse_sequence", "seq_lengths", 1,
+        lambda input, seq_lengths, seq_dim, batch_dim=0: input.shape[seq_dim] + 1,
+    ),
     dtypes={"T": ANY, "I": INDEX}, differentiable=(0,),
     grad=lambda g, y, x, lengths, seq_dim, batch_dim=0: (
         ops.reverse_sequence(g, lengths, seq_dim=seq_dim, batch_dim=batch_dim), None,

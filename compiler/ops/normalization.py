@@ -61,8 +61,8 @@ def below_max(x: Any, axis: int) -> Any:
 
 
 @composite(
-    tf="Softmax", type=_softmax_type, numpy=_numpy_softmax, dtypes=FLOATING, samples=_SOFTMAX_SAMPLES,
-    grad=_softmax_grad,
+    tf="Softmax", wide=True, type=_softmax_type, numpy=_numpy_softmax, dtypes=FLOATING,
+    samples=_SOFTMAX_SAMPLES, grad=_softmax_grad,
 )  # fmt: skip
 def softmax(logits: Any, *, axis: int = -1) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis`."""
@@ -71,8 +71,8 @@ def softmax(logits: Any, *, axis: int = -1) -> Any:
 
 
 @composite(
-    tf="LogSoftmax", type=_softmax_type, numpy=_numpy_log_softmax, dtypes=FLOATING, samples=_SOFTMAX_SAMPLES,
-    grad=_log_softmax_grad,
+    tf="LogSoftmax", wide=True, type=_softmax_type, numpy=_numpy_log_softmax, dtypes=FLOATING,
+    samples=_SOFTMAX_SAMPLES, grad=_log_softmax_grad,
 )  # fmt: skip
 def log_softmax(logits: Any, *, axis: int = -1) -> Any:
     """logits - log(sum(exp(logits))) along `axis`."""
@@ -122,7 +122,7 @@ def _lrn_type(input: TensorType, **_: Any) -> TensorType:
 
 
 @composite(
-    tf="LRN", type=_lrn_type, numpy=_numpy_lrn, dtypes=FLOATING, grad=_lrn_grad,
+    tf="LRN", wide=True, type=_lrn_type, numpy=_numpy_lrn, dtypes=FLOATING, grad=_lrn_grad,
     samples=[
         Sample(real(1, 2, 2, 7), depth_radius=2),
         Sample(real(2, 1, 1, 4), depth_radius=5, bias=2.0, alpha=0.3, beta=0.75),
@@ -241,7 +241,7 @@ def _used(count: int, is_training: bool, **_: Any) -> range:
 
 
 @composite(
-    tf="FusedBatchNormV3",
+    tf="FusedBatchNormV3", wide=True,
     differentiable=_used, type=_batch_norm_type, numpy=_numpy_batch_norm, grad=_batch_norm_grad,
     vars={"scale": "U", "offset": "U", "mean": "U", "variance": "U"}, dtypes={"T": FLOATING, "U": FLOATING},
     samples=[

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import FLOATING, REAL, int64
+from staticgraph.compiler.graph.dtypes import FLOATING, REAL, float32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType, operand_shape
@@ -152,8 +152,9 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
         """The mean of each window; padding does not count."""
         windows = pool_windows(value.shape, ksize, strides, padding)
         taps, places, inside = look_in(at, windows)
-        total = combined(taps, "add", when(inside, value[tuple(places)], 0))
-        return _divided(total, inside_count(at, windows))
+        wide = float32 if value.dtype.size == 2 else value.dtype  # the sum may be too large for 16 bits
+        total = combined(taps, "add", when(inside, scalar.cast(value[tuple(places)], wide), 0))
+        return scalar.cast(_divided(total, inside_count(at, windows)), value.dtype)
 
     @windowed(
         name=f"{name}_grad",

@@ -168,8 +168,8 @@ def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
 
 
 @composite(
-    tf="Mean", type=_reduced_type, numpy=_mean, dtypes=NUMERIC, operands={"axis": "reduction_indices"},
-    samples=_samples(real),
+    tf="Mean", wide=True, type=_reduced_type, numpy=_mean, dtypes=NUMERIC,
+    operands={"axis": "reduction_indices"}, samples=_samples(real),
     grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis) / max(1, count_along(x.shape, axis)),),
 )  # fmt: skip
 def reduce_mean(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -190,6 +190,7 @@ def _norm(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
 
 @composite(
     tf="EuclideanNorm",
+    wide=True,
     type=_reduced_type,
     numpy=_norm,
     dtypes=FLOATING,
@@ -203,7 +204,7 @@ def euclidean_norm(input: Any, *, axis: Any = None, keepdims: bool = False) -> A
 
 
 @composite(
-    tf="L2Loss", type=lambda t: TensorType(t.dtype, ()), dtypes=FLOATING,
+    tf="L2Loss", wide=True, type=lambda t: TensorType(t.dtype, ()), dtypes=FLOATING,
     numpy=lambda t: np.asarray(np.sum(np.square(t.astype(np.float64))) / 2).astype(t.dtype),
     samples=[Sample(real(3, 4)), Sample(real()), Sample(real(0, 2))],
     grad=lambda g, y, t: (g * t,),

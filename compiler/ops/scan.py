@@ -1,16 +1,17 @@
-"""Running totals along an axis."""
+"""Running totals and linear recurrences along an axis."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC, int64
+from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC, int64
 from staticgraph.compiler.graph.errors import OperandError
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType, normalize_axis
+from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.form import Scan
@@ -133,11 +134,27 @@ def cumsum(
     return scanned(outs[0], x, axis, exclusive, reverse, 0, lambda total, value: total + value)
 
 
+def _next(x: Any, axis: int, reverse: bool) -> Any:
+    """For each element the one after it in the order of a scan; 0 after the last one."""
+    axis = normalize_axis(axis, x.rank)
+    n = x.shape[axis]
+    kept = ops.slice(
+        x,
+        begin=[0 if reverse or d != axis else min(1, n) for d in range(x.rank)],
+        size=[max(n - 1, 0) if d == axis else size for d, size in enumerate(x.shape)],
+    )
+    missing = (min(1, n), 0) if reverse else (0, min(1, n))
+    return ops.pad(kept, paddings=[missing if d == axis else (0, 0) for d in range(x.rank)])
+
+
 def _cumprod_grad(
     g: Any, y: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False
 ) -> tuple[Any]:
-    """TF1's formula; it divides by the elements, so that it is NaN where one of them is 0."""
-    return (cumsum(g * y, axis=axis, exclusive=exclusive, reverse=not reverse) / x,)
+    """The product before each element times r, with r_i = g_i + x_(i+1) r_(i+1). It divides by nothing."""
+    before = y if exclusive else cumprod(x, axis=axis, exclusive=True, reverse=reverse)
+    own = _next(g, axis, reverse) if exclusive else g
+    after = linear_recurrence(own, _next(x, axis, reverse), axis=axis, reverse=not reverse)
+    return (before * after,)
 
 
 @routine(
@@ -150,6 +167,61 @@ def cumprod(
 ) -> tuple[Stmt, ...] | Described:
     """Products of the elements up to each one, along `axis`; `exclusive` and `reverse` as for `cumsum`."""
     return scanned(outs[0], x, axis, exclusive, reverse, 1, lambda total, value: total * value)
+
+
+def _numpy_recurrence(x: np.ndarray, factors: np.ndarray, axis: int = 0, reverse: bool = False) -> np.ndarray:
+    out = np.moveaxis(x, axis, 0).copy()
+    factors = np.moveaxis(factors, axis, 0)
+    order = range(len(out))[:: -1 if reverse else 1]
+    for before, here in pairwise(order):
+        out[here] += factors[here] * out[before]
+    return np.moveaxis(out, 0, axis)
+
+
+def _recurrence_grad(
+    g: Any, y: Any, x: Any, factors: Any, axis: int = 0, reverse: bool = False
+) -> tuple[Any, Any]:
+    by_x = linear_recurrence(g, _next(factors, axis, reverse), axis=axis, reverse=not reverse)
+    return by_x, by_x * _next(y, axis, not reverse)
+
+
+def _recurrence_type(x: TensorType, factors: TensorType, axis: int = 0, reverse: bool = False) -> TensorType:
+    shape = merge(x.shape, factors.shape, "factors must have the shape of x:")
+    return _type(TensorType(x.dtype, shape), axis)
+
+
+@routine(
+    type=_recurrence_type, numpy=_numpy_recurrence, dtypes=FLOATING | COMPLEX,
+    grad=holomorphic(_recurrence_grad),
+    samples=[
+        Sample(real(5), real(5)),
+        Sample(real(2, 3, 4), real(2, 3, 4), axis=1, reverse=True),
+        Sample(real(3, 4), real(3, 4), axis=-1),
+        Sample(real(0, 2), real(0, 2)),
+        Sample(real(1, 2), real(1, 2), reverse=True),
+    ],
+)  # fmt: skip
+def linear_recurrence(
+    outs: tuple[Out, ...], x: View, factors: View, *, axis: int = 0, reverse: bool = False
+) -> tuple[Stmt, ...]:
+    """y with y_i = x_i + factors_i * y_(i-1) along `axis`; the first factor does not count.
+
+    `reverse`: from the last element backwards.
+    """
+    (out,), axis = outs, normalize_axis(axis, x.rank)
+    n = x.shape[axis]
+    if n == 0:
+        return ()
+    at, step = counters(x.shape), Index("step", n - 1)
+
+    def position(k: Expr) -> tuple[Expr, ...]:
+        return at[:axis] + ((n - 1) - k if reverse else k,) + at[axis + 1 :]
+
+    first, before, here = position(Const(0, int64)), position(step + 0), position(step + 1)
+    inner = at[axis + 1 :]
+    grow = Store(out.buffer, here, x[here] + factors[here] * out[before])
+    body = *nested(inner, (Store(out.buffer, first, x[first]),)), Loop(step, nested(inner, (grow,)))
+    return nested(at[:axis], body)
 
 
 def _logaddexp(a: Any, b: Any) -> Any:
@@ -172,9 +244,21 @@ def _cumulative_logsumexp(
 def _cumulative_logsumexp_grad(
     g: Any, y: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False
 ) -> tuple[Any]:
-    """Each x receives the sum of g * exp(x - y) over the results that it is part of."""
-    weights = g * ops.exp(-y)
-    return (cumsum(weights, axis=axis, exclusive=exclusive, reverse=not reverse) * ops.exp(x),)
+    """exp(x_j - y_j) times the sum of g_i * exp(y_j - y_i) over the results that x_j is part of.
+
+    Results grow along the axis, so that no exponential is greater than 1. An exclusive result is one late.
+    """
+    decay = _ratio(y, _next(y, axis, reverse))
+    sums = linear_recurrence(g, decay, axis=axis, reverse=not reverse)
+    if exclusive:
+        sums = _next(sums, axis, reverse)
+        y = cumulative_logsumexp(x, axis=axis, reverse=reverse)
+    return (_ratio(x, y) * sums,)
+
+
+def _ratio(less: Any, more: Any) -> Any:
+    """exp(less - more); 1 if both are the same infinity."""
+    return ops.exp(ops.select(ops.less(less, more), less - more, 0.0))
 
 
 @routine(

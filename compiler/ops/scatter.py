@@ -1,7 +1,7 @@
 """Ops that write elements at positions given by other tensors.
 
-An index out of range writes nothing. Where several updates
-name one position they are added up, or the last one stays.
+An index out of range is an error (`requires=`), and writes nothing in a session that does not check bounds.
+If several updates name one position, they are added up, or the last one stays.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Stor
 from staticgraph.compiler.ops.gathering import batch_rank, checked, coordinates, gathered, nd_shape
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
 from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.requirements import coordinates_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 from staticgraph.compiler.ops.updates import in_order
 
@@ -228,6 +229,7 @@ def scatter_statements(
         np.zeros(shape, updates.dtype), indices, updates, np.add
     ),
     grad=lambda g, y, indices, updates, shape: (None, ops.gather_nd(g, indices)),
+    requires=coordinates_in("scatter_nd", "indices", 0, lambda indices, updates, shape: shape),
     samples=[
         Sample(indices(4, 1, below=3), real(4, 2), shape=(3, 2)),
         Sample(indices(5, 2, below=3), real(5), shape=(3, 4)),
@@ -250,6 +252,10 @@ def _tensor_scatter_type(tensor: TensorType, indices: TensorType, updates: Tenso
     return tensor
 
 
+def _within(of: str) -> Any:
+    return coordinates_in(of, "indices", 1, lambda tensor, indices, updates: tensor.shape)
+
+
 _SAMPLES = [
     Sample(real(4, 2), indices(3, 1, below=4), real(3, 2)),
     Sample(real(3, 4), indices(5, 2, below=3), real(5)),
@@ -266,6 +272,7 @@ _SAMPLES = [
     numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, np.add),
     samples=_SAMPLES,
     differentiable=(0, 2),
+    requires=_within("tensor_scatter_add"),
     grad=lambda g, y, tensor, indices, updates: (g, None, ops.gather_nd(g, indices)),
 )
 def tensor_scatter_add(
@@ -283,6 +290,7 @@ def tensor_scatter_add(
     numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, np.subtract),
     samples=_SAMPLES,
     differentiable=(0, 2),
+    requires=_within("tensor_scatter_sub"),
     grad=lambda g, y, tensor, indices, updates: (g, None, -ops.gather_nd(g, indices)),
 )
 def tensor_scatter_sub(
@@ -302,7 +310,7 @@ _ONCE = [
 @routine(
     tf="TensorScatterUpdate", type=_tensor_scatter_type, vars={"indices": "I"}, dtypes=_TYPES, samples=_ONCE,
     numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, lambda old, new: new),
-    differentiable=(0, 2),
+    differentiable=(0, 2), requires=_within("tensor_scatter_update"),
     grad=lambda g, y, tensor, indices, updates: (
         ops.tensor_scatter_update(g, indices, ops.zeros_like(updates)), None, ops.gather_nd(g, indices),
     ),
@@ -320,8 +328,8 @@ def _invert_type(x: TensorType) -> TensorType:
 
 
 def _invert(x: np.ndarray) -> np.ndarray:
-    out = np.zeros_like(x)
-    out[x] = np.arange(len(x), dtype=x.dtype)
+    out, inside = np.zeros_like(x), (x >= 0) & (x < len(x))
+    out[x[inside]] = np.arange(len(x), dtype=x.dtype)[inside]
     return out
 
 
@@ -329,6 +337,7 @@ def _invert(x: np.ndarray) -> np.ndarray:
     tf="InvertPermutation",
     type=_invert_type,
     numpy=_invert,
+    requires=lambda x: [ops.is_permutation(x, of="invert_permutation", operand="x")],
     vars={"x": "I"},
     dtypes={"I": INDEX},
     differentiable=False,

@@ -1,8 +1,8 @@
 """Reductions over groups of slices: the segments that a tensor of ids puts them into.
 
-The `unsorted` ops take any ids and a number of segments; a slice whose id is out of range is dropped. The
-others take a sorted vector of ids, which decides the number of segments, so that it must be known when the
-graph is compiled.
+The `unsorted` ops take ids in any order and a number of segments; a slice with a negative id is dropped, and
+an id that is not below the number is an error, as in TensorFlow. The others take a sorted vector of ids,
+which decides the number of segments, so that it must be known when the graph is compiled.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.gathering import checked
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX
+from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.scatter import counters, each, slices, updated
 
@@ -96,13 +97,20 @@ _FILLED = [
 ]
 # The lowest bfloat16 is not the lowest number of the float32 that carries it through NumPy.
 _ORDERED = REAL - {bfloat16}
-_UNSORTED: dict[str, Any] = {
-    "type": _unsorted_type,
-    "operands": ("num_segments",),
-    "partial": ("num_segments",),
-    "vars": {"segment_ids": "I"},
-    "differentiable": (0,),
-}
+
+
+def _unsorted(name: str) -> dict[str, Any]:
+    """Return what the records of the `unsorted` ops have in common."""
+    return {
+        "type": _unsorted_type,
+        "operands": ("num_segments",),
+        "partial": ("num_segments",),
+        "vars": {"segment_ids": "I"},
+        "differentiable": (0,),
+        "requires": index_in(
+            name, "segment_ids", 1, lambda data, segment_ids, num_segments: num_segments, low=None
+        ),
+    }
 
 
 @routine(
@@ -111,7 +119,7 @@ _UNSORTED: dict[str, Any] = {
     grad=lambda g, y, data, segment_ids, num_segments: (ops.gather(g, segment_ids), None),
     dtypes={"T": NUMERIC, "I": INDEX},
     samples=_SAMPLES,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_sum"),
 )
 def unsorted_segment_sum(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -125,14 +133,23 @@ def unsorted_segment_sum(
 
 
 def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int) -> tuple[Any, None]:
-    """The product of the others: by division, and where an element is 0 by leaving it out."""
-    zero = ops.equal(data, ops.zeros_like(data))
-    zeros = unsorted_segment_sum(ops.cast(zero, dtype=int32), segment_ids, num_segments=num_segments)
-    g = ops.select(zeros > 1, ops.zeros_like(g), g)
-    nonzero = ops.select(zero, ops.ones_like(data), data)
-    others = unsorted_segment_prod(nonzero, segment_ids, num_segments=num_segments)
-    partial = ops.select(zero, ops.gather(others, segment_ids), ops.gather(y, segment_ids) / nonzero)
-    return ops.gather(g, segment_ids) * partial, None
+    """The product of the elements before it in its segment times that of those after it: no division."""
+    n = math.prod(segment_ids.shape)
+    if n == 0:
+        return ops.zeros_like(data), None
+    rest = data.shape[segment_ids.rank :]
+    ids = ops.reshape(segment_ids, shape=(n,))
+    order = ops.top_k(ids, k=n)[1]
+    ids, rows = ops.gather(ids, order), ops.gather(ops.reshape(data, shape=(n, *rest)), order)
+    same = ops.reshape(ops.equal(ids[1:], ids[:-1]), shape=(n - 1, *(1,) * len(rest)))
+    links = ops.cast(ops.broadcast_to(same, shape=(n - 1, *rest)), dtype=data.dtype)
+    others = ops.ones_like(rows)
+    for reverse, neighbours in ((False, rows[:-1]), (True, rows[1:])):
+        end = [(0, 1) if reverse else (1, 0), *((0, 0) for _ in rest)]
+        start, factors = (ops.pad(part, paddings=end) for part in (links, links * neighbours))
+        others = others * ops.linear_recurrence(1.0 - start, factors, reverse=reverse)
+    back = ops.gather(others, ops.invert_permutation(order))
+    return ops.gather(g, segment_ids) * ops.reshape(back, shape=data.shape), None
 
 
 @routine(
@@ -141,7 +158,7 @@ def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
     grad=holomorphic(_product_grad),
     dtypes={"T": NUMERIC, "I": INDEX},
     samples=_SAMPLES,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_prod"),
 )
 def unsorted_segment_prod(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -169,7 +186,7 @@ def _extreme_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
     grad=_extreme_grad,
     dtypes={"T": _ORDERED, "I": INDEX},
     samples=_FILLED,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_max"),
 )
 def unsorted_segment_max(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -188,7 +205,7 @@ def unsorted_segment_max(
     grad=_extreme_grad,
     dtypes={"T": _ORDERED, "I": INDEX},
     samples=_FILLED,
-    **_UNSORTED,
+    **_unsorted("unsorted_segment_min"),
 )
 def unsorted_segment_min(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -306,7 +323,7 @@ def _mean_numpy(data: np.ndarray, segment_ids: Any) -> np.ndarray:
     return np.trunc(total / sizes).astype(data.dtype) if data.dtype.kind in "iu" else total / sizes
 
 
-@composite(tf="SegmentMean", numpy=_mean_numpy, dtypes=NUMERIC, **_SORTED)
+@composite(tf="SegmentMean", wide=True, numpy=_mean_numpy, dtypes=NUMERIC, **_SORTED)
 def segment_mean(data: Any, *, segment_ids: Any) -> Any:
     """The mean of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
 
@@ -340,6 +357,7 @@ def _bincount(arr: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     operands=("size",),
     partial=("size",),
     vars={"arr": "int32"},
+    requires=lambda arr, weights, size: [ops.in_range(arr, low=0, high=None, of="bincount", operand="arr")],
     dtypes=FLOATING | {int32, int64},
     differentiable=(1,),
     samples=[

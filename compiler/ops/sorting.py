@@ -202,10 +202,18 @@ def _nth(input: np.ndarray, n: int, reverse: bool = False) -> np.ndarray:
     return np.sort(input, -1)[..., input.shape[-1] - 1 - n if reverse else n]
 
 
+def _nth_grad(g: Any, y: Any, input: Any, n: int, reverse: bool = False) -> tuple[Any]:
+    """Equal elements share the cotangent."""
+    chosen = ops.cast(ops.equal(input, ops.expand_dims(y, axis=-1)), dtype=input.dtype)
+    shares = ops.reduce_sum(chosen, axis=-1, keepdims=True)
+    return (chosen * (ops.expand_dims(g, axis=-1) / shares),)
+
+
 @composite(
     tf="NthElement",
     type=_nth_type,
     numpy=_nth,
+    grad=_nth_grad,
     operands=("n",),
     partial=("n",),
     dtypes=REAL,

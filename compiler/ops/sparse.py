@@ -1,4 +1,4 @@
-"""The order of the places of a sparse tensor."""
+"""The order of the places of a sparse tensor, found or required."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.ops.kinds import composite
+from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.samples import Draw, Sample
 
 
@@ -35,3 +36,22 @@ def row_major_order(numbers: Any) -> Any:
     if numbers.shape[0] == 0:
         return ops.cast(numbers, dtype=int32)
     return ops.top_k(ops.invert(numbers), k=numbers.shape[0])[1]
+
+
+def _places_type(places: TensorType) -> TensorType:
+    require(places.rank in (None, 2), f"places has rank {places.rank}, and must be a matrix")
+    return places
+
+
+@composite(
+    tf="Identity",
+    type=_places_type,
+    numpy=lambda places: places,
+    requires=lambda places: [ops.rows_ascend(places, of="ascending_places", operand="sparse_indices")],
+    dtypes=INDEX,
+    differentiable=False,
+    samples=[Sample(Draw((n, 2), 0, 9)) for n in (0, 1, 3)],
+)
+def ascending_places(places: Any) -> Any:
+    """The same places, of which a run requires that each comes after the one before, in row-major order."""
+    return places

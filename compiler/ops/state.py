@@ -20,6 +20,7 @@ from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops.gathering import checked
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine, structural
+from staticgraph.compiler.ops.requirements import coordinates_in, index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 from staticgraph.compiler.ops.scatter import counters, each, scatter_statements, slices, updated
 
@@ -159,10 +160,18 @@ def _scatter_op(
             return scatter_statements(outs[0], ref.__getitem__, indices, updates, scalars)
         return _row_statements(outs[0], ref, indices, updates, scalars)
 
+    def requires(ref: Any, indices: Any, updates: Any) -> list[Any]:
+        within = coordinates_in if by_position else index_in
+        size = (lambda ref, *_: ref.shape) if by_position else (lambda ref, *_: ref.shape[0])
+        required: list[Any] = within(name, "indices", 1, size)(ref, indices, updates)
+        if arrays is _numpy_quotient and updates.dtype.is_integer:
+            required.append(ops.nonzero(updates, of=name, operand="updates"))
+        return required
+
     statements.__doc__ = doc
     return routine(
         name=name, tf=tf, type=_slices_type if by_position else _rows_type, numpy=numpy, samples=samples,
-        vars={"indices": "I"},
+        vars={"indices": "I"}, requires=requires,
         dtypes={"T": ANY if scalars is _second else REAL, "I": frozenset({int32, int64})}, **_WRITES,
     )(statements)  # fmt: skip
 

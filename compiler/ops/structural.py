@@ -11,10 +11,10 @@ from staticgraph.compiler.graph.dtypes import int32 as INT32
 from staticgraph.compiler.graph.dtypes import string as STRING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.function import Literal
-from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.opdef import Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.kinds import same_type, structural
+from staticgraph.compiler.ops.kinds import composite, same_type, structural
 
 
 @structural(
@@ -57,7 +57,15 @@ def variable(*, dtype: DType, shape: Any) -> Any:
 
 @structural(tf="Identity", type=same_type, numpy=lambda input: input, effect=Effect.READ, strings=True)
 def read_variable(input: Any) -> Any:
-    """The value of a variable, at the turn of each op that uses it."""
+    """The variable as an operand: each op that takes this tensor reads the variable at its own turn."""
+
+
+@structural(
+    tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,), effect=Effect.READ,
+    strings=True,
+)  # fmt: skip
+def read_value(input: Any) -> Any:
+    """The value of a variable at the place of this op in the order of construction."""
 
 
 @structural(
@@ -92,6 +100,22 @@ def stop_gradient(input: Any) -> Any:
     """The input, taken as a constant by `gradients`."""
 
 
+@structural(
+    tf="StopGradient", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (ops.vanishing(g),)
+)
+def stationary(input: Any) -> Any:
+    """The input, where the user of the result does not change with it to first order: a mean in a variance.
+
+    The first derivative through it is zero and costs nothing; higher ones are right.
+    """
+
+
+@composite(type=same_type, numpy=np.zeros_like, samples=None, grad=lambda g, y, x: (g,))
+def vanishing(input: Any) -> Any:
+    """Zeros, for an input that is known to be zero; the input may have derivatives that are not."""
+    return ops.zeros_like(input)
+
+
 @structural(tf="NoOp", type=lambda: ())
 def no_op() -> Any:
     """Nothing; a point for control dependencies to meet."""
@@ -102,6 +126,15 @@ def no_op() -> Any:
 )
 def watch(input: Any, *, key: str) -> Any:
     """The input, kept apart from equal values by its `key`: where `gradients` takes a derivative."""
+
+
+@structural(
+    type=lambda variable, type: type,
+    effect=Effect.MARK,
+    numpy=lambda variable, type: np.zeros(type.static_shape, type.dtype.numpy),
+)
+def reads_of(*, variable: str, type: TensorType) -> Any:
+    """All reads of a variable that have this type, in one: what a derivative by the variable is taken by."""
 
 
 @structural(
@@ -181,8 +214,10 @@ def rank_of(input: Any) -> Any:
 
 
 def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | None:
-    """The variable operation behind a handle or a read; with
-    `through_writes` also behind an assignment's result.
+    """Return the variable operation whose value `tensor` stands for at the turn of each op that takes it.
+
+    Such a tensor is the output of the variable or a `read_variable`. The result of `read_value` is not: it
+    has one value in a run. With `through_writes`, follow the result of an assignment too.
     """
     op = tensor.op
     while True:

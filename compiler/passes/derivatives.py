@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.reverse import RoundsNeeded, vjp
@@ -16,20 +16,22 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
 from staticgraph.compiler.passes.prune import gradient_parts
+from staticgraph.compiler.passes.reads import Reads
 from staticgraph.compiler.passes.regions import around, by_python, perform_region, with_inner
 
 if TYPE_CHECKING:
     from staticgraph.compiler.passes.specialise import Specialiser
 
 
-def watched(operations: Iterable[Operation]) -> dict[Any, list[Value]]:
-    """What derivatives are taken by, or stop at, in `operations`: tensors, and variables. No values yet."""
-    found: dict[Any, list[Value]] = {}
+def watched(operations: Iterable[Operation]) -> tuple[set[Tensor], Reads]:
+    """Return the tensors that derivatives in `operations` are taken by or stop at, and the reads."""
+    found: set[Tensor] = set()
     for op in operations:
         if op.definition.name == "symbolic_gradients":
             _, _, xs, stops = gradient_parts(op)
-            found |= {variable_of(x) or x: [] for x in (*xs, *stops)}
-    return found
+            found.update(xs, stops)
+    owners = {variable_of(t) for t in found}
+    return {t for t in found if variable_of(t) is None}, Reads(owners, bool(found))
 
 
 def perform_gradients(at: Specialiser, op: Operation) -> tuple[Value, ...]:
@@ -73,7 +75,7 @@ def perform_custom_gradient(at: Specialiser, op: Operation) -> Sequence[Value]:
     """Return the results of a custom gradient. Its derivatives are performed if the step has any."""
     ys, xs = op.attrs["ys"], op.attrs["xs"]
     results = [at.value(t) for t in op.tensors[:ys]]
-    if not at.watched:
+    if not at.reads.any_derivatives:
         return results
     derivative, captured, lacking = _derivative(at, op, results)
     inputs = (*results, *(at.value(t) for t in op.tensors[ys : ys + xs]), *captured)
@@ -130,7 +132,6 @@ def _lacking(op: Operation, problem: Operation) -> str:
 
 
 def _places(at: Specialiser, x: Tensor) -> list[Value]:
-    """The values by which a derivative by `x` is taken: for a variable, all that were read of it so far."""
-    value, owner = at.value(x), variable_of(x)
-    read = at.watched[owner] if owner is not None else []
-    return read if value in read else [value, *read]
+    """Return the values by which a derivative by `x` is taken: for a variable, what stands for its reads."""
+    owner = variable_of(x)
+    return [at.value(x)] if owner is None or owner in at.fed_variables else at.reads.markers(owner)

@@ -17,6 +17,7 @@ MARKERS = {
     "watch": 0,
     "read_variable": 0,
     "stop_gradient": 0,
+    "stationary": 0,
     "override": 1,
 }
 

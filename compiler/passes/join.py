@@ -125,6 +125,8 @@ class _Joining:
         """Take the sums of `group` row by row: in a kernel that goes through these rows anyway, or alone."""
         if group.contraction or group.nests or group.sums or not group.summed or _sums_in_turn(group):
             return
+        if group.root.outputs[0].dtype.is_bool:  # what a run is tested by should not wait for anything else
+            return
         shared = dict.fromkeys((*self._producers(group), *self._readers(group)))
         if any(self._sum_in(other, group) for other in shared):
             return

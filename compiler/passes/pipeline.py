@@ -35,14 +35,17 @@ class Pipeline:
 
 
 def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeline:
-    """All passes but those named; `trace` is told of each rule that is applied."""
+    """All passes but those named; `trace` is told of each rule that is applied.
+
+    Without `improve` no rules are applied that improve results.
+    """
 
     def loops(function: Function) -> Function:
         """Loops and branches as small as can be; the passes are applied to what is in them."""
         return tidy(function, made)
 
     def simplify(function: Function) -> Function:
-        return apply_rules(function, trace)
+        return apply_rules(function, trace, improve="improve" not in without)
 
     passes = (
         loops,  # before the others, which then see what was taken out of loops

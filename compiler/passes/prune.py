@@ -63,11 +63,11 @@ def _fed_between(gradients: Operation, fed: Collection[Tensor]) -> list[Tensor]:
         if tensor.op not in below:
             below.add(tensor.op)
             stack += [t for t in tensor.op.tensors if t not in stops]
-    depends = {variable_of(x) or x for x in xs}
+    depends = {variable_of(x) or x for x in xs}  # the result of an assignment is the variable
     found = []
     for op in sorted(below, key=lambda op: op.id):
         differentiable = op.definition.differentiable is not False
-        if differentiable and any((variable_of(t) or t) in depends for t in op.tensors):
+        if differentiable and any((variable_of(t, True) or t) in depends for t in op.tensors):
             depends.update(t for t in op.outputs if t not in stops)
             through = [t for t in op.outputs if t in inner]
             if through and is_host(op) and not is_replayed(op):

@@ -2,7 +2,7 @@
 
 The operations of a region are performed like all others, on stand-ins for what a loop carries; what comes of
 it is cut out as a Function of its own. A loop also carries what its operations change: the variables that
-they assign to, the states of random ops, and the order of effects.
+they assign to, the states of random ops, the order of effects, and if all that ops require has held so far.
 """
 
 from __future__ import annotations
@@ -109,6 +109,7 @@ class Changes:
         self.variables = list(dict.fromkeys(owner for owner in owners if owner is not None))
         self.draws = [op for op in inside if op.definition.effect is Effect.RANDOM]
         self.ordered = any(op.definition.effect is Effect.EFFECT for op in inside)
+        self.checked = at.checks and any(op.definition.requires is not None for op in inside)
 
     def begin(self) -> None:
         """The states of random ops change from now on, in a way that only the step itself knows."""
@@ -119,7 +120,8 @@ class Changes:
         at = self.at
         values = [at.variable(owner) for owner in self.variables]
         values += [at.counter(op) for op in self.draws]
-        return [*values, at.order] if self.ordered else values
+        values += [at.order] if self.ordered else []
+        return [*values, at.sound] if self.checked else values
 
     def set(self, values: Sequence[Value]) -> None:
         """Make these the present values."""
@@ -130,6 +132,8 @@ class Changes:
             at.counts[op] = rest.pop(0)
         if self.ordered:
             at.order = rest.pop(0)
+        if self.checked:
+            at.sound = rest.pop(0)
 
 
 def perform_while(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
@@ -197,6 +201,7 @@ def _rolled(
     """The results of a loop whose rounds are the same code."""
     cond, body = op.attrs["cond"], op.attrs["body"]
     pred = perform_region(at, cond, given, inner)[0]
+    sound = at.sound
     carried = _Carried(at, [*given, *changes.get()])
     changes.set(carried.params[len(given) :])
     made = perform_region(at, body, carried.params[: len(given)], inner)
@@ -206,7 +211,8 @@ def _rolled(
     new += [carried.last(at.value(t), is_rounds(t)) for t in inner]
     if op in at.counted:
         new.append(carried.counted())
-    results = _loop(at, op, pred, carried, [again, *new])
+    checks = (sound, at.sound) if changes.checked else None
+    results = _loop(at, op, pred, carried, [again, *new], checks)
     end = len(given) + len(changes.get())
     changes.set(results[len(given) : end])
     at.values.update(zip(inner, results[end:], strict=False))
@@ -289,16 +295,25 @@ def only_entered(
 
 
 def _loop(
-    at: Specialiser, op: Operation, pred: Value, carried: _Carried, results: Sequence[Value]
+    at: Specialiser,
+    op: Operation,
+    pred: Value,
+    carried: _Carried,
+    results: Sequence[Value],
+    checks: tuple[Value, Value] | None,
 ) -> list[Value]:
+    """The values after a loop. `checks`: if all was sound before the loop, and if it is after a round."""
     if pred.constant is not None and not pred.constant:
         return carried.init
+    bound, exact = most_rounds(carried.init, carried.params, results)
+    bound = at.rounds_known(op) if bound is None else bound
+    if bound is None and checks is not None:  # what is computed of a bad index may never end the loop
+        pred, again = (ops.logical_and(*both) for both in zip((pred, results[0]), checks, strict=True))
+        results = [again, *results[1:]]
     depends = depends_on(carried.params, results)
     (body,), captured = close(at.build, carried.params, [results], depends.__contains__)
-    bound, exact = most_rounds(carried.init, carried.params, results)
     attrs = {
-        "body": body, "carried": len(carried.init), "family": at.build.serial,
-        "bound": at.rounds_known(op) if bound is None else bound, "exact": exact,
+        "body": body, "carried": len(carried.init), "family": at.build.serial, "bound": bound, "exact": exact,
         "brief": False,
     }  # fmt: skip
     at.loops[at.build.serial] = op
@@ -377,9 +392,9 @@ def _branch(at: Specialiser, pred: Value, made: Sequence[Sequence[Value]], first
 
     def inside(value: Value) -> bool:
         node = value.node
-        if node.op.name == "watch":  # a derivative may be taken by it: it is where its input is
-            return inside(node.inputs[0])
-        return node.serial > first and node.op.name != "parameter"
+        if node.op.name in ("watch", "override"):  # a derivative may be taken by it: it is beside its inputs
+            return any(map(inside, node.inputs))
+        return node.serial > first and node.op.name not in ("parameter", "reads_of")
 
     branches, captured = close(at.build, (), made, inside)
     index = ops.select(pred, np.int32(0), np.int32(1)) if pred.dtype.is_bool else ops.cast(pred, dtype=int32)

@@ -9,8 +9,8 @@ becomes, for fetches (y, step) and a feed x of shape [4, 3], a Function
     (x: float32[4, 3], w: float32[3, 2]) -> (y, w', w')
 
 whose last result is the new value of the variable. Operations take effect in the order in which they were
-made: a read sees the assignments of this run that were made before the operation that uses it. Control
-dependencies always point backwards in that order, so it honours them.
+made: a read sees the assignments of this run that were made before it. Control dependencies always point
+backwards in that order, so it honours them. `reads.py` beside this file says when a variable is read.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.dtypes import bool_, int32, uint64
 from staticgraph.compiler.graph.errors import (
     InvalidArgumentError,
+    UnimplementedError,
     layout,
 )
 from staticgraph.compiler.graph.function import Function, Value, as_outputs, substitute, toposort
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.interpret import perform
-from staticgraph.compiler.graph.opdef import Effect, Kind, by_meaning, recording
+from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning, recording
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.random import philox_advance
@@ -41,7 +42,9 @@ from staticgraph.compiler.passes.effects import perform_effect
 from staticgraph.compiler.passes.guard import DECISIONS
 from staticgraph.compiler.passes.loops import merge_loops
 from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
+from staticgraph.compiler.passes.proven import proven
 from staticgraph.compiler.passes.prune import prune
+from staticgraph.compiler.passes.reads import Reads
 from staticgraph.compiler.passes.regions import (
     is_rounds,
     only_entered,
@@ -66,11 +69,13 @@ def specialise(
     calls: Calls = NO_CALLS,
     losses: bool = False,
     on_host: Callable[[Operation], bool] = lambda op: False,
+    checks: bool = False,
 ) -> Step:
     """The step that computes `fetches` and runs `targets`, `calls` being the host ops around it.
 
     With `losses` it also gives what derivatives are taken of. Operations that shall be `on_host` are computed
-    by NumPy, as far as that can be.
+    by NumPy, as far as that can be. With `checks` the step also tells if all that its operations require of
+    their inputs holds, such as indices in range.
 
     `feeds`: the fed tensors with their static types. Raises FeedError for a placeholder that is not fed, and
     StaticFeedNeeded or VariableTypeNeeded where the answer depends on more: then call again with `static`,
@@ -81,7 +86,7 @@ def specialise(
     with collector_paused():
         while True:
             try:
-                at = Specialiser(graph, feeds, variables or {}, static or {}, calls, rows, on_host)
+                at = Specialiser(graph, feeds, variables or {}, static or {}, calls, rows, on_host, checks)
                 return at.step(fetches, targets, losses)
             except RowsFound as found:
                 rows[found.number] = found.shape
@@ -108,8 +113,10 @@ class Specialiser:
         calls: Calls,
         rows: Mapping[int, Shape],
         on_host: Callable[[Operation], bool],
+        checks: bool,
     ) -> None:
         self.graph = graph
+        self.checks = checks
         self._on_host = on_host
         self.rows = rows  # the shapes of rows, by the number of an array that was made without it
         self._unshaped: set[int] = set()
@@ -123,12 +130,13 @@ class Specialiser:
         self.counts: dict[Operation, Value] = {}  # the present states of random ops in loops
         self.advances: dict[Operation, int] = {}
         self.order = self.build.constant(0, int32)  # of effects: each takes it and gives a new one
+        self.sound = self.build.constant(True, bool_)  # if all that operations required so far has held
         self.inner: dict[Operation, list[Tensor]] = {}  # fetched tensors inside loops and branches
         self.entered: set[Operation] = set()  # branches of which only tensors inside are wanted
         self.counted: set[Operation] = set()  # loops whose number of rounds is fetched
         self.loops: dict[int, Operation] = {}  # by family
-        # Tensors and variables that a derivative is taken by, or stops at, with their values so far.
-        self.watched: dict[Any, list[Value]] = {}
+        self.watched: set[Tensor] = set()  # a derivative is taken by them, or stops at them
+        self.reads = Reads((), False)
         self.losses: dict[Value, None] = {}  # what derivatives are taken of, outside of regions
         # Fed tensors that are computed too, since derivatives flow through them.
         self.overridden: set[Tensor] = set()
@@ -137,6 +145,8 @@ class Specialiser:
             for tensor, type in feeds.items()
         }
         self.captured: dict[tuple[Operation, Tensor], Value] = {}  # inputs of host ops, at their turn
+        # A variable that is fed, as itself or as an operand, has this value for all that read it.
+        self.fed_variables = {o: param for t, param in self.fed.items() if (o := variable_of(t)) is not None}
         self.flags = {param: t for t, param in self.fed.items() if t.dtype is bool_ and param.shape == ()}
         self.known = {self.fed[t]: self.build.constant(v, t.dtype) for t, v in static.items()}
 
@@ -151,12 +161,16 @@ class Specialiser:
         computed = [t for t in fetches if t not in self.fed]
         roots = [*(outermost(t, self.calls.region) for t in computed), *targets, *self.calls.after]
         needed, self.overridden = prune(roots, self.fed, self.calls.elsewhere)
+        for tensor in self.overridden & self.calls.settled:
+            text = f"no derivative flows back through {tensor.name}, from after a loop or branch to before it"
+            hint = "it is done in Python, as it calls Python, and shares variables with the rest of the run"
+            raise UnimplementedError(layout(text, tensor.op.where, hint=hint), tensor.op)
         self.entered = only_entered(
             (op for op in self.inner if op.definition.name == "branch_region"),
             needed,
             (*(t.op for t in computed if t.op.region is self.calls.region), *targets, *self.calls.after),
         )
-        self.watched = watched(with_inner(needed))
+        self.watched, self.reads = watched(with_inner(needed))
         with recording(self.build):
             self.perform_all(needed)
             results = [*(self.value(t) for t in fetches), *self.captured.values()]
@@ -169,14 +183,22 @@ class Specialiser:
             results.append(self.order)
         losses = [*self.losses] if with_losses else []
         results += losses
+        checked = self.sound.constant is None
+        if checked:
+            results.append(self.sound)
         used = {node.outputs[0] for node in toposort(results) if node.outputs}
         drawing = {op: param for op, param in self.counters.items() if param in used}
         params = [*self.fed.values(), *self.initial.values(), *drawing.values()]
+        function = merge_loops(Function(tuple(params), tuple(results)))
+        if checked:
+            function = proven(function)
+            checked = function.results[-1].constant is None
+            function = function if checked else function.with_results(function.results[:-1])
         return Step(
-            merge_loops(Function(tuple(params), tuple(results))),
+            function,
             tuple(self.fed), tuple(self.initial), tuple(drawing), tuple(self.advances[op] for op in drawing),
             fetched, tuple(writes), tuple(self.counts), tuple(self.captured), not self.calls.may_fail,
-            len(losses),
+            len(losses), checked,
         )  # fmt: skip
 
     # Values
@@ -185,19 +207,17 @@ class Specialiser:
         """The value of `tensor` for an operation that is performed now."""
         if tensor in self.fed and tensor not in self.overridden:
             return self.fed[tensor]
-        if tensor.op.definition.name == "read_variable" and tensor.op.tensors[0] in self.fed:
-            return self.value(tensor.op.tensors[0])
         owner = variable_of(tensor)
         if owner is not None:
-            state = self.variable(owner)
-            if owner in self.watched:
-                state = ops.watch(state, key=owner.name)
-                if state not in self.watched[owner]:
-                    self.watched[owner].append(state)
-            return state
+            return self.fed_variables[owner] if owner in self.fed_variables else self._read(owner)
         if tensor not in self.values and is_host(tensor.op):
             raise HostNeeded(tensor.op)
         return self.values[tensor]
+
+    def _read(self, owner: Operation) -> Value:
+        """The present value of a variable, as an operand."""
+        value = self.variable(owner)
+        return self.reads.read(owner, value, assigned=value is not self.initial.get(owner))
 
     def variable(self, owner: Operation) -> Value:
         """The present value of a variable."""
@@ -251,7 +271,7 @@ class Specialiser:
             made = self.build.constant(self._has_value(op.tensors[0]), bool_)
         elif definition.name == "initialized_value":
             made = self.value(op.tensors[0 if self._has_value(op.tensors[0]) else 1])
-        elif definition.name == "placeholder_with_default":  # not fed
+        elif definition.name in ("read_value", "placeholder_with_default"):  # the latter is not fed
             made = self.value(op.tensors[0])
         elif definition.name == "tensor_array":
             made = self._array(op)
@@ -265,7 +285,6 @@ class Specialiser:
                 value = self._override(tensor, value)
             if tensor in self.watched:
                 value = ops.watch(value, key=tensor.name)
-                self.watched[tensor].append(value)
             self.values[tensor] = value
 
     def _array(self, op: Operation) -> Value:
@@ -323,10 +342,21 @@ class Specialiser:
         if definition.kind is Kind.COMPOSITE and definition.grad is None and definition.name not in DECISIONS:
             assert definition.expand is not None
             self.build.types(definition, inputs, attrs)  # there is no node that would be checked
+            self._require(definition, inputs, attrs)
             return definition.expand(*inputs, **attrs)
         if definition.reference is not None and definition.effect is Effect.PURE and self._on_host(op):
             definition = by_meaning(definition)
-        return self.build.apply(definition, inputs, attrs)
+        made = self.build.apply(definition, inputs, attrs)
+        self._require(definition, inputs, attrs)
+        return made
+
+    def _require(self, definition: OpDef, inputs: Sequence[Value], attrs: Mapping[str, Any]) -> None:
+        """Note what an operation requires of its inputs, whose types fit."""
+        if self.checks and definition.requires is not None:
+            required = definition.requires(*inputs, **attrs)
+            with self.build.at(None):  # to join them is no work of the user's line
+                for holds in required:
+                    self.sound = ops.logical_and(self.sound, holds)
 
     def _chosen(self, op: Operation, inputs: Sequence[Value]) -> Value | None:
         """Which of two inputs a selection gives, where that is known and the other one does not matter."""
@@ -385,7 +415,7 @@ class Specialiser:
         else:
             new = self._apply(op, [self.variable(owner), *rest])
         self.state[owner] = new
-        return new
+        return self._read(owner)
 
     def _assigned(self, op: Operation, owner: Operation, value: Value) -> Value:
         """An assignment does not look at the old value, so the variable need not have one."""

@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.passes.cuts import is_cut, string_variables, taken, written
 from staticgraph.compiler.passes.regions import is_rounds, outermost, regions_of, with_inner
 
 
@@ -27,7 +27,8 @@ from staticgraph.compiler.passes.regions import is_rounds, outermost, regions_of
 class Calls:
     """The host ops around one compiled stage of a run.
 
-    `after`: those that the stage computes the inputs of. `elsewhere`: those that the stage must leave out.
+    `after`: those that the stage computes the inputs of. `elsewhere`: those that the stage must leave out,
+    and operations that an earlier stage has done.
     """
 
     after: tuple[Operation, ...] = ()
@@ -35,6 +36,7 @@ class Calls:
     final: bool = True  # whether the variables get the new values that the stage computes
     region: Region | None = None  # whose operations it is about: of the graph itself, or of a loop or branch
     may_fail: bool = False  # whether the run can fail after the stage: variables may not be overwritten in it
+    settled: frozenset[Tensor] = frozenset()  # fed tensors of before a cut: no derivative flows through them
 
 
 NO_CALLS = Calls()
@@ -46,23 +48,27 @@ class Stages:
 
     leading: tuple[Operation, ...]
     trailing: tuple[Operation, ...]
-    writes: tuple[Operation, ...]  # assignments
-    effects: tuple[Operation, ...]  # prints and the like; loops and branches that have effects or assignments
+    writes: tuple[Operation, ...]  # assignments; loops and branches with assignments in them
+    effects: tuple[Operation, ...]  # prints and the like; loops and branches with such operations in them
+    cuts: tuple[Operation, ...]  # leading ops before which the assignments made so far are committed
+    native: tuple[Operation, ...]  # all operations that compiled stages do
 
     def seen(self, op: Operation, fed: Collection[Tensor]) -> set[Operation]:
-        """What an operation needs, itself included: also the assignments before it to what is read."""
-        before = [w for w in self.writes if w.id < op.id]
+        """What an operation needs, itself included: also the assignments before a read to what is read."""
         found = above([op], fed)
         while True:
-            read = {variable_of(t) for each in found for t in each.all_inputs}
-            more = [w for w in before if w not in found and _written(w) in read]
+            read: dict[Operation, int] = {}  # the number of the last read of each variable
+            for each in found:
+                read.update((owner, max(each.id, read.get(owner, 0))) for owner in taken(each))
+            new = [w for w in self.writes if w not in found]
+            more = [w for w in new if any(w.id < read.get(owner, 0) for owner in written(w))]
             if not more:
                 return found
             found |= above(more, fed)
 
     def assigned(self, owner: Operation, op: Operation) -> bool:
         """Whether a variable is assigned to before `op`."""
-        return any(w.id < op.id and _written(w) is owner for w in self.writes)
+        return any(w.id < op.id and owner in written(w) for w in self.writes)
 
 
 def is_host(op: Operation) -> bool:
@@ -126,14 +132,41 @@ def stages(
             wanted.update(_producers(op, fed))
     called = [op for op in hosts if op in wanted]
     native = [op for op in needed if not is_host(op)]
+    cuts = [op for op in called if is_cut(op, needed)]
     first = [p for op in native for p in _producers(op, fed) if is_host(p) and p not in folded]
-    before = above([*first, *forced], fed)
+    before = _with_earlier(above([*first, *forced, *cuts], fed), called, cuts, fed)
+    writes = [op for op in native if written(op)]
     return Stages(
         tuple(op for op in called if op in before),
         tuple(op for op in called if op not in before),
-        tuple(op for op in native if op.definition.effect is Effect.WRITE),
-        tuple(op for op in native if op.definition.effect is not Effect.WRITE and _acts(op)),
+        tuple(writes),
+        tuple(op for op in native if op not in writes and _has_effect(op)),
+        tuple(cuts),
+        tuple(native),
     )
+
+
+def _with_earlier(
+    leading: set[Operation], called: Sequence[Operation], cuts: Sequence[Operation], fed: Collection[Tensor]
+) -> set[Operation]:
+    """Return the leading ops, and those host ops that must be called before one of them.
+
+    These were made before a cut, or take a variable of strings before a leading op does.
+    """
+    last = max((cut.id for cut in cuts), default=0)
+    while True:
+        ends: dict[Operation, int] = {}
+        for op in called:
+            if op in leading:
+                ends.update((owner, op.id) for owner in string_variables(op))
+        late = [op for op in called if op not in leading]
+        more = [
+            op for op in late
+            if op.id < last or any(op.id < ends.get(owner, 0) for owner in string_variables(op))
+        ]  # fmt: skip
+        if not more:
+            return leading
+        leading = leading | above(more, fed)
 
 
 def reaches(
@@ -155,14 +188,9 @@ def reaches(
     return [t for t in tensors if t in used]
 
 
-def _acts(op: Operation) -> bool:
-    """Whether an operation does more than compute its results."""
-    return any(inner.definition.effect in (Effect.WRITE, Effect.EFFECT) for inner in with_inner([op]))
-
-
-def _written(write: Operation) -> Operation | None:
-    """The variable that an assignment changes."""
-    return variable_of(write.tensors[0], through_writes=True)
+def _has_effect(op: Operation) -> bool:
+    """Whether an operation does something that the user sees."""
+    return any(inner.definition.effect is Effect.EFFECT for inner in with_inner([op]))
 
 
 def _producers(op: Operation, fed: Collection[Tensor]) -> list[Operation]:

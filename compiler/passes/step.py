@@ -18,7 +18,8 @@ class Step:
 
     The params of `function` are the feeds, then the variables' values before the run, then the counters of
     random ops. Its results are the fetches, then the new values of `writes`, then the new counters of
-    `draws`, then, if there are effects such as prints, a number that depends on them all.
+    `draws`, then, if there are effects such as prints, a number that depends on them all. In a `checked` step
+    the last result tells if all indices and the like are good: see `graph/requirements.py` and `guard.py`.
     """
 
     function: Function
@@ -32,7 +33,7 @@ class Step:
     captured: tuple[tuple[Operation, Tensor], ...] = ()  # the last of the fetches: inputs of host ops
     may_overwrite: bool = True  # variables: not where the run can fail after the step
     losses: int = 0  # how many results come after all others: what derivatives are taken of, for `checked`
-    checked: bool = False  # the last result of all is whether the others are finite
+    checked: bool = False  # the last result of all is a truth value without which the run changes nothing
 
     @cached_property
     def updates(self) -> dict[int, int]:

@@ -19,6 +19,11 @@ def floating(x: Value, **_: Value) -> bool:
     return x.dtype.is_floating
 
 
+def integer(x: Value, **_: Value) -> bool:
+    """There is one zero only."""
+    return x.dtype.is_integer
+
+
 def invertible(x: Value, c: Value) -> bool:
     """Whether 1 / c has all its digits: that of a tiny number overflows, that of a huge one underflows."""
     if not floating(x):
@@ -30,6 +35,7 @@ def invertible(x: Value, c: Value) -> bool:
 algebra = RuleSet(
     # identities
     rule("add zero", x + 0, x, inexact=IMPROVES),  # -0 + 0 is 0
+    rule("add zero to integer", x + 0, x, when=integer),
     rule("subtract zero", ops.subtract(x, 0), x),
     rule("subtract from zero", ops.subtract(0, x), -x, inexact=IMPROVES),
     rule("multiply by one", x * 1, x),

@@ -29,7 +29,7 @@ from staticgraph.runtime.ahead.steps import CompiledFunction
 from staticgraph.runtime.variables import VariableStore
 
 _WORD = 8  # bytes: the alignment of a state
-_MACROS = ("H", "WEIGHTS", "HELPERS", "NO_POINTER", "NOT_READY", "WRONG_WEIGHTS", "NO_NUMBER")
+_MACROS = ("H", "WEIGHTS", "HELPERS", "NO_POINTER", "NOT_READY", "WRONG_WEIGHTS", "NO_NUMBER", "OUT_OF_RANGE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +169,7 @@ def _function(
         (*blocks, constants, *arguments, *results, *lent),
         tuple(copies),
         tuple((places[op], steps) for op, steps in zip(step.counters, step.advances, strict=True)),
+        step.checked,
     )
     sizes = tuple(macros.new(f"{symbol}_{array.name}").upper() for array in arrays)
     return Function(function.name, tuple(inputs), tuple(outputs), sizes, entry), workspace.size

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from staticgraph.compiler.codegen.llvm_interface import NO_NUMBER, NO_POINTER, NOT_READY, WRONG_WEIGHTS
+from staticgraph.compiler.codegen.llvm_interface import (
+    NO_NUMBER,
+    NO_POINTER,
+    NOT_READY,
+    OUT_OF_RANGE,
+    WRONG_WEIGHTS,
+)
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.runtime.ahead.interface import Field, Function, Interface
 
@@ -14,7 +20,7 @@ _HEADER = """\
    Prepare a {name} with {name}_init, then call its functions. Each {name} has variables of its own.
    Functions use no memory but what they are given: threads may call them at the same time, each with
    another {name}. Arrays are row-major; what a function writes must not overlap with anything else.
-   {unusual}Functions return 0, or one of the errors below, and have then done nothing. */
+   {unusual}Functions return 0, or one of the errors below; then no variable has changed. */
 #ifndef {guard}_H
 #define {guard}_H
 
@@ -91,7 +97,7 @@ def header(interface: Interface, source: str, target: CpuTarget, separate: bool)
         name=name, guard=guard, triple=target.triple, cpu=target.cpu,
         source=_comment(source), labels=_comment(", ".join(f.label for f in functions)),
         unusual=_unusual(interface),
-        errors="\n".join(_errors(guard, separate, interface.pool is not None)),
+        errors="\n".join(_errors(interface, separate)),
         sizes="\n".join(line for f in functions for line in _sizes(f)),
         pool=_pool(interface), variables=_VARIABLES.format(name=name, fields=fields) if fields else "",
         members=members, workspace=interface.workspace, bytes=interface.size,
@@ -105,13 +111,16 @@ def _sizes(function: Function) -> Iterable[str]:
         yield f"#define {name} {array.elements} /* {array.type} */"
 
 
-def _errors(guard: str, separate: bool, pool: bool) -> Iterable[str]:
+def _errors(interface: Interface, separate: bool) -> Iterable[str]:
+    guard = interface.name.upper()
     yield f"#define {guard}_NO_POINTER {NO_POINTER} /* a pointer is null */"
     yield f"#define {guard}_NOT_READY {NOT_READY} /* it was not initialised */"
     if separate:
         yield f"#define {guard}_WRONG_WEIGHTS {WRONG_WEIGHTS} /* the file is for other code */"
-    if pool:
+    if interface.pool is not None:
         yield f"#define {guard}_NO_NUMBER {NO_NUMBER} /* that of a helper is too large */"
+    if any(function.entry.checked for function in interface.functions):
+        yield f"#define {guard}_OUT_OF_RANGE {OUT_OF_RANGE} /* an index, a label or a divisor is */"
 
 
 def _field(field: Field) -> str:

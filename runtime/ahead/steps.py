@@ -93,7 +93,7 @@ def _compiled(
     if hosts := (*needed.leading, *needed.trailing):
         raise _refuse(name, [(op.definition.name, op.name, op.where) for op in hosts], "is done in Python")
     try:
-        step = specialise(graph, fetches.tensors, fetches.targets, feeds, variables)
+        step = specialise(graph, fetches.tensors, fetches.targets, feeds, variables, checks=True)
     except StaticFeedNeeded as error:
         raise _decided_late(name, error.feeds) from None
     except ValueNeeded as error:

@@ -9,7 +9,7 @@ moved there when nothing can fail any more. Runs that fetch nothing are not wait
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from typing import NoReturn
 from weakref import finalize
 
 import numpy as np
@@ -25,10 +25,11 @@ from staticgraph.runtime.changes import Changes
 from staticgraph.runtime.executable import Executable, changes
 from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.driver import Direction, Driver
+from staticgraph.runtime.gpu.driver import Driver
 from staticgraph.runtime.gpu.failure import with_line, with_plan
+from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.recorder import Action, Recorder, prepare
-from staticgraph.runtime.gpu.rounds import decides
+from staticgraph.runtime.gpu.rounds import Unsound, decides
 from staticgraph.runtime.gpu.staging import Packet, Slot, send_constants
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
@@ -53,10 +54,12 @@ class GpuExecutable(Executable):
         static: Iterable[tuple[int, bytes]] = (),
         guard: Guard | None = None,
         overlap: bool = True,
+        checks: FeedChecks | None = None,
     ) -> None:
         self.prepared = self.compiled = compiled
         self._overlap = overlap
         self.guard = guard
+        self._checks = checks
         self.static = dict(static)
         self.needed = tuple(compiled.step.needed)
         self._device, self._driver = device, device.driver
@@ -87,8 +90,6 @@ class GpuExecutable(Executable):
         assert isinstance(store, DeviceStore)
         states = [store.random_state(op) for op in self.compiled.step.counters]
         slot = self._ran(feeds, states, store)
-        if self.guard is not None:
-            self._look(self.guard, slot, feeds, states, store)
         arrays = self._fetched(slot, recyclers)
         step, others = self.compiled.step, [view.copy() for view in slot.made.views[len(arrays) :]]
         writes = [op for r, op in enumerate(step.writes, step.fetches) if r not in self._homes]
@@ -109,15 +110,19 @@ class GpuExecutable(Executable):
     def is_captured(self) -> bool:
         """Whether a run is a replay, which leaves nothing to the host but to advance the random ops."""
         step = self.compiled.step
-        plain = self.guard is None and not step.draws and len(self._homes) == len(step.writes)
+        plain = not step.checked and not step.draws and len(self._homes) == len(step.writes)
         return plain and self._captured[0] == self._captured[1] == self._device.moved
 
     def _ran(
         self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore
     ) -> Slot:  # fmt: skip
         """Run the step with these arguments: the slot that has the results."""
+        if self._checks is not None and not self._checks(feeds):
+            self._fail(feeds, states, store)
         try:
             return self._run(feeds, states, store)
+        except Unsound:
+            self._fail(feeds, states, store)
         except ResourceExhaustedError as error:
             raise with_plan(error, self.compiled.memory) from None
         except OpError as error:
@@ -139,7 +144,7 @@ class GpuExecutable(Executable):
         else:
             self._ask(turn, slot, store)
         self._runs += 1
-        if self._marked != store.turns and self.guard is None:
+        if self._marked != store.turns:
             self._mark(store)
         if slot.made.size:
             self._driver.synchronize()
@@ -189,8 +194,7 @@ class GpuExecutable(Executable):
                 with recorder.touching([], [span]):
                     arrival.awaited()
             recorder.program(program, table)
-            if self.guard is None:
-                self._move(store, recorder.copy)
+            self._move(store, recorder.copy)
             if made.size:
                 with self._timing.of(FETCHES), recorder.touching([made.span], [made.host_span]):
                     made.fetch()
@@ -233,18 +237,15 @@ class GpuExecutable(Executable):
             store.changed(op)
         self._marked = store.turns
 
-    def _look(
-        self, guard: Guard, slot: Slot, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray],
-        store: DeviceStore,
-    ) -> None:  # fmt: skip
-        """Change the variables if all that was made is finite; else raise the error that says what is not."""
-        if not slot.made.views[-1]:
-            types = self.compiled.program.arguments[self._fed :]
-            reads = zip(self.compiled.step.reads, types, strict=False)
-            values = [store.stored(op) if op in store else empty(type) for op, type in reads]
-            guard.fail([*feeds, *values, *states])
-        self._move(store, partial(self._driver.copy, direction=Direction.ON_DEVICE))
-        self._mark(store)
+    def _fail(
+        self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore
+    ) -> NoReturn:
+        """Raise the error that says which check of the step failed."""
+        assert self.guard is not None
+        types = self.compiled.program.arguments[self._fed :]
+        reads = zip(self.compiled.step.reads, types, strict=False)
+        values = [store.stored(op) if op in store else empty(type) for op, type in reads]
+        self.guard.fail([*feeds, *values, *states])
 
     # Where results go
 
@@ -263,7 +264,7 @@ class GpuExecutable(Executable):
         step, program = self.compiled.step, self.compiled.program
         if step.updates.get(r, -1) in program.in_place:
             return False
-        return self._homes[r] in step.reads or self.guard is not None or decides(program)
+        return self._homes[r] in step.reads or decides(program)
 
     def _fetched(self, slot: Slot, recyclers: Sequence[Recycler]) -> list[np.ndarray]:
         """Copies of what the packet holds, which the next run but one overwrites."""

@@ -8,13 +8,16 @@ from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.passes.beforehand import beforehand
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.compiling import Watching
+from staticgraph.runtime.compiling import compiled as compiled_for_host
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.failure import with_line, with_plan
+from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.replays import Replays
 from staticgraph.runtime.gpu.source import source
 from staticgraph.runtime.gpu.store import DeviceStore
@@ -41,7 +44,13 @@ class GpuLedger(Ledger):
         self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: Guard | None
     ) -> Executable:
         """A step as functions that are loaded on the card."""
-        limit, without = self.settings.memory_limit, self.settings.passes
+        early = beforehand(step) if guard is not None and not guard.finite else None
+        checks = None
+        if early is not None:
+            on_host = Executable(compiled_for_host(early.checks, Settings(), "checks of feeds"))
+            checks = FeedChecks(on_host, early.feeds)
+            step = early.rest
+        limit, without = self.settings.memory_limit, self.settings.left_out
         precision = Precision(self.settings.matmul_precision)
         watching = Watching(self.settings, fetches.text)
         device = self._device
@@ -51,7 +60,7 @@ class GpuLedger(Ledger):
             if device.refuses(compiled.convolutions):  # which functions of our own do then
                 compiled = compile_gpu(step, (), limit, without, None, precision, device.refused)
             watching.finish(compiled, "cu", lambda: source(compiled.functions))
-            return GpuExecutable(compiled, device, statics, guard, self.settings.overlap)
+            return GpuExecutable(compiled, device, statics, guard, self.settings.overlap, checks)
         except ResourceExhaustedError as error:
             raise with_plan(error, compiled.memory) from None
         except OpError as error:

@@ -30,12 +30,13 @@ from staticgraph.compiler.lower.program import (
     Loop,
     Loops,
     Program,
+    Require,
 )
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.driver import Direction
 from staticgraph.runtime.gpu.order import Span
 from staticgraph.runtime.gpu.overlap import CHAIN, Chain, Overlap, Ring
-from staticgraph.runtime.gpu.rounds import at, branch, loop
+from staticgraph.runtime.gpu.rounds import at, branch, loop, require
 from staticgraph.runtime.gpu.timing import COPIES, UNTIMED, Untimed
 from staticgraph.runtime.memory import empty, from_storage, to_storage
 
@@ -110,6 +111,8 @@ class Recorder:
                     loop(self, instruction, table)
                 case Branch():
                     branch(self, instruction, table)
+                case Require():
+                    require(self, instruction, table)
 
     def touching(self, reads: Sequence[Span], writes: Sequence[Span]) -> AbstractContextManager[None]:
         """Context in which one piece of work is asked for that reads and writes these bytes."""

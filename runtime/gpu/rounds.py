@@ -27,6 +27,7 @@ from staticgraph.compiler.lower.program import (
     Loop,
     Program,
     Ref,
+    Require,
     RowAt,
 )
 from staticgraph.runtime.resources import remaining
@@ -55,7 +56,7 @@ def is_known(loop: Loop) -> bool:
 def decides(program: Program) -> bool:
     """Whether the host takes part in a run of a program."""
     return any(
-        isinstance(i, HostCall | Branch) or (isinstance(i, Loop) and not is_known(i))
+        isinstance(i, HostCall | Branch | Require) or (isinstance(i, Loop) and not is_known(i))
         for i in every_instruction(program)
     )
 
@@ -86,6 +87,20 @@ def branch(recorder: Recorder, branch: Branch, table: Sequence[int]) -> None:
         bodies[number](tables[number])
 
     recorder.decide(take, branch)
+
+
+class Unsound(Exception):
+    """A check of a step that failed: nothing has been changed."""
+
+
+def require(recorder: Recorder, instruction: Require, table: Sequence[int]) -> None:
+    """Ask for the host to look at a truth value, and to end the run unless it holds."""
+
+    def look() -> None:
+        if not recorder.number(at(table, instruction.flag), _TRUTH):
+            raise Unsound
+
+    recorder.decide(look, instruction)
 
 
 class _Repeated:

@@ -20,11 +20,12 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.interpreter import Interpreter
 from staticgraph.runtime.placement import opened
 from staticgraph.runtime.plan import Plan
 from staticgraph.runtime.replaying.backend import Backend, Processor
 from staticgraph.runtime.replaying.compare import ROUNDING, Difference, Tolerance, compared
-from staticgraph.runtime.replaying.interpreted import Interpreter, InterpretingLedger
+from staticgraph.runtime.replaying.interpreted import InterpretingLedger
 from staticgraph.runtime.replaying.wrong_kernel import BrokenKernel, How, Kernels, WrongKernel
 from staticgraph.runtime.replaying.wrong_pass import WrongPass, wrong_pass
 from staticgraph.runtime.seeing.kernels import kernels_of

@@ -18,13 +18,14 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.control_flow import functions
 from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.interpreter import Interpreter, Performed
 from staticgraph.runtime.plan import Plan
-from staticgraph.runtime.replaying.interpreted import Interpreter, InterpretingLedger, Performed
+from staticgraph.runtime.replaying.interpreted import InterpretingLedger
 from staticgraph.runtime.saving.failure_file import Failure
 from staticgraph.runtime.staged import run
 from staticgraph.runtime.switches import Settings
 
-_QUIET = ("constant", "parameter", "unset", "watch", "override")
+_QUIET = ("constant", "parameter", "unset", "watch", "override", "reads_of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,10 @@ def replay(failure: Failure, to: str | None = None) -> Replay:
     """Do the run again. With `to`, only until an op of that name, of that kind or from that line is done."""
     made = Replay(failure)
     record = _Recorder(made, to)
-    settings = Settings(check_nan=failure.switches.get("check_nan") == "True")
+    switches = failure.switches
+    settings = Settings(
+        check_nan=switches.get("check_nan") == "True", check_bounds=switches.get("check_bounds") != "False"
+    )
     ledger = InterpretingLedger(record.execute, settings)
     ledger.host_observers.append(record.called)
     given, graph = failure.run, failure.session.graph
@@ -220,7 +224,7 @@ class _Recorder:
         while node not in seen:
             seen.add(node)
             if node.op.name in ("watch", "override"):
-                node = node.inputs[0].node
+                node = node.inputs[-1].node
             node = self._outer.get(node, node)
         return self._names.get(node, node.op.name)
 
@@ -263,9 +267,10 @@ def _all_nodes(function: Function) -> Iterator[Node]:
 
 
 def _guarding(function: Function) -> set[Node]:
-    """What the guard against NaN has added: only the last result needs it, and it has no line."""
+    """Return the nodes that the checks of a step have added: only the last result needs them."""
     others = set(function.with_results(function.results[:-1]).nodes)
-    return {node for node in function.nodes if node not in others and node.where is None}
+    own = {node for node in function.nodes if node not in others}
+    return {node for node in own if node.where is None or node.op.violation is not None}
 
 
 def _params(node: Node, inner: Function) -> dict[Node, Node]:

@@ -20,9 +20,9 @@ from staticgraph.compiler.lower.program import lines_of
 from staticgraph.compiler.ops.control_flow import functions, taken
 from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_control, is_host
 from staticgraph.compiler.passes.step import Step
+from staticgraph.runtime.interpreter import Interpreter
 from staticgraph.runtime.replaying.backend import Arrays, Backend
 from staticgraph.runtime.replaying.compare import ROUNDING, Difference, Nudge, Tolerance, differing, terms
-from staticgraph.runtime.replaying.interpreted import Interpreter
 
 _ROUNDS = 64  # of a loop in which its kernels are looked at
 

@@ -11,8 +11,8 @@ from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.passes.pipeline import pipeline
 from staticgraph.compiler.rewrite.rule import Rule
+from staticgraph.runtime.interpreter import Interpreter
 from staticgraph.runtime.replaying.compare import Difference, Tolerance, compared
-from staticgraph.runtime.replaying.interpreted import Interpreter
 
 Arrays = Sequence[np.ndarray]
 

@@ -11,7 +11,7 @@ from typing import Any
 from staticgraph.compiler.graph.opdef import Effect, OpDef
 
 # Made by the compiler.
-_INTERNAL = {"parameter", "watch", "override", "loop", "branch", "unset", "effect", "custom_vjp"}
+_INTERNAL = {"parameter", "watch", "override", "reads_of", "loop", "branch", "unset", "effect", "custom_vjp"}
 _INTERNAL |= {"undefined_gradient"}
 _READING = {"read_file", "matching_files"}  # host ops that change nothing
 # What attributes may be where otherwise they are Python's, or the paths of other files.
@@ -30,7 +30,7 @@ def refusal(op: OpDef, attrs: Mapping[str, Any]) -> str | None:
     "its stream is '/home/me/.profile'"
     >>> refusal(OPS["print_line"], {"stream": "stdout"})
     """
-    if op.name in _INTERNAL:
+    if op.name in _INTERNAL or op.violation is not None:
         return f"{op.name} is an op of the compiler's"
     for name, value in attrs.items():
         if value not in _PLAIN.get((op.name, name), (value,)):

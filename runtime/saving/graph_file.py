@@ -160,7 +160,8 @@ def _initialized(signature: Bound) -> set[Operation | None]:
         return set()
     inside = operations_of([signature])
     assigned = {variable_of(op.tensors[0]) for op in inside if op.definition.name == "assign"}
-    return assigned - {variable_of(op.tensors[0]) for op in inside if op.definition.name == "read_variable"}
+    reads = (op for op in inside if op.definition.name in ("read_variable", "read_value"))
+    return assigned - {variable_of(op.tensors[0]) for op in reads}
 
 
 def _is_seeded(op: Operation) -> bool:

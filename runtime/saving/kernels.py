@@ -22,8 +22,12 @@ from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.devices import cpu_jit, half
 from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.guard import Guard
+from staticgraph.runtime.plan import Plan
 from staticgraph.runtime.prepared import NO_FUNCTION, Prepared, PreparedStep, layout_of, prepared
 from staticgraph.runtime.saving import graph_json, safetensors
 from staticgraph.runtime.saving.attributes import encode_type, type_of
@@ -54,6 +58,7 @@ _PROGRAM: Kinds = {
     "in_place": (list,), "arena": (int,), "shared": (int,), "private": (int,), "cost": (float,),
     "parallel": (bool,), "stops": (bool,), "reads": (list,), "needed": (list,), "counters": (list,),
     "advances": (list,), "writes": (list,), "draws": (list,), "may_overwrite": (bool,), "codes": (list,),
+    "checked": (bool,),
 }  # fmt: skip
 
 
@@ -99,6 +104,7 @@ def record(name: str, feeds: Sequence[str], compiled: Any) -> dict[str, Any]:
         "writes": _names(step.writes),
         "draws": _names(step.draws),
         "may_overwrite": step.may_overwrite,
+        "checked": step.checked,
     }
 
 
@@ -137,8 +143,10 @@ def adopt(members: Iterable[bytes], signatures: Mapping[str, Bound], session: Se
         if bound is None or str(number) not in entries or not told["codes"]:
             raise InvalidFileError(f"it has no signature {told['signature']!r}, or no code for it")
         feeds = tuple(_input(bound, name) for name in items(told["feeds"], "the feeds of a program", str))
+        prepared = _prepared(bound.graph, feeds, told, entries[str(number)])
+        again = functools.partial(_step, bound, prepared)
         try:
-            made = Executable(_prepared(bound.graph, feeds, told, entries[str(number)]))
+            made = Executable(prepared, guard=Guard(bound.graph, again) if prepared.step.checked else None)
         except cpu_jit.MissingCode as missing:
             raise InvalidFileError(f"it has no code for the function {missing}") from None
         session.adopt(bound.fetches, feeds, made)
@@ -187,6 +195,13 @@ def _target(head: dict[str, Any]) -> CpuTarget:
     return CpuTarget(**told, vector_bytes=vector_bytes(told["features"]))
 
 
+def _step(bound: Bound, prepared: Prepared) -> Step:
+    """The step of a program once more, from the graph: for a run that is refused."""
+    step, types = prepared.step, prepared.program.arguments
+    plan = Plan(bound.graph, Fetches(bound.graph, bound.fetches), step.feeds)
+    return plan.step([np.zeros(t.static_shape, t.dtype.numpy) for t in types[: len(step.feeds)]], {})
+
+
 def _input(bound: Bound, name: str) -> Tensor:
     if name not in bound.inputs:
         raise InvalidFileError(f"a program has an input {name!r}, which its signature has not")
@@ -205,7 +220,7 @@ def _prepared(graph: Graph, feeds: tuple[Tensor, ...], told: dict[str, Any], con
     step = PreparedStep(
         NO_FUNCTION, feeds, operations("reads"), operations("counters"), tuple(told["advances"]),
         told["fetches"], operations("writes"), operations("draws"), (), told["may_overwrite"],
-        needed=[*operations("needed")],
+        checked=told["checked"], needed=[*operations("needed")],
     )  # fmt: skip
     items(told["codes"], "the functions of a program", str)
     return prepared(step, arguments, results, told, constants)

@@ -8,6 +8,7 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 
@@ -56,8 +57,13 @@ class RestoredVariable(Operators):
         return self._read
 
     def value(self) -> Tensor:
-        """The value, as a tensor."""
-        return self._read
+        """Return the value that the variable has here, as a tensor."""
+        return self.read_value()
+
+    def read_value(self) -> Tensor:
+        """Return the value that the variable has here, as a tensor."""
+        value: Tensor = snapshot(self.handle)
+        return value
 
     def eval(self, session: Any = None) -> Any:
         """The value in `session`, or in the default session, as an array."""

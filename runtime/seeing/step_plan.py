@@ -33,7 +33,8 @@ class StepPlan:
     `kernels` in the order in which they run; those inside loops count once, as nobody knows how many rounds
     there will be. `apart`: neighbours that were not fused. `memory`: what a run takes, `memory.peak` bytes at
     most. `recompiled_for`: what would make another program necessary. `compiles`: what had to be compiled for
-    this plan; nothing where a run had done that already. `check_nan`: whether kernels also look for NaN.
+    this plan; nothing where a run had done that already. `check_nan`: if kernels also look for NaN.
+    `check_bounds`: if kernels also look for indices and the like that are out of range.
     """
 
     what: str
@@ -43,6 +44,7 @@ class StepPlan:
     recompiled_for: tuple[str, ...]
     compiles: tuple[Compile, ...]
     check_nan: bool = False
+    check_bounds: bool = False
 
     @property
     def flops(self) -> int:
@@ -74,6 +76,8 @@ class StepPlan:
         yield table(head, map(_row, self.kernels), left=(0, 5, 6) if last == "time" else (0, 4, 5, 6))
         if self.check_nan:
             yield "check_nan: kernels also find out whether the results of the run are finite"
+        if self.check_bounds:
+            yield "check_bounds: kernels also find out if indices and the like are in range"
         yield f"memory: {self.memory}"
         if self.apart:
             rows = [f"  {a.reader} reads {a.maker}: {a.reason}" for a in self.apart]
@@ -114,8 +118,11 @@ def step_plan(
         if maker is not None and reader is not None and maker != reader:
             apart.append(Apart(maker, reader, pair.reason))
     again = tuple(_again(compiled, compiled.step.feeds, static, variables))
+    guard = program.guard
+    finite = guard is not None and guard.finite
     return StepPlan(
-        what, tuple(kernels), tuple(apart), compiled.memory, again, tuple(compiles), compiled.step.checked,
+        what, tuple(kernels), tuple(apart), compiled.memory, again, tuple(compiles), finite,
+        guard is not None and not finite,
     )  # fmt: skip
 
 

@@ -111,7 +111,7 @@ def _calls(options: argparse.Namespace, tolerance: Tolerance) -> tuple[list[Call
         given = feeds(function, Shapes(dict(options.shape), options.batch), options.feeds)
         session, fetches = function.session, function.fetches
         values = {t: convert(t, given[name]) for name, t in function.inputs.items() if name in given}
-        math, without = session.settings.math, session.settings.passes
+        math, without = session.settings.math, session.settings.left_out
         precision, cudnn = session.settings.matmul_precision, session.settings.cudnn
     calls = calls_of(session.graph, fetches, values, session.variables)
     return calls, how(backend_of(options.device, math, precision, cudnn), without, tolerance)

@@ -12,6 +12,7 @@ from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import ShapeError, layout
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.creation import ones
 from staticgraph.debugging.assertions import Assert
@@ -98,7 +99,7 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
             raise _violation(
                 f"{tensor.name} must be one number, and has shape {tensor.shape}", tensor, message
             )
-        return tensor
+        return snapshot(tensor)
 
 
 # Sizes with names

@@ -180,7 +180,8 @@ class Laplace(LocationScale):
         return -sg.abs(z) - math.log(2.0)
 
     def _standard_cdf(self, z: Any) -> Any:
-        return 0.5 - 0.5 * sg.sign(z) * sg.expm1(-sg.abs(z))
+        below, above = 0.5 * sg.exp(sg.minimum(z, 0.0)), 1.0 - 0.5 * sg.exp(-sg.maximum(z, 0.0))
+        return sg.where_v2(z < 0.0, below, above)
 
     def _standard_log_cdf(self, z: Any) -> Any:
         return special.log_cdf_laplace(z)

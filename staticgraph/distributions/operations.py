@@ -18,6 +18,7 @@ from staticgraph.casts import cast
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, int32, int64
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.conversion import convert_to_tensor
 from staticgraph.creation import (
     matrix_band_part,
     matrix_diag,
@@ -31,7 +32,7 @@ from staticgraph.creation import (
 )
 from staticgraph.framework import name_scope
 from staticgraph.indexing import where_v2
-from staticgraph.inputs import constant, convert_to_tensor, identity
+from staticgraph.inputs import constant, identity
 from staticgraph.linalg import cholesky, matmul
 from staticgraph.linalg import triangular_solve as matrix_triangular_solve
 from staticgraph.math_ops import (

@@ -94,5 +94,5 @@ def ndtri(p: Any) -> sg.Tensor:
 
 def log_cdf_laplace(x: Any) -> sg.Tensor:
     """The logarithm of the probability that a standard Laplace number is at most x."""
-    above = sg.log1p(-0.5 * sg.exp(-sg.abs(x)))
+    above = sg.log1p(-0.5 * sg.exp(-sg.maximum(x, 0.0)))
     return sg.where_v2(x < 0.0, x - math.log(2.0), above)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.compiler.graph.dtypes import bool_, int32, string
+from staticgraph.compiler.graph.dtypes import DType, bool_, int32, string
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.graph_def.attributes import attr_value
 from staticgraph.graph_def.correspondence import GRADIENT
@@ -41,6 +41,27 @@ def _along_another_axis(writer: Writer, op: Operation) -> bool:
     moved = writer.helper("Transpose", f"{op.name}/moved", [writer.port(x, op), perm], types, op)
     made = writer.helper(op.type, f"{op.name}/last", [moved], {"T": x.dtype}, op)
     writer.node("Transpose", op.name, [made, perm], types, op)
+    return True
+
+
+@_exception("pseudo_inverse")
+def _pseudo_inverse(writer: Writer, op: Operation) -> bool:
+    """From singular values, as TensorFlow computes it."""
+    (x, rcond), name = op.tensors, op.name
+    real, last = x.dtype.real_dtype, writer.constant(-1, int32, f"{name}/last", op)
+
+    def node(type: str, inputs: list[str], dtype: DType, **attrs: Any) -> str:
+        return writer.helper(type, f"{name}/{type}", inputs, {"T": dtype, **attrs}, op)
+
+    svd = node("Svd", [writer.port(x, op)], x.dtype, compute_uv=True, full_matrices=False)
+    largest = node("Max", [svd, last], real, Tidx=int32, keep_dims=True)
+    share = node("ExpandDims", [writer.port(rcond, op), last], real, Tdim=int32)
+    counts = node("Greater", [svd, node("Mul", [share, largest], real)], real)
+    inverted = node("Xdivy", [writer.cast(counts, bool_, real, f"{name}/counts", op), svd], real)
+    before = writer.constant(-2, int32, f"{name}/before", op)
+    row = node("ExpandDims", [inverted, before], real, Tdim=int32)
+    scaled = node("Mul", [f"{svd}:2", writer.cast(row, real, x.dtype, f"{name}/row", op)], x.dtype)
+    writer.node("BatchMatMulV2", name, [scaled, f"{svd}:1"], {"T": x.dtype, "adj_y": True}, op)
     return True
 
 

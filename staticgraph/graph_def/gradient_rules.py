@@ -134,9 +134,15 @@ def _rule(*names: str) -> Callable[[Rule], Rule]:
     return declare
 
 
-@_rule("identity", "read_variable", "placeholder_with_default", "check_numerics", "ensure_shape")
+@_rule("identity", "read_variable", "read_value", "placeholder_with_default")
+@_rule("check_numerics", "ensure_shape")
 def _same(_: Given, g: Tensor) -> Sequence[Any]:
     return [g]
+
+
+@_rule("stationary")
+def _stationary(at: Given, g: Tensor) -> Sequence[Any]:
+    return [None]
 
 
 @_rule("print_values")

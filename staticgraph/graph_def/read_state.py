@@ -19,8 +19,19 @@ def _identity(node: Node) -> Any:
     [x] = node.inputs
     if isinstance(x, TensorArray | Slopes):
         return x.identity()
-    is_variable = isinstance(x, Tensor) and x.op.definition.name == "variable"
-    return (ops.read_variable if is_variable else ops.identity)(x, name=node.out)
+    if isinstance(x, Tensor) and x.op.definition.name == "variable":
+        return _read_of(node, x)
+    return ops.identity(x, name=node.out)
+
+
+_OPERANDS = ("read", "Read/ReadVariableOp")  # what TensorFlow makes with a variable, for operations to take
+
+
+def _read_of(node: Node, variable: Tensor) -> Any:
+    """Return the variable's operand if the node was made with the variable, else its value at the node."""
+    owner = variable_of(variable, through_writes=True)
+    is_operand = owner is not None and any(node.name == f"{owner.name}/{name}" for name in _OPERANDS)
+    return (ops.read_variable if is_operand else ops.read_value)(variable, name=node.out)
 
 
 @reads("VarHandleOp")
@@ -30,7 +41,7 @@ def _handle(node: Node) -> Any:
 
 @reads("ReadVariableOp")
 def _read(node: Node) -> Any:
-    return ops.read_variable(variable_input(node), name=node.out)
+    return _read_of(node, variable_input(node))
 
 
 @reads("VarIsInitializedOp")
@@ -66,7 +77,8 @@ def variable_input(node: Node) -> Tensor:
     return first
 
 
-_SAFE = {"identity", "read_variable", "initialized_value"}  # a value of the variable that is the first input
+# The value of the variable that is the first input.
+_SAFE = {"identity", "read_variable", "read_value", "initialized_value"}
 
 
 @reads("Merge", "RefMerge")

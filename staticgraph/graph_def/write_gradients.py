@@ -8,21 +8,23 @@ an Identity for each, since TensorFlow takes an IdentityN for nothing at all, ev
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import GraphError, headline
-from staticgraph.compiler.graph.opdef import Kind, OpDef
+from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.passes.cuts import taken, written
 from staticgraph.compiler.passes.prune import gradient_parts
-from staticgraph.compiler.passes.regions import regions_of
+from staticgraph.compiler.passes.regions import outermost, regions_of, with_inner
 from staticgraph.graph_def.gradient_graph import GradientGraph, Writing
 from staticgraph.graph_def.gradient_loops import branch_parts, loop_parts
 from staticgraph.graph_def.gradient_rules import RULES, Given, NoRule
 from staticgraph.graph_def.received import Received, Rows
-from staticgraph.reachability import differentiable_inputs
+from staticgraph.reachability import differentiable_inputs, source
 
 __all__ = ["write_gradients"]
 
@@ -60,10 +62,12 @@ class _Backward(GradientGraph):
         with self.scratch.as_default(), self.scratch.name_scope(f"{self.op.name}/"):
             weights = [self.value(t) for t in seeds] or [ops.ones_like(self.value(y)) for y in ys]
             found = self.received(ys, weights, stops, xs)
-            return [
-                found[x].total(partial(self.like, x)) if x in found else ops.zeros_like(self.value(x))
-                for x in xs
-            ]
+            return [self._total(found, x) for x in xs]
+
+    def _total(self, found: Mapping[Tensor, Received], x: Tensor) -> Tensor:
+        """Return the derivative by `x`: for a variable, what all of its operands and reads received."""
+        parts = [each.total(partial(self.like, x)) for t, each in found.items() if source(t) is source(x)]
+        return sum(parts[1:], parts[0]) if parts else ops.zeros_like(self.value(x))
 
     def received(
         self,
@@ -77,7 +81,7 @@ class _Backward(GradientGraph):
         found: dict[Tensor, Received] = {}
         for y, g in zip(ys, weights, strict=True):
             if g is not None:
-                found.setdefault(y, Received()).add(g)
+                found.setdefault(_received_by(y), Received()).add(g)
         for op in self._between([y for y in ys if y in found], xs, stops):
             gs = [
                 None if t in stops or t not in found else found[t].total(partial(self.like, t))
@@ -88,7 +92,7 @@ class _Backward(GradientGraph):
                 for place in differentiable_inputs(op):
                     part = parts[place]
                     if part is not None:
-                        found.setdefault(op.tensors[place], Received()).add(part)
+                        found.setdefault(_received_by(op.tensors[place]), Received()).add(part)
         return found
 
     def _between(
@@ -103,10 +107,12 @@ class _Backward(GradientGraph):
                 seen.add(op)
                 used = [op.tensors[place] for place in differentiable_inputs(op)]
                 stack += [t.op for t in used if t not in stops]
-        depends = set(xs)
+        depends = set(map(source, xs))
         found = []
         for op in sorted(seen, key=lambda each: each.id):
-            if any(op.tensors[place] in depends for place in differentiable_inputs(op)):
+            if op.definition.name == "read_variable":  # an operand of the variable, and what `_total` adds up
+                continue
+            if any(source(op.tensors[place]) in depends for place in differentiable_inputs(op)):
                 depends.update(t for t in op.outputs if t not in stops)
                 found.append(op)
         return found[::-1]
@@ -114,6 +120,7 @@ class _Backward(GradientGraph):
     def _parts(self, op: Operation, gs: Sequence[Tensor | None]) -> Sequence[Tensor | Rows | None]:
         """What each input of an operation receives."""
         definition = op.definition
+        self._check_read(op)
         rule = RULES.get(definition.name)
         given = Given(self, op)
         if rule is not None:
@@ -134,6 +141,19 @@ class _Backward(GradientGraph):
             return parts
         return [None if g is None else given.fitted(g, x) for g, x in zip(parts, xs, strict=True)]
 
+    def _check_read(self, op: Operation) -> None:
+        """Raise NoRule if `op` has read a variable that is assigned to before its derivative is computed.
+
+        A node that takes a variable reads it when it runs, and the nodes of derivatives run later.
+        """
+        read = taken(op)
+        if not read or op.definition.name == "read_value":
+            return
+        since = [op.graph.recorded[op.id : self.op.id], with_inner([outermost(op.outputs[0])])]
+        for write in itertools.chain(*since):
+            if write.definition.effect is Effect.WRITE and read & written(write):
+                raise NoRule(f"{write.name} assigns to a variable that {op.name} has read before")
+
     def _elementwise(
         self, definition: OpDef, g: Tensor, y: Tensor, xs: Sequence[Tensor], attrs: Mapping[str, Any]
     ) -> Sequence[Tensor | None]:
@@ -145,3 +165,8 @@ class _Backward(GradientGraph):
         kept = [ops.identity(x) for x in xs]
         found = self.received([definition.body(*kept, **attrs)], [g], kept)
         return [found[x].whole if x in found else None for x in kept]
+
+
+def _received_by(tensor: Tensor) -> Tensor:
+    """Return what receives the derivative by `tensor`: the variable for the result of an assignment to it."""
+    return source(tensor) if tensor.op.definition.effect is Effect.WRITE else tensor

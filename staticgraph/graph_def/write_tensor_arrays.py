@@ -33,8 +33,14 @@ def _array(writer: Writer, op: Operation) -> bool:
 
 
 def _change(writer: Writer, op: Operation) -> bool:
-    """A row, or several, put into an array; one that grows does so by itself."""
-    made = writer.arrays.of(op.outputs[0]) if writer.has_arrays else None
+    """A row, or several, put into an array; one that grows does so by itself.
+
+    Where arrays are nodes of our own, so is this: only the op itself knows how to begin an array whose rows
+    have no shape yet.
+    """
+    if not writer.has_arrays:
+        return False
+    made = writer.arrays.of(op.outputs[0])
     if made is None:
         return _rows_changed(writer, op)
     flow = writer.flow(op.tensors[0], op)

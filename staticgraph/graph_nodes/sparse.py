@@ -29,7 +29,9 @@ def _parts(node: Node, made: SparseTensor) -> Any:
 @reads("SparseToDense")
 def _to_dense(node: Node) -> Any:
     indices, shape, values, default = node.tensors
-    return ops.identity(structure.sparse_to_dense(indices, shape, values, default), name=node.out)
+    validate = node.attrs.get("validate_indices", True)
+    made = structure.sparse_to_dense(indices, shape, values, default, validate)
+    return ops.identity(made, name=node.out)
 
 
 @reads("SparseTensorDenseMatMul")

@@ -9,6 +9,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float64, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.recording import static_value
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
 from staticgraph.image.shapes import as_image, height_and_width, with_sizes
@@ -72,7 +73,7 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
         image = as_image(image, "rot90")
         turns = static_value(k) if isinstance(k, Tensor) else k
         if turns is not None:
-            return _turned(image, turns % 4)
+            return snapshot(_turned(image, turns % 4))
         height, width = height_and_width(image)
         with checked("rot90"):
             require(
@@ -157,7 +158,7 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
             require(0.0 < central_fraction <= 1.0, f"central_fraction is {central_fraction}, not in (0, 1]")
         image = as_image(image, "central_crop")
         if central_fraction == 1.0:
-            return image
+            return snapshot(image)
         sizes = height_and_width(image)
         top, left = (_outside(n, central_fraction) for n in sizes)
         return _box(image, top, left, sizes[0] - top * 2, sizes[1] - left * 2)

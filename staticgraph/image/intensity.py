@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.casts import cast, saturate_cast
+from staticgraph.clip import root_of_squares
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float16, float32
 from staticgraph.compiler.graph.errors import require
@@ -16,7 +17,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.math_ops import div
-from staticgraph.reductions import reduce_mean, reduce_std
+from staticgraph.reductions import reduce_mean, reduce_variance
 from staticgraph.sizes import size_of
 
 __all__ = [
@@ -121,7 +122,7 @@ def per_image_standardization(image: Any) -> Tensor:
         def change(x: Tensor) -> Tensor:
             count = size_of(x, -3) * size_of(x, -2) * size_of(x, -1)
             least = ops.rsqrt(cast(count, x.dtype))
-            deviation = reduce_std(x, axis=_PIXELS, keepdims=True)
+            deviation = root_of_squares(reduce_variance(x, axis=_PIXELS, keepdims=True))
             return (x - reduce_mean(x, axis=_PIXELS, keepdims=True)) / ops.maximum(deviation, least)
 
         return in_floating(image, change, saturate=True)

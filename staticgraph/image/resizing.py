@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.dtypes import float32, float64, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.recording import static_value
 from staticgraph.compiler.graph.shapes import compatible
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import checked, name_scope
 from staticgraph.image.geometry import pad_to_bounding_box
@@ -142,7 +143,7 @@ def resize_images(
         if preserve_aspect_ratio:
             size = _fitting(images, size)
         if images.type.shape is not None and static_value(size) == images.type.shape[-3:-1]:
-            return images
+            return snapshot(images)
         if images.type.rank == 4:
             return op(images, size=size, align_corners=align_corners)
         made = op(ops.expand_dims(images, axis=0), size=size, align_corners=align_corners)

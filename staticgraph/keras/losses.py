@@ -125,9 +125,9 @@ def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
 def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
     """Half the squared error where the error is below `delta`, and a straight line beyond."""
     y_true, y_pred = _pair(y_true, y_pred)
-    error = K.abs(y_pred - y_true)
-    square = K.minimum(error, delta)
-    return 0.5 * square * square + delta * (error - square)
+    error = y_pred - y_true
+    near = K.minimum(K.maximum(error, -delta), delta)
+    return near * (error - 0.5 * near)
 
 
 def logcosh(y_true: Any, y_pred: Any) -> Tensor:

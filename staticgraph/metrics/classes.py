@@ -85,7 +85,7 @@ def mean_per_class_accuracy(
             weights = weights if weights.shape.ndims == 0 else _flat(weights)
             seen, correct = ops.multiply(seen, weights), ops.multiply(correct, weights)
         all_seen, all_correct = scatter_add(total, labels, seen), scatter_add(count, labels, correct)
-        shares = ratio(count.value(), total.value())
+        shares = ratio(count.to_tensor(), total.to_tensor())
         value = ops.reduce_mean(shares, name="mean_accuracy")
         update_op = ratio(all_correct, all_seen, name="update_op")
         return listed(value, update_op, metrics_collections, updates_collections)

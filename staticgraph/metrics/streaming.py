@@ -40,7 +40,7 @@ def running_total(
 ) -> Total:
     """The sum of `amount` over the steps, in a variable `name`; `update` names the operation that adds."""
     variable = metric_variable(shape, dtype, name)
-    return Total(variable.value(), variable.assign_add(amount, name=update))
+    return Total(variable.to_tensor(), variable.assign_add(amount, name=update))
 
 
 def streamed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.clip import root_of_squares
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
@@ -70,5 +71,5 @@ def _joined(tables: list[Tensor], strategy: str) -> Tensor:
 def _clipped(rows: Tensor, ids: Tensor, max_norm: float) -> Tensor:
     """Rows scaled down where their norm exceeds `max_norm`."""
     axes = list(range(ids.shape.ndims or 0, rows.shape.ndims or 0))
-    norm = ops.sqrt(reduce_sum(rows * rows, axes, keepdims=True))
+    norm = root_of_squares(reduce_sum(rows * rows, axes, keepdims=True))
     return rows * (max_norm / ops.maximum(norm, max_norm))

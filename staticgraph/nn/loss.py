@@ -152,8 +152,7 @@ def weighted_cross_entropy_with_logits(
         labels = convert_to_tensor(labels, dtype=logits.dtype, name="labels")
         _same_shape("weighted_cross_entropy_with_logits", logits=logits, labels=labels)
         weight = 1.0 + (pos_weight - 1.0) * labels
-        softplus = ops.log1p(ops.exp(-ops.abs(logits))) + ops.relu(-logits)
-        return ops.add((1.0 - labels) * logits, weight * softplus, name=scope)
+        return ops.add((1.0 - labels) * logits, weight * ops.softplus(-logits), name=scope)
 
 
 def log_poisson_loss(

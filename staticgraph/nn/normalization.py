@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.casts import of_dtype, widened
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import DType, float16, float32, int32
+from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.framework import name_scope
@@ -33,10 +35,6 @@ __all__ = [
 ]
 
 
-def _as(x: Tensor, dtype: DType) -> Tensor:
-    return x if x.dtype is dtype else ops.cast(x, dtype=dtype)
-
-
 def _axes(axes: Any) -> Any:
     return tuple(axes) if isinstance(axes, list | tuple) else axes
 
@@ -55,13 +53,13 @@ def moments(
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "moments", [x]):
         x = convert_to_tensor(x)
-        wide = _as(x, float32) if x.dtype is float16 else x
+        wide = widened(x)
         mean = reduce_mean(wide, axes, keepdims=True, name="mean")
-        differences = ops.squared_difference(wide, ops.stop_gradient(mean))
+        differences = ops.squared_difference(wide, ops.stationary(mean))
         variance = reduce_mean(differences, axes, keepdims=True, name="variance")
         if not keep:
             mean, variance = (ops.squeeze(v, axis=_axes(axes)) for v in (mean, variance))
-        return _as(mean, x.dtype), _as(variance, x.dtype)
+        return of_dtype(mean, x.dtype), of_dtype(variance, x.dtype)
 
 
 def weighted_moments(
@@ -71,17 +69,18 @@ def weighted_moments(
     """The mean and the variance along `axes`, each element counted as often as its weight says."""
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "weighted_moments", [x, frequency_weights]):
-        x = convert_to_tensor(x, name="x")
-        weights = _as(convert_to_tensor(frequency_weights, name="frequency_weights"), x.dtype)
+        given = convert_to_tensor(x, name="x")
+        x = widened(given)
+        weights = of_dtype(convert_to_tensor(frequency_weights, name="frequency_weights"), x.dtype)
         everywhere = weights + ops.zeros_like(x)
         total = reduce_sum(everywhere, axes, keepdims=True, name="sum_of_weights")
         share = ops.reciprocal(total)
         mean = reduce_sum(weights * x, axes, keepdims=True) * share
-        distances = weights * ops.squared_difference(x, ops.stop_gradient(mean))
+        distances = weights * ops.squared_difference(x, ops.stationary(mean))
         variance = reduce_sum(distances, axes, keepdims=True) * share
         if not keep:
             mean, variance = (ops.squeeze(v, axis=_axes(axes)) for v in (mean, variance))
-        return mean, variance
+        return of_dtype(mean, given.dtype), of_dtype(variance, given.dtype)
 
 
 def sufficient_statistics(
@@ -138,9 +137,9 @@ def batch_normalization(
         inverse = ops.rsqrt(variance + variance_epsilon)
         if scale is not None:
             inverse = inverse * scale
-        scaled = x * _as(inverse, x.dtype)
+        scaled = x * of_dtype(inverse, x.dtype)
         shift = offset - mean * inverse if offset is not None else -mean * inverse
-        return scaled + _as(shift, x.dtype)
+        return scaled + of_dtype(shift, x.dtype)
 
 
 def batch_norm_with_global_normalization(
@@ -270,10 +269,10 @@ def dropout(
         if isinstance(rate, int | float | np.number) and not 0 <= rate < 1:
             raise misuse(ValueError, f"dropout: rate is {rate}, it must be in [0, 1)")
         if isinstance(rate, int | float | np.number) and rate == 0:
-            return x
+            return snapshot(x)
         rate = convert_to_tensor(rate, dtype=x.dtype, name="rate")
         if static_value(rate) == 0:
-            return x
+            return snapshot(x)
         noise = random_uniform(_noise_shape(x, noise_shape), seed=seed, dtype=x.dtype)
         scale = 1.0 / (1.0 - rate)
         kept = ops.cast(ops.greater_equal(noise, rate), dtype=x.dtype)

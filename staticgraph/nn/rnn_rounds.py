@@ -30,7 +30,7 @@ def count_rounds(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: 
 
     UnimplementedError where it depends on random numbers: another loop would draw others. `hint` is the cure.
     """
-    loop_vars = with_rows(loop_vars, 1)
+    loop_vars = nest.map_structure(_counted, with_rows(loop_vars, 1))
 
     def counting(count: Tensor, values: Any) -> tuple[Tensor, Any]:
         return count + 1, body(*values)
@@ -69,6 +69,10 @@ def with_rows(structure: Any, size: Any) -> Any:
         return TensorArray(leaf.dtype, size=rows, element_shape=leaf.element_shape)
 
     return nest.map_structure(resized, structure)
+
+
+def _counted(leaf: Any) -> Any:
+    return leaf.for_counting() if isinstance(leaf, TensorArray) else leaf
 
 
 def _draws(cond: Region, body: Region) -> bool:

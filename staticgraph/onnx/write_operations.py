@@ -178,6 +178,7 @@ def _first_input(at: Operations, op: Operation) -> Sequence[Tensor]:
 
 @named("placeholder_with_default", _first_input)
 @named("initialized_value", _first_input)
+@named("read_value", _first_input)
 def _first(at: Operations, op: Operation) -> Held:
     return at.value(op.tensors[0])
 

@@ -83,8 +83,9 @@ def sparse_to_dense(
 ) -> Tensor:  # fmt: skip
     """A tensor that is `default_value` everywhere but at `sparse_indices`, where it is `sparse_values`.
 
-    `sparse_indices` is [n, rank], or a vector for a vector, or a scalar; `sparse_values` may be a scalar. The
-    indices are not checked for order, whatever `validate_indices`.
+    `sparse_indices` is [n, rank], or a vector for a vector, or a scalar; `sparse_values` may be a scalar.
+    With `validate_indices`, a run in which they are not in ascending order, each once, is an
+    InvalidArgumentError.
 
     >>> import staticgraph as sg
     >>> sg.sparse_to_dense([1, 3], [5], 1.0, 0.0).shape.as_list()
@@ -103,6 +104,8 @@ def sparse_to_dense(
         if values.type.rank == 0:
             count = ops.shape_of(where_to, out_type=int64)[:1]
             values = ops.broadcast_to(values, shape=count)
+        if validate_indices:
+            where_to = ops.ascending_places(where_to)
         background = ops.fill(convert_to_tensor(default, dtype=values.dtype), dims=output_shape)
         return ops.tensor_scatter_update(background, where_to, values)
 

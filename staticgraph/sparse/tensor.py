@@ -10,6 +10,7 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
 from staticgraph.compiler.graph.errors import misuse, require, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import checked, get_default_graph, name_scope
@@ -186,7 +187,7 @@ def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str 
                 RuntimeError, f"the SparseTensor has dtype {found.dtype}, and {as_dtype(dtype)} is wanted"
             )
         return found
-    return convert_to_tensor(value, dtype=dtype, name=name)
+    return snapshot(convert_to_tensor(value, dtype=dtype, name=name))
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:

@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import control_dependencies
 from staticgraph.indexed_slices import IndexedSlices
 from staticgraph.inputs import group
-from staticgraph.train.cells import Cell, RuleOptimizer, row_count, summed_once
+from staticgraph.train.cells import Cell, RuleOptimizer, row_count, summed_by_row
 from staticgraph.variables import Variable
 
 
@@ -73,10 +73,12 @@ class AdamOptimizer(RuleOptimizer):
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation:
         beta1, beta2, epsilon = (self._number(name, grad) for name in ("beta1", "beta2", "epsilon"))
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        once = summed_once(grad, row_count(var))
+        summed = summed_by_row(grad, row_count(var))
+        rows, total = summed.indices, summed.values
         decayed = [ops.assign(m.handle, m * beta1), ops.assign(v.handle, v * beta2)]
-        mean = ops.scatter_add(m.handle, once.indices, once.values * (1.0 - beta1))
-        squares = ops.scatter_add(v.handle, once.indices, once.values * once.values * (1.0 - beta2))
+        first, second = (ops.gather(each, rows, axis=0) for each in decayed)
+        mean = ops.scatter_update(m.handle, rows, first + total * (1.0 - beta1))
+        squares = ops.scatter_update(v.handle, rows, second + total * total * (1.0 - beta2))
         moved = ops.assign_sub(var.handle, self._rate(grad) * mean / (ops.sqrt(squares) + epsilon))
         return group(*decayed, mean, squares, moved)
 

@@ -43,7 +43,7 @@ class Whole:
 
     def __init__(self, variable: Variable) -> None:
         self.variable = variable
-        self.value = variable.value()
+        self.value = variable.to_tensor()
         self._new: tuple[Any, Tensor] | None = None
 
     def set(self, value: Tensor) -> Tensor:
@@ -60,32 +60,33 @@ class Whole:
 
 
 class Rows:
-    """Some rows of a variable as a `Cell`, each listed once in `indices`; -1 stands for no row."""
+    """Some rows of a variable as a `Cell`. A row may be listed several times in `indices`: each time its new
+    value is the same.
+    """
 
     def __init__(self, variable: Variable, indices: Tensor) -> None:
         self.variable = variable
         self.indices = indices
-        self.value = ops.gather(variable.value(), indices, axis=0)
-        self._new: tuple[Any, Tensor] | None = None
+        self.value = ops.gather(variable.to_tensor(), indices, axis=0)
+        self._new: Tensor | None = None
 
     def set(self, value: Tensor) -> Tensor:
-        self._new = ops.scatter_update, value
+        self._new = value
         return value
 
     def subtract(self, delta: Tensor) -> None:
-        self._new = ops.scatter_sub, delta
+        self.set(self.value - delta)
 
     def write(self) -> Operation:
         assert self._new is not None
-        op, value = self._new
-        return op(self.variable.handle, self.indices, value).op
+        return ops.scatter_update(self.variable.handle, self.indices, self._new).op
 
 
-def summed_once(gradient: IndexedSlices, rows: int | Tensor) -> IndexedSlices:
-    """A sparse gradient that lists each row once, with the sum of its slices. `rows`: how many there are.
+def summed_by_row(gradient: IndexedSlices, rows: int | Tensor) -> IndexedSlices:
+    """A sparse gradient with the same indices, in which each slice is the sum of all slices of its row.
 
-    The place of a slice whose row is listed further on, or does not exist, is taken by zeros and the index
-    -1, where nothing is read or written: so no shape depends on how many rows are distinct.
+    So no shape depends on how many rows are distinct: a row that is listed several times gets the same new
+    value several times. `rows`: how many there are.
     """
     size = ops.shape_of(gradient.indices)[0]
     numbers = ops.range(start=1, limit=size + 1, delta=1, dtype=int32)
@@ -96,8 +97,7 @@ def summed_once(gradient: IndexedSlices, rows: int | Tensor) -> IndexedSlices:
     summed = ops.scatter_nd(
         ops.expand_dims(last - 1, axis=-1), gradient.values, shape=ops.shape_of(gradient.values)
     )
-    once = ops.select(ops.equal(last, numbers), gradient.indices, -1)
-    return IndexedSlices(summed, once, gradient.dense_shape)
+    return IndexedSlices(ops.gather(summed, last - 1, axis=0), gradient.indices, gradient.dense_shape)
 
 
 def row_count(variable: Variable) -> int | Tensor:
@@ -117,8 +117,8 @@ class RuleOptimizer(Optimizer):
         return self._run_rule(grad, var, Whole)
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation:
-        once = summed_once(grad, row_count(var))
-        return self._run_rule(once.values, var, lambda v: Rows(v, once.indices))
+        summed = summed_by_row(grad, row_count(var))
+        return self._run_rule(summed.values, var, lambda v: Rows(v, summed.indices))
 
     def _run_rule(self, grad: Tensor, var: Variable, cell: Callable[[Variable], Cell]) -> Operation:
         cells: dict[str, Cell] = {}

@@ -67,7 +67,7 @@ def _definition(variable: Variable) -> VariableDef:
     return VariableDef(
         variable_name=variable.name,
         initializer_name=variable.initializer.name,
-        snapshot_name=variable.value().name,
+        snapshot_name=variable.to_tensor().name,
         initial_value_name=variable.initial_value.name,
         trainable=variable.trainable,
     )

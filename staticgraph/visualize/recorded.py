@@ -83,7 +83,7 @@ class _Recorded:
             definition = op.definition
             if op in self.fetched or op in self.home:
                 continue
-            if definition.name == "read_variable" or _is_initializer(op):
+            if definition.name in ("read_variable", "read_value") or _is_initializer(op):
                 self.home[op] = op.tensors[0].op
             elif role_of(op) not in (Role.VARIABLE, Role.INPUT, Role.CARRIED):
                 homes = {self.home.get(user) for user in self.users[op]}

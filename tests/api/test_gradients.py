@@ -43,6 +43,17 @@ class TestReach:
         assert sg.gradients(end, [x], stop_gradients=[middle]) == [None]
         assert sg.gradients(end + x, [x], stop_gradients=[middle])[0] is not None
 
+    def test_a_fed_result_counts_in_its_own_derivative(self):
+        """The derivative of y = exp(x) is y, as it is fed. The numbers are TensorFlow's."""
+        x = sg.placeholder(sg.float64, [])
+        y = sg.exp(x)
+        (slope,) = sg.gradients(y * y, x)
+        (second,) = sg.gradients(slope, x)
+        p = sg.nn.softmax(sg.stack([x, 2.0 * x]))
+        with sg.Session() as session:
+            assert session.run([slope, second, sg.gradients(y, x)[0]], {x: 2.0, y: 1.0}) == [2.0, 4.0, 1.0]
+            assert session.run(sg.gradients(p[0], x)[0], {x: 2.0, p: [0.5, 0.5]}) == -0.25
+
     def test_every_read_of_a_variable_is_the_variable(self):
         w = sg.Variable([1.0, 2.0])
         assert sg.gradients(w.read_value() * 2.0, [w])[0] is not None

@@ -46,7 +46,7 @@ class TestVariable:
         w = sg.Variable([1.0, 2.0], name="w")
         made = [w + 1.0, 1.0 - w, w * w, -w, w[0], w > 0.0]
         assert names(made) == ["add:0", "sub:0", "mul:0", "Neg:0", "strided_slice:0", "Greater:0"]
-        assert made[0].op.inputs[0] is w.value()
+        assert made[0].op.inputs[0] is w.to_tensor()
 
     def test_identity_is_not_equality_of_values(self):
         v, w = sg.Variable(1.0), sg.Variable(1.0)

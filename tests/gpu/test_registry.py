@@ -50,7 +50,7 @@ def check(used: Sequence[Use]) -> None:
         _, results = build.add(use)
         node = results[0].node
         with np.errstate(all="ignore"):
-            meant = as_tuple(node.op.reference(*use.arrays, **node.attrs))
+            meant = as_tuple(node.op.meaning(*use.arrays, **node.attrs))
         wanted += [(use, result.dtype, array) for result, array in zip(results, meant, strict=True)]
         found += results
     function = build.function(found)

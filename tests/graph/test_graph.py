@@ -101,7 +101,7 @@ def test_look_up(graph):
     assert graph.as_graph_element("x:0") is x
     assert graph.as_graph_element(left.op) is left.op
     w = sg.Variable(1.0)
-    assert graph.as_graph_element(w) is w.value()
+    assert graph.as_graph_element(w) is w.to_tensor()
 
 
 @pytest.mark.parametrize(

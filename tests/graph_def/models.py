@@ -41,6 +41,11 @@ def fed(tf, value, name, shape=None):
     return tf.placeholder(value.dtype.name, value.shape if shape is None else shape, name=name)
 
 
+def operand(variable):
+    """What operations take in place of a variable. Fetched, it has the value after the assignments of a run."""
+    return variable.graph.get_tensor_by_name(variable.op.name + "/read:0")
+
+
 def weights(tf, *shape, seed, name):
     return tf.Variable(numbers(*shape, seed=seed), name=name)
 
@@ -172,7 +177,7 @@ def counters(tf):
     with tf.control_dependencies([half]):
         rows = tf.scatter_add(table, [1, 3], tf.ones([2, 2]))
     step = tf.group(half, rows, name="step")
-    return model({}, [v.value(), n.value(), table.value()], step, tf.global_variables_initializer(), 2)
+    return model({}, [operand(v), operand(n), operand(table)], step, tf.global_variables_initializer(), 2)
 
 
 EXPORTED = [elementwise, reductions, shapes, convolutions, products, losses, counters]
@@ -197,7 +202,7 @@ def regression(tf, optimizer):
     scale = tf.reduce_max(tf.abs(x), axis=1, keepdims=True)
     loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, w) / scale + b) - y))
     step = optimizer(tf.train).minimize(loss)
-    return model({x: values, y: targets}, [loss, w.value()], step, tf.global_variables_initializer(), 4)
+    return model({x: values, y: targets}, [loss, operand(w)], step, tf.global_variables_initializer(), 4)
 
 
 def adam(tf):
@@ -250,7 +255,7 @@ def batch_norm(tf):
     loss = tf.reduce_sum(tf.square(z + y) * numbers(5, 5, 2, seed=43))
     with tf.control_dependencies([moved]):
         step = tf.train.GradientDescentOptimizer(0.001).minimize(loss)
-    return model({x: values}, [loss, kept.value(), scale.value()], step, tf.global_variables_initializer(), 3)
+    return model({x: values}, [loss, operand(kept), operand(scale)], step, tf.global_variables_initializer(), 3)
 
 
 def lstm(tf):
@@ -279,7 +284,7 @@ def embedding(tf):
     mean = tf.reduce_mean(tf.nn.embedding_lookup(table, ids), 1)
     loss = tf.reduce_sum(tf.square(mean - 0.5))
     step = tf.train.AdagradOptimizer(0.2).minimize(loss)
-    return model({ids: numbers_fed}, [loss, table.value()], step, tf.global_variables_initializer(), 3)
+    return model({ids: numbers_fed}, [loss, operand(table)], step, tf.global_variables_initializer(), 3)
 
 
 def optimizers(tf, use_resource=False):
@@ -390,4 +395,4 @@ def collected(tf):
     tf.add_to_collection("weights", 2.5)
     tf.add_to_collection("train_op", train)
     tf.summary.scalar("loss", loss)
-    return model({x: values}, [loss, w.value()], train, tf.global_variables_initializer(), 1)
+    return model({x: values}, [loss, operand(w)], train, tf.global_variables_initializer(), 1)

@@ -206,7 +206,7 @@ def recurrent_model(tf, build, optimizer, clipped=False):
         slopes, variables = zip(*pairs)  # noqa: B905
         pairs = list(zip(tf.clip_by_global_norm(slopes, 0.1)[0], variables))  # noqa: B905
     step = optimizer.apply_gradients(pairs)
-    found = [loss, y] + [v.value() for v in tf.trainable_variables()]
+    found = [loss, y] + tf.trainable_variables()
     feeds = {x: values, lengths: sizes}
     return model(feeds, [tf.identity(t) for t in found], step, tf.global_variables_initializer(), 5)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.graph_def.models import EXPORTED, IMPORTED, TRAINED, fed, model, numbers, weights
+from tests.graph_def.models import EXPORTED, IMPORTED, TRAINED, fed, model, numbers, operand, weights
 from tests.graph_def.slopes import SLOPES
 
 
@@ -97,7 +97,7 @@ def assigned(tf):
     turn = tf.cond(tf.equal(n % 2, 0), lambda: tf.assign_add(v, [1.0, 2.0]), lambda: tf.assign(v, v * 2.0))
     with tf.control_dependencies([turn]):
         step = tf.group(tf.assign_add(n, 1), name="step")
-    return model({}, [v.value(), n.value()], step, tf.global_variables_initializer(), 3)
+    return model({}, [operand(v), operand(n)], step, tf.global_variables_initializer(), 3)
 
 
 RAW_FEEDS = {
@@ -251,7 +251,7 @@ def partitioned(tf, folder, session):
         session, folder + "/parts", write_meta_graph=False, write_state=False
     )
     whole = {"net/w": tf.concat(tf.global_variables()[:3], 0)}
-    return session.run({**whole, **{v.op.name: v.value() for v in tf.global_variables()[3:]}})
+    return session.run({**whole, **{v.op.name: v for v in tf.global_variables()[3:]}})
 
 
 def assets(tf, session, folder, words):

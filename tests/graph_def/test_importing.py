@@ -261,6 +261,18 @@ class TestWhatTensorFlowHasNot:
             sg.import_graph_def(graph.as_graph_def(), name="")
             assert sess.run("slope:0", {"x:0": np.ones((2, 3))}).tolist() == [[2.0, 0.0, 0.0]] * 2
 
+    def test_arrays_of_loops_that_are_of_our_own_type(self, graph):
+        """Whose rows have no shape before the first is written."""
+        x = sg.placeholder(sg.float32, [3], name="x")
+        array = sg.TensorArray(sg.float32, size=2)
+        _, array = sg.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a.write(i, 2.0 * x)), (0, array))
+        array.stack(name="rows")
+        tripled = sg.custom_gradient(lambda row: (row + 0.0, lambda dy: 3.0 * dy))
+        sg.map_fn(tripled, x)  # TensorFlow has no loop with such a body
+        with sg.Graph().as_default(), sg.Session() as sess:
+            sg.import_graph_def(graph.as_graph_def(), name="")
+            assert sess.run("rows:0", {"x:0": [1, 2, 3]}).tolist() == [[2.0, 4.0, 6.0]] * 2
+
 
 class TestMany:
     def test_random_changes_of_bytes_are_errors_or_graphs(self):

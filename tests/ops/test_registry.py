@@ -47,7 +47,7 @@ def reference(use: Use) -> tuple[np.ndarray, ...]:
     _, results = Build().add(use)
     node = results[0].node
     with np.errstate(all="ignore"):
-        return as_tuple(node.op.reference(*use.arrays, **node.attrs))
+        return as_tuple(node.op.meaning(*use.arrays, **node.attrs))
 
 
 @each_choice
@@ -266,8 +266,10 @@ WITHOUT_SAMPLES = {
     "custom_vjp", "effect",
     "identity", "initialized_value", "is_variable_initialized", "loop", "no_op", "override",
     "parameter", "placeholder", "placeholder_with_default", "print_line", "print_values", "rank_of",
-    "read_variable", "region_parameter", "report_uninitialized", "shape_of", "size_of", "stop_gradient",
-    "symbolic_gradients", "tensor_array", "undefined_gradient", "unset", "variable", "watch", "while_region",
+    "read_value", "read_variable", "reads_of", "region_parameter", "report_uninitialized", "shape_of",
+    "size_of", "stationary", "stop_gradient", "symbolic_gradients", "tensor_array", "undefined_gradient",
+    "unset", "vanishing",
+    "variable", "watch", "while_region",
 }  # fmt: skip
 
 

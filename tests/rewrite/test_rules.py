@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rules_page
 
+import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import ANY, DType, bool_, float32, float64, int32, uint8
@@ -17,6 +19,7 @@ from staticgraph.compiler.graph.errors import GraphError
 from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import Role, recording
+from staticgraph.compiler.passes.simplify import AS_WRITTEN
 from staticgraph.compiler.rewrite.engine import rewrite
 from staticgraph.compiler.rewrite.pattern import (
     Attribute,
@@ -163,6 +166,24 @@ def assert_agree(rule: Rule, dtype: DType, wanted: np.ndarray, found: np.ndarray
         wanted, found = wanted[finite], found[finite]
     tolerance = 64 * np.finfo(dtype.numpy).eps
     np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+
+
+def test_the_page_lists_the_rules_that_improve_results():
+    assert rules_page.PAGE.read_text() == rules_page.page(), "run python tools/rules_page.py"
+    improving = [r for r in RULES if IMPROVES in r.inexact and NONFINITE not in r.inexact]
+    assert all(f"| {r.name} | `{r.left!r}` |" in rules_page.table() for r in improving)
+
+
+def test_rules_that_improve_results_can_be_left_out():
+    """Together: by a session, for a part of a program, or from outside."""
+    x = sg.placeholder(sg.float32, [])
+    formulas = [sg.log(sg.exp(x)), sg.sqrt(sg.square(x)), sg.log(1.0 + x * 1e-12), 0.0 - x * 0.0]
+    with sg.Session() as improved, sg.options(improve=False), sg.Session() as written:
+        plain = [float(value) for value in written.run(formulas, {x: 1e20})]
+        better = [float(value) for value in improved.run(formulas, {x: 1e20})]
+        assert plain[:2] == [np.inf, np.inf]
+        np.testing.assert_allclose(better[:2], 1e20)
+    assert not any(IMPROVES in rule.inexact for rule in AS_WRITTEN)
 
 
 @each_rule

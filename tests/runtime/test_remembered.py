@@ -244,3 +244,19 @@ def test_steps_that_call_python_or_hold_much_are_compiled(compiled):
         count = len(compiled)
         results(build)
         assert len(compiled) > count
+
+
+def test_a_long_step_that_is_only_loaded_stops_too(compiled, forget):
+    m = sg.placeholder(sg.float32, [700, 700], name="m")
+    z = m
+    for _ in range(30):
+        z = sg.matmul(z, m)
+    fetch, feeds = sg.reduce_sum(z), {m: np.eye(700, dtype=np.float32)}
+    for _ in range(2):
+        forget()
+        with sg.Session() as session:
+            assert session.executable(fetch, feeds).prepared.program.may_stop
+            with pytest.raises(sg.errors.DeadlineExceededError):
+                session.run(fetch, feeds, timeout=0.01)
+            assert session.run(fetch, feeds) == 700
+    assert len(compiled) == 1

@@ -413,10 +413,11 @@ def test_a_search_that_takes_long_tells_a_terminal(x, monkeypatch):
             pass
 
     terminal = Terminal()
-    monkeypatch.setattr("staticgraph.runtime.guard.PATIENCE", -1.0)
+    monkeypatch.setattr("staticgraph.runtime.progress.PATIENCE", -1.0)
     monkeypatch.setattr("sys.stderr", terminal)
     told(sg.log(x), {x: [-1]})
-    assert re.fullmatch(r"(\rcheck_nan: looking for the op at fault, \d+ done)+\r\x1b\[K", terminal.text)
+    search = r"(\rcheck_{}: looking for the op at fault, \d+ done)+\r\x1b\[K"
+    assert re.fullmatch(search.format("bounds") + search.format("nan"), terminal.text)
 
 
 def test_many_sources(x, monkeypatch):

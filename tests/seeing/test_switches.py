@@ -55,6 +55,7 @@ TEXTS = {
     "data_workers": ("0", False),
     "dump": ("out", "out"),
     "failures": ("failed", "failed"),
+    "improve": ("0", False),
     "math": ("fast", "fast"),
     "memory_limit": ("4096", 4096),
     "no_compile": ("1", True),

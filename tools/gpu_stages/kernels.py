@@ -115,4 +115,4 @@ def _meaning(use: Use) -> tuple[np.ndarray, ...]:
     node = results[0].node
     assert node.op.reference is not None
     with np.errstate(all="ignore"):
-        return as_tuple(node.op.reference(*use.arrays, **node.attrs))
+        return as_tuple(node.op.meaning(*use.arrays, **node.attrs))

@@ -25,7 +25,9 @@ PARTS = {
         "docs/seeing", "docs/show", "docs/gpu", "docs/files", "docs/ahead", "docs/tensorflow_files",
         "docs/onnx", "docs/switches",
     ],
-    "How it works": ["docs/how_it_works", "docs/cpu", "docs/loops", "docs/accuracy", "docs/benchmark"],
+    "How it works": [
+        "docs/how_it_works", "docs/cpu", "docs/loops", "docs/derivatives", "docs/accuracy", "docs/benchmark",
+    ],
     "Reference": ["reference/ops/index", "reference/api/index", "docs/command_line", "docs/signatures"],
     "Project": ["CONTRIBUTING", "CHANGELOG"],
 }  # fmt: skip

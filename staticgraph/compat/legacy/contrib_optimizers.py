@@ -9,7 +9,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.train.adam import AdamOptimizer
-from staticgraph.train.cells import Cell, RuleOptimizer, row_count, summed_once
+from staticgraph.train.cells import Cell, RuleOptimizer, row_count, summed_by_row
 from staticgraph.train.optimizer import Optimizer
 
 __all__ = [
@@ -43,14 +43,15 @@ class NadamOptimizer(AdamOptimizer):
         """All means decay, and only the rows that the gradient touches move."""
         beta1, beta2, epsilon = (self._number(name, grad) for name in ("beta1", "beta2", "epsilon"))
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        once = summed_once(grad, row_count(var))
-        part = once.values * (1.0 - beta1)
+        summed = summed_by_row(grad, row_count(var))
+        rows, part = summed.indices, summed.values * (1.0 - beta1)
         decayed = [m.assign(m * beta1), v.assign(v * beta2)]
-        mean = sg.gather(sg.scatter_add(m, once.indices, part), once.indices)
-        squares = sg.scatter_add(v, once.indices, once.values * once.values * (1.0 - beta2))
-        bound = sg.sqrt(sg.gather(squares, once.indices)) + epsilon
-        step = self._rate(grad) * (part + beta1 * mean) / bound
-        return sg.group(*decayed, sg.scatter_sub(var, once.indices, step))
+        mean = sg.gather(decayed[0], rows) + part
+        squares = sg.gather(decayed[1], rows) + summed.values * summed.values * (1.0 - beta2)
+        step = self._rate(grad) * (part + beta1 * mean) / (sg.sqrt(squares) + epsilon)
+        moved = sg.gather(var, rows) - step
+        new = {m: mean, v: squares, var: moved}
+        return sg.group(*decayed, *(sg.scatter_update(each, rows, value) for each, value in new.items()))
 
 
 class AdaMaxOptimizer(RuleOptimizer):

@@ -8,7 +8,6 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.train.adam import AdamOptimizer
-from staticgraph.train.cells import row_count, summed_once
 from staticgraph.train.momentum import MomentumOptimizer
 from staticgraph.train.optimizer import Optimizer
 from staticgraph.train.saver import Saver
@@ -75,8 +74,8 @@ class DecoupledWeightDecayExtension(Optimizer):
     def _apply_sparse_duplicate_indices(self, grad: sg.IndexedSlices, var: sg.Variable) -> sg.Operation:
         decayed = []
         if self._decays(var):
-            rows = summed_once(grad, row_count(var)).indices
-            decayed.append(sg.scatter_sub(var, rows, self._decay(var) * sg.gather(var, rows)))
+            before = sg.gather(var, grad.indices)  # which may list a row several times
+            decayed.append(sg.scatter_update(var, grad.indices, before - self._decay(var) * before))
         with sg.control_dependencies(decayed):
             return super()._apply_sparse_duplicate_indices(grad, var)
 
@@ -209,5 +208,5 @@ class VariableClippingOptimizer(WrappedOptimizer):
         axes = self._axes[var]
         if not isinstance(grad, sg.IndexedSlices) or 0 in axes:
             return var.assign(sg.clip_by_norm(var.read_value(), self._max_norm, axes))
-        rows = summed_once(grad, row_count(var)).indices
+        rows = grad.indices
         return sg.scatter_update(var, rows, sg.clip_by_norm(sg.gather(var, rows), self._max_norm, axes))

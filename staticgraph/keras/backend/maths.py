@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph import casts, math_ops, reductions, sorting
 from staticgraph.compiler.graph.dtypes import bool_
+from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.keras.settings import floatx
@@ -82,7 +83,7 @@ def clip(x: Any, min_value: Any, max_value: Any) -> Tensor:
     """`x` within the two bounds; the upper one is not below the lower one, None stands for no bound."""
     x = convert_to_tensor(x)
     if min_value is None and max_value is None:
-        return x
+        return snapshot(x)
     low = -float("inf") if min_value is None else min_value
     high = float("inf") if max_value is None else max_value
     if isinstance(low, int | float) and isinstance(high, int | float) and high < low:

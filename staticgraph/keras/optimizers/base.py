@@ -26,7 +26,7 @@ from staticgraph.keras.optimizers.schedules import LearningRateSchedule
 from staticgraph.keras.optimizers.schedules import deserialize as deserialize_schedule
 from staticgraph.math_ops import clip_by_value
 from staticgraph.state_ops import assign_add
-from staticgraph.train.cells import Cell, Rows, Whole, row_count, summed_once
+from staticgraph.train.cells import Cell, Rows, Whole, row_count, summed_by_row
 from staticgraph.train.optimizer import _statistics as statistics_of
 from staticgraph.variables import Variable
 
@@ -198,10 +198,10 @@ class Optimizer:
         cells: dict[str, Cell] = {}
         if isinstance(gradient, IndexedSlices) and self.dense:
             gradient = convert_to_tensor(gradient)
-        once = summed_once(gradient, row_count(variable)) if isinstance(gradient, IndexedSlices) else None
+        summed = summed_by_row(gradient, row_count(variable)) if isinstance(gradient, IndexedSlices) else None
 
         def cell(v: Variable) -> Cell:
-            return Whole(v) if once is None else Rows(v, once.indices)
+            return Whole(v) if summed is None else Rows(v, summed.indices)
 
         def slot(name: str) -> Cell:
             if name not in cells:
@@ -209,7 +209,7 @@ class Optimizer:
             return cells[name]
 
         target = cell(variable)
-        self._rule(gradient if once is None else once.values, target, slot)
+        self._rule(gradient if summed is None else summed.values, target, slot)
         written = group(*(c.write() for c in (*cells.values(), target)))
         if variable.constraint is None:
             return written

@@ -103,7 +103,8 @@ NODES = [
     node("assign_add", lambda tf: tf.assign_add(tf.Variable([1.0], name="v"), [2.0])),
     node("scatter_add", lambda tf: tf.scatter_add(tf.Variable([1.0, 2.0], name="v"), [1], [2.0])),
     node("initializer", lambda tf: tf.Variable([1.0], name="v").initializer),
-    node("read", lambda tf: tf.Variable([1.0], name="v").value()),
+    node("read", lambda tf: tf.identity(tf.Variable([1.0], name="v")).op.inputs[0]),
+    node("read_value", lambda tf: tf.Variable([1.0], name="v").read_value()),
     node("a group", lambda tf: tf.group(tf.no_op(name="a"), tf.no_op(name="b"), name="both")),
 ]
 
@@ -170,7 +171,7 @@ def collections(tf, scope=None):
         read = {key: [told(item) for item in graph.get_collection(key)] for key in sorted(kinds)}
         variables = [tf.trainable_variables()[0] is tf.global_variables()[0]]
         variables += [v.initializer.name for v in tf.global_variables()]
-        variables += [v.value().name for v in tf.global_variables()]
+        variables += [tf.identity(v).op.inputs[0].name for v in tf.global_variables()]
     return [kinds, read, variables]
 
 

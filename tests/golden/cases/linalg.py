@@ -49,7 +49,57 @@ def solved(tf, x, rhs, **options):
     return tf.linalg.tridiagonal_solve(strong, rhs, **options)
 
 
+def hermitian(tf, *parts):
+    x = parts[0] if len(parts) == 1 else tf.complex(*parts)
+    return x + tf.linalg.adjoint(x)
+
+
+def spectral(tf, *parts):
+    """Eigenvalues, and a function of the matrix that does not depend on the phases of eigenvectors."""
+    values, vectors = tf.linalg.eigh(hermitian(tf, *parts))
+    product = tf.matmul(vectors * tf.exp(0.1 * values)[..., None, :], vectors, adjoint_b=True)
+    return [tf.math.real(values), tf.math.real(product), tf.math.imag(product)][: 2 if len(parts) == 1 else 3]
+
+
+def determinants(tf, *parts):
+    x = parts[0] if len(parts) == 1 else tf.complex(*parts)
+    return [tf.math.real(tf.linalg.det(x)), tf.math.real(tf.linalg.slogdet(x)[1])]
+
+
+def inverses(tf, re, im):
+    x = tf.complex(re, im)
+    return [tf.math.real(tf.linalg.inv(x)), tf.math.imag(tf.linalg.inv(x))]
+
+
+def singular(tf, x, **options):
+    """Singular values, and a product that does not depend on the signs of vectors."""
+    values, left, right = tf.linalg.svd(x, **options)
+    k = values.shape[-1].value
+    return [values, tf.matmul(left[..., :k] * values[..., None, :] ** 2, right[..., :k], transpose_b=True)]
+
+
+def root(tf, x):
+    return tf.linalg.sqrtm(tf.matmul(x, x, transpose_b=True) + 3.0 * tf.eye(3, dtype=x.dtype) + 0.3 * x)
+
+
 CASES = [
+    [value("eigh %s" % (shape,), spectral, real(*shape), tolerance=8.0) for shape in ((3, 3), (2, 4, 4))],
+    value("eigh of complex matrices", spectral, real(2, 3, 3), real(2, 3, 3), tolerance=8.0),
+    value("eigvalsh", lambda tf, x: tf.linalg.eigvalsh(hermitian(tf, x)), real(3, 3), tolerance=8.0),
+    [value("svd %s" % (shape,), singular, real(*shape), tolerance=8.0)
+     for shape in ((3, 3), (2, 4, 3), (2, 4))],
+    value("svd, full", lambda tf, x: singular(tf, x, full_matrices=True), real(4, 3), tolerance=8.0),
+    value("svd, values only", linalg("svd", compute_uv=False), real(2, 4, 2), tolerance=8.0),
+    [value("qr %s" % (shape,), lambda tf, x: list(tf.linalg.qr(x)), real(*shape), tolerance=8.0)
+     for shape in ((3, 3), (2, 4, 3))],
+    value("spectral norm", lambda tf, x: tf.norm(x, ord=2, axis=[-2, -1]), real(2, 3, 4), tolerance=8.0),
+    value("det and slogdet", determinants, real(2, 3, 3), tolerance=8.0),
+    # TensorFlow's gradient of a complex determinant lacks a conjugate.
+    value("det and slogdet of complex matrices", determinants, real(2, 3, 3), real(2, 3, 3), grad=False,
+          tolerance=8.0),
+    value("inv of complex matrices", inverses, real(2, 3, 3), real(2, 3, 3), tolerance=8.0),
+    value("pinv and its gradient", linalg("pinv"), real(4, 3), tolerance=8.0),
+    value("sqrtm", root, real(3, 3), grad=False, tolerance=8.0),
     [value("expm %s, times %s" % (shape, factor), lambda tf, x, f=factor: tf.linalg.expm(f * x), real(*shape),
            tolerance=4.0)
      for shape, factor in (((3, 3), 1.0), ((1, 1), 2.0), ((2, 4, 4), 0.1), ((2, 3, 3), 4.0))],

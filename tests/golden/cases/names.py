@@ -387,7 +387,7 @@ CASES = [
     answer(
         "reading a variable",
         lambda tf: [
-            tf.get_variable("w", [1]).value().name,
+            tf.identity(tf.get_variable("w", [1])).op.inputs[0].name,
             tf.get_variable("v", [1]).initializer.name,
             tf.get_variable("u", [1]).initial_value.name,
             tf.get_variable("t", [1]).read_value().name,

@@ -1,0 +1,257 @@
+"""The requirements that ops state: truth values that are False for a bad index, divisor, exponent or order.
+
+Each has two attributes for its message: `of`, the op that requires it, and `operand`, the name of that op's
+input. The wording is TensorFlow's: `gather: indices[2] = 7 is not in [0, 5)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import INTEGER, bool_
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.ops.kinds import composite
+from staticgraph.compiler.ops.samples import Draw, Sample, indices
+
+_REQUIREMENT: dict[str, Any] = {
+    "type": lambda *types, **attrs: TensorType(bool_, ()), "dtypes": INTEGER, "differentiable": False,
+}  # fmt: skip
+_OF = {"of": "gather", "operand": "indices"}
+
+
+def _place(operand: str, index: tuple[int, ...]) -> str:
+    """Return an element of an operand in words: `indices[0,2]`, or `indices` if that is a number."""
+    return f"{operand}[{','.join(map(str, index))}]" if index else operand
+
+
+def _first(wrong: Any) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+
+
+def _inside(x: Any, low: int | None, high: int | None) -> Any:
+    """Return for each element of an array or a value if it is in [low, high). None is no limit."""
+    if low is None:
+        return x < high
+    return x >= low if high is None else (x >= low) & (x < high)
+
+
+def _representable(x: Any, low: int | None, high: int | None) -> tuple[int | None, int | None]:
+    """Return the limits as far as the dtype of `x` has numbers outside of them."""
+    least, greatest = int(x.dtype.min), int(x.dtype.max)
+    return None if low is None or low <= least else low, None if high is None or high > greatest else high
+
+
+def _not_in_range(x: np.ndarray, low: int | None, high: int | None, of: str, operand: str) -> str:
+    index = _first(~np.asarray(_inside(x, low, high)))
+    told = f"{of}: {_place(operand, index)} = {x[index]}"
+    return f"{told} is negative" if high is None else f"{told} is not in [{low or 0}, {high})"
+
+
+@composite(
+    numpy=lambda x, low, high, of, operand: np.all(_inside(x, low, high)),
+    violation=_not_in_range,
+    samples=[
+        Sample(indices(4, 3, below=4), low=0, high=3, **_OF),
+        Sample(indices(below=4, dtype="int64"), low=None, high=4, **_OF),
+        Sample(indices(5, below=4), low=2, high=None, **_OF),
+        Sample(indices(0, below=4), low=0, high=0, **_OF),
+    ],
+    **_REQUIREMENT,
+)  # fmt: skip
+def in_range(x: Any, *, low: int | None, high: int | None, of: str, operand: str) -> Any:
+    """True if each element of `x` is in [low, high), a limit of None being no limit.
+
+    `x` is the `operand` of the op `of`, which requires it.
+    """
+    low, high = _representable(x, low, high)
+    if low is None and high is None:
+        return x.recorder.constant(True, bool_)
+    return ops.reduce_all(_inside(x, low, high))
+
+
+def _coordinates_inside(x: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
+    return (x >= 0) & (x < np.asarray(sizes, np.int64))
+
+
+def _no_coordinates(x: np.ndarray, sizes: tuple[int, ...], of: str, operand: str) -> str:
+    index = _first(~_coordinates_inside(x, sizes).all(axis=-1))
+    found, shape = list(map(int, x[index])), list(sizes)
+    return f"{of}: {_place(operand, index)} = {found} does not index into shape {shape}"
+
+
+@composite(
+    numpy=lambda x, sizes, of, operand: np.all(_coordinates_inside(x, sizes)),
+    violation=_no_coordinates,
+    samples=[
+        Sample(indices(4, 2, below=4), sizes=(3, 5), **_OF),
+        Sample(indices(2, 2, 1, below=4, dtype="int64"), sizes=(4,), **_OF),
+        Sample(indices(0, 3, below=4), sizes=(3, 2, 1), **_OF),
+    ],
+    **_REQUIREMENT,
+)
+def coordinates_in_range(x: Any, *, sizes: tuple[int, ...], of: str, operand: str) -> Any:
+    """True if the last axis of `x` holds coordinates of places in a tensor whose first axes have `sizes`.
+
+    `x` is the `operand` of the op `of`, which requires it.
+    """
+    limits = np.minimum(sizes, int(x.dtype.max)).astype(x.dtype.numpy)
+    return ops.reduce_all((x >= 0) & (x < limits))
+
+
+@composite(
+    numpy=lambda x, of, operand: np.all(x != 0),
+    violation=lambda x, of, operand: (
+        f"{of}: {_place(operand, _first(x == 0))} = 0, and integers cannot be divided by zero"
+    ),
+    samples=[
+        Sample(Draw((2, 3), 1, 3, dtype="int32"), of="floor_div", operand="y"),
+        Sample(indices(below=2, dtype="int64"), of="floor_div", operand="y"),
+        Sample(indices(0, below=3), of="floor_div", operand="y"),
+    ],
+    **_REQUIREMENT,
+)
+def nonzero(x: Any, *, of: str, operand: str) -> Any:
+    """True if no element of `x` is 0: `x` is the `operand` of the op `of`, which requires it.
+
+    As for all requirements, a run in which it is False changes nothing.
+    """
+    return ops.reduce_all(ops.not_equal(x, 0))
+
+
+def _is_permutation(x: np.ndarray) -> bool:
+    return bool(np.array_equal(np.sort(x), np.arange(len(x))))
+
+
+def _no_permutation(x: np.ndarray, of: str, operand: str) -> str:
+    outside = (x < 0) | (x >= len(x))
+    if outside.any():
+        return _not_in_range(x, 0, len(x), of, operand)
+    _, first = np.unique(x, return_index=True)
+    index = int(np.setdiff1d(np.arange(len(x)), first)[0])
+    return f"{of}: {operand}[{index}] = {x[index]} is a duplicate: a permutation has each number once"
+
+
+def _vector(x: TensorType, **_: Any) -> TensorType:
+    require(x.rank in (None, 1), "a permutation is a vector")
+    return TensorType(bool_, ())
+
+
+@composite(
+    numpy=lambda x, of, operand: np.bool_(_is_permutation(x)),
+    violation=_no_permutation,
+    samples=[
+        Sample(indices(2, below=2), of="invert_permutation", operand="x"),
+        Sample(indices(1, below=1, dtype="int64"), of="invert_permutation", operand="x"),
+        Sample(indices(0, below=2), of="invert_permutation", operand="x"),
+    ],
+    **_REQUIREMENT | {"type": _vector},
+)
+def is_permutation(x: Any, *, of: str, operand: str) -> Any:
+    """True if `x` holds each number below its length once.
+
+    `x` is the `operand` of the op `of`, which requires it.
+    """
+    count = x.shape[0]
+    if count == 0:
+        return x.recorder.constant(True, bool_)
+    ones = ops.fill(x.recorder.constant(1, x.dtype), dims=(count,))
+    return ops.reduce_all(ops.equal(ops.unsorted_segment_sum(ones, x, num_segments=count), 1))
+
+
+def _ascending(x: Any) -> np.ndarray:
+    """Return for each row of a matrix but the first if it comes after the one before, number by number."""
+    above = np.zeros(x.shape[:-1], bool)[1:]
+    for column in reversed(range(x.shape[-1])):
+        before, after = x[:-1, column], x[1:, column]
+        above = (after > before) | ((after == before) & above)
+    return above
+
+
+def _not_ascending(x: np.ndarray, of: str, operand: str) -> str:
+    index = 1 + int(np.argmax(~_ascending(x)))
+    told = f"{of}: {operand}[{index}] = {list(map(int, x[index]))}"
+    if np.array_equal(x[index], x[index - 1]):
+        return f"{told} is repeated"
+    return f"{told} is out of order: {operand}[{index - 1}] = {list(map(int, x[index - 1]))} comes before it"
+
+
+@composite(
+    numpy=lambda x, of, operand: np.all(_ascending(x)),
+    violation=_not_ascending,
+    samples=[
+        Sample(indices(3, 2, below=4), of="sparse_to_dense", operand="sparse_indices"),
+        Sample(indices(2, 1, below=4, dtype="int64"), of="sparse_to_dense", operand="sparse_indices"),
+        Sample(indices(0, 2, below=4), of="sparse_to_dense", operand="sparse_indices"),
+    ],
+    **_REQUIREMENT,
+)
+def rows_ascend(x: Any, *, of: str, operand: str) -> Any:
+    """True if each row of the matrix `x` comes after the one before it, in lexicographic order.
+
+    `x` is the `operand` of the op `of`, which requires it.
+    """
+    if x.shape[0] < 2:
+        return x.recorder.constant(True, bool_)
+    above = x.recorder.constant(False, bool_)
+    for column in reversed(range(x.shape[1])):
+        before, after = x[:-1, column], x[1:, column]
+        above = ops.logical_or(ops.greater(after, before), ops.logical_and(ops.equal(after, before), above))
+    return ops.reduce_all(above)
+
+
+# What ops say as `requires=`
+
+
+def index_in(of: str, operand: str, position: int, high: Callable[..., int], low: int | None = 0) -> Any:
+    """Return the requirement that the elements of an input are in [low, high).
+
+    Args:
+        of: The op that requires it.
+        operand: The name of the input.
+        position: Which input of the op that is.
+        high: A function of the inputs and attributes of the op that gives the limit.
+        low: The least index; None if all below `high` may be.
+    """
+
+    def requires(*values: Any, **attrs: Any) -> list[Any]:
+        limit = int(high(*values, **attrs))
+        return [ops.in_range(values[position], low=low, high=limit, of=of, operand=operand)]
+
+    return requires
+
+
+def coordinates_in(of: str, operand: str, position: int, shape: Callable[..., Any]) -> Any:
+    """Return the requirement that the last axis of an input holds coordinates within `shape`, a function of
+    the inputs and attributes of the op.
+    """
+
+    def requires(*values: Any, **attrs: Any) -> list[Any]:
+        at = values[position]
+        sizes = tuple(int(n) for n in shape(*values, **attrs)[: at.shape[-1]])
+        return [ops.coordinates_in_range(at, sizes=sizes, of=of, operand=operand)] if sizes else []
+
+    return requires
+
+
+def divisor(of: str) -> Any:
+    """Return the requirement that the second of two inputs is not 0, if they are integers."""
+
+    def requires(x: Any, y: Any) -> list[Any]:
+        return [ops.nonzero(y, of=of, operand="y")] if y.dtype.is_integer else []
+
+    return requires
+
+
+def exponent(of: str) -> Any:
+    """Return the requirement that the second of two inputs is not negative, if they are integers."""
+
+    def requires(x: Any, y: Any) -> list[Any]:
+        signed = y.dtype.is_integer and not y.dtype.is_unsigned
+        return [ops.in_range(y, low=0, high=None, of=of, operand="y")] if signed else []
+
+    return requires

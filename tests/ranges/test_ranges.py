@@ -1,0 +1,47 @@
+"""Numbers out of range are errors where they are in TensorFlow 1.15, on every back end; others are not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+import staticgraph.compat.tf1 as tf
+from staticgraph.compiler.graph.errors import InvalidArgumentError
+from tests.ranges.cases import CASES
+
+RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())
+
+
+def found(fetch: Any, feeds: dict[Any, Any], session: Any) -> Any:
+    try:
+        return session.run(fetch, feeds)
+    except InvalidArgumentError as error:
+        return error
+
+
+def check(name: str, made: Any) -> None:
+    wanted = RECORDED[name]
+    if "error" in wanted:
+        assert isinstance(made, InvalidArgumentError), (made, wanted)
+        return
+    assert not isinstance(made, Exception), made
+    value = np.asarray(made)
+    if value.dtype == object:
+        assert [text.decode() for text in value] == wanted["value"]
+    elif value.dtype.kind == "c":
+        np.testing.assert_allclose(np.stack([value.real, value.imag], -1), wanted["value"])
+    else:
+        np.testing.assert_allclose(value, np.array(wanted["value"]).reshape(value.shape), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_is_an_error_where_it_is_one_in_tensorflow(name):
+    build, values = CASES[name]
+    fed = [tf.placeholder(v.dtype, v.shape) for v in values]
+    fetch = build(tf, *fed)
+    with sg.Session() as session:
+        for _ in range(3):  # through Python, and without
+            check(name, found(fetch, dict(zip(fed, values, strict=True)), session))
