@@ -341,7 +341,7 @@ class Program:
                 self.updates.append(v.assign_sub(0.1 * bounded(slope)))
 
     def fetches(self) -> list[Any]:
-        used = {t for op in sg.get_default_graph().get_operations() for t in op.inputs}
+        used = {t for op in sg.get_default_graph().get_operations() for t in op.tensors}
         last = [v for v in (*self.values, *self.whole) if v not in used]
         inner = [*self.values, *self.whole]
         asked = [*last[-6:], *self.random.sample(inner, min(3, len(inner)))]
