@@ -21,7 +21,7 @@ host           `(*arrays)`: the op's meaning in NumPy and Python, called between
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -265,14 +265,15 @@ def reduction(
 def in_float32(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
     """A function of values, computed in float32 for tensors of 16-bit floating numbers and rounded once.
 
-    The sum in a mean, or the square in a norm, may be too large for these although the result is not.
+    The sum in a mean, or the square in a norm, may be too large for these although the result is not. Where
+    wider numbers come with them, the function chooses by itself.
     """
     if function is None:
         return None
 
     def computed(*values: Any, **attrs: Any) -> Any:
-        narrow = next((d for d in map(_narrow_dtype, values) if d is not None), None)
-        if narrow is None:
+        dtypes = set(_floating_dtypes(values))
+        if len(dtypes) != 1 or (narrow := dtypes.pop()).size != 2:
             return function(*values, **attrs)
         made = function(*(_recast(v, narrow, float32) for v in values), **attrs)
         return _recast(made, float32, narrow)
@@ -280,11 +281,12 @@ def in_float32(function: Callable[..., Any] | None) -> Callable[..., Any] | None
     return computed
 
 
-def _narrow_dtype(value: Any) -> DType | None:
-    if isinstance(value, tuple | list):
-        return next((d for d in map(_narrow_dtype, value) if d is not None), None)
-    dtype = getattr(value, "dtype", None)
-    return dtype if dtype is not None and dtype.is_floating and dtype.size == 2 else None
+def _floating_dtypes(values: Sequence[Any]) -> Iterator[DType]:
+    for value in values:
+        if isinstance(value, tuple | list):
+            yield from _floating_dtypes(value)
+        elif isinstance(dtype := getattr(value, "dtype", None), DType) and dtype.is_floating:
+            yield dtype
 
 
 def _recast(value: Any, source: DType, target: DType) -> Any:

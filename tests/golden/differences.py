@@ -13,6 +13,9 @@ DIFFERENCES = {
     "math: round to zero from below": (
         "TensorFlow's round makes 0.0 of what its own rint makes -0.0; here both keep the sign."
     ),
+    "nn: fused_batch_norm for inference": (
+        "TensorFlow has no derivative by the moments that are given; here there is one."
+    ),
     "names: nn.swish": (
         "TensorFlow attaches a gradient function by an IdentityN; here the product itself is the result."
     ),

@@ -100,6 +100,17 @@ def test_only_the_result_must_fit(name, dtype):
     np.testing.assert_allclose(found, wanted, rtol=0.02 if dtype == "float16" else 0.1, atol=1e-3)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_moments_of_a_batch_have_the_type_of_its_scale(dtype):
+    x = sg.placeholder(sg.float16, [1, 2, 2, 1])
+    y, mean, variance = sg.nn.fused_batch_norm(x, sg.ones([1], dtype), sg.zeros([1], dtype))
+    with sg.Session() as session:
+        found = session.run([y, mean, variance], {x: np.reshape([300.0, 500.0, 300.0, 500.0], (1, 2, 2, 1))})
+    assert [a.dtype.name for a in found] == ["float16", dtype, dtype]
+    np.testing.assert_allclose(found[0].ravel(), [-1, 1, -1, 1], rtol=1e-3)
+    np.testing.assert_allclose([found[1][0], found[2][0]], [400, 40000 / 3], rtol=1e-3)
+
+
 @pytest.mark.parametrize("kind", ["definite", "general", "defective", "with equal eigenvalues"])
 def test_a_square_root_squares_to_its_matrix(kind, rng):
     x = rng.normal(size=(2, 8, 8))
