@@ -63,9 +63,9 @@ def ctc_loss(
         scores = scores if time_major else transpose(scores, [1, 0, 2])
         steps = ops.cast(convert_to_tensor(sequence_length), dtype=int32)
         demands, dense = _classes(labels, shape(scores)[2])
-        shown = ("ctc_loss: sequence_length has ", None, " and there are ", None, " time steps")
+        told = ("ctc_loss: sequence_length has ", None, " and there are ", None, " time steps")
         count, longest = shape(scores)[0], ops.reduce_max(steps)
-        demands.append(ops.assert_true(longest <= count, [longest, count], shown=shown))
+        demands.append(ops.assert_true(longest <= count, [longest, count], shown=told))
         if preprocess_collapse_repeated:
             dense = _collapsed(dense)
         lengths = reduce_sum(ops.cast(dense >= 0, dtype=int32), 1)
