@@ -78,7 +78,7 @@ def derivative_of(use: Use) -> str:
     if not reached or not ys or use.op.effect is Effect.RANDOM:
         return ""
     seeds = [build.builder.parameter(f"g{i}", y.dtype, y.shape) for i, y in enumerate(ys)]
-    found = vjp(build.builder, ys, seeds, inputs)
+    found = vjp(build.builder, ys, seeds, [value for value in inputs if value in reached])
     return short(_text(build, seeds, [g for g in found if g is not None]))
 
 
