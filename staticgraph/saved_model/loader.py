@@ -102,7 +102,7 @@ def _check_files(graph: Graph, before: int, assets: Mapping[Any, str]) -> None:
     whatever the user may read.
     """
     for op in graph.get_operations()[before:]:
-        if op.type == "InitializeTableFromTextFileV2" and op.inputs[0] not in assets:
+        if op.type == "InitializeTableFromTextFileV2" and op.tensors[0] not in assets:
             text = f"{op.name} reads a file that is none of the assets of the SavedModel"
             hint = "a vocabulary belongs into its folder assets/"
             raise InvalidFileError(layout(text, user_frame(), hint=hint))
