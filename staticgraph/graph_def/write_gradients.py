@@ -147,7 +147,7 @@ class _Backward(GradientGraph):
         A node that takes a variable reads it when it runs, and the nodes of derivatives run later.
         """
         read = taken(op)
-        if not read or op.definition.name == "read_value":
+        if not read or op.definition.name == "read_value" or regions_of(op):
             return
         since = [op.graph.recorded[op.id : self.op.id], with_inner([outermost(op.outputs[0])])]
         for write in itertools.chain(*since):

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from tests.witness import structures, tape
@@ -170,14 +169,7 @@ class Witness:
 
     def _is_whole(self, tensor: Tensor) -> bool:
         """Whether a tensor is the variable itself, which is read where it is used."""
-        if tensor.op.definition.name == "variable":
-            return True
-        if tensor.op.definition.name != "read_variable":
-            return False
-        if "read_value" in OPS:
-            return True
-        variable = self.graph.variables.get(tensor.op.tensors[0].op.name)
-        return variable is not None and getattr(variable, "_read", None) is tensor
+        return tensor.op.definition.name in ("variable", "read_variable")
 
     def _variable(self, tensor: Tensor) -> Operation:
         return tensor.op if tensor.op.definition.name == "variable" else tensor.op.tensors[0].op
@@ -192,10 +184,8 @@ class Witness:
         self.state[variable.name] = value.astype(variable.outputs[0].dtype.numpy)
         return [self._read(variable)]
 
-    def _do_read_variable(self, op: Operation, scope: Scope) -> list[Node]:
+    def _do_read_value(self, op: Operation, scope: Scope) -> list[Node]:
         return [self._read(op.tensors[0].op)]
-
-    _do_read_value = _do_read_variable
 
     def _do_is_variable_initialized(self, op: Operation, scope: Scope) -> list[Node]:
         return [leaf(np.bool_(self._variable(op.tensors[0]).name in self.state))]
