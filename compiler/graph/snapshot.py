@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from staticgraph.compiler.graph.graph import Graph
 
 
-class _Snapshots(list[Operation]):
-    """The snapshots that were made in a graph."""
+class _Snapshots(dict[Operation, None]):
+    """The snapshots that were made in a graph, in order."""
 
 
 def snapshot(value: Any) -> Any:
@@ -26,8 +26,8 @@ def snapshot(value: Any) -> Any:
         value: a tensor, or anything else, which is returned as it is.
 
     Returns:
-        The tensor. It is an operation of its own, and the same as before if only reads were made since. In a
-        finalized graph it is the operand: no assignment can follow.
+        The tensor. It is an operation of its own, and the same as before if only reads were made since it.
+        In a finalized graph it is the operand: no assignment can follow.
     """
     if not isinstance(value, Tensor) or value.op.definition.name not in ("variable", "read_variable"):
         return value
@@ -36,17 +36,19 @@ def snapshot(value: Any) -> Any:
         return value
     handle = value if value.op.definition.name == "variable" else value.op.tensors[0]
     here = graph.region, graph.control_inputs
+    snapshots = graph.attached.setdefault(_Snapshots, _Snapshots())
     for op in reversed(graph.recorded):
         if op.definition.name != "read_value":
             break
-        if op.tensors[0] is handle and (op.region, op.control_inputs) == here:
+        # A read of the user's is never shared: to feed it, or a derivative by it, is about that read alone.
+        if op in snapshots and op.tensors[0] is handle and (op.region, op.control_inputs) == here:
             return op.outputs[0]
     made = graph.record(OPS["read_value"], {"input": handle}, f"{handle.op.name}/value/")
-    graph.attached.setdefault(_Snapshots, _Snapshots()).append(made.op)
+    snapshots[made.op] = None
     return made
 
 
 def numbered(graph: Graph) -> int:
     """Return the number of operations that are no snapshots, of which TensorFlow makes default seeds."""
-    made = graph.attached.get(_Snapshots, ())
+    made = graph.attached.get(_Snapshots, {})
     return graph.version - sum(op.id < graph.version and graph.recorded[op.id] is op for op in made)

@@ -14,10 +14,8 @@ from staticgraph.compiler.graph.dtypes import ANY, DType, int32, int64
 from staticgraph.compiler.graph.errors import DtypeError, OperandError, ShapeError, counted, require
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import (
-    MOST_AXES,
     Shape,
     TensorType,
-    broadcast,
     merge,
     normalize_axes,
     normalize_axis,
@@ -25,7 +23,7 @@ from staticgraph.compiler.graph.shapes import (
 )
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.ops.kinds import View, movement, on_host
+from staticgraph.compiler.ops.kinds import View, movement
 from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 
@@ -170,31 +168,6 @@ def transpose(at: tuple[Expr, ...], a: View, *, perm: Any = None) -> Expr:
     """Axis i of the result is axis perm[i] of `a`; without `perm` the axes are reversed."""
     order = _permutation(perm, a.rank)
     return a[tuple(at[order.index(d)] for d in range(a.rank))]
-
-
-def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
-    if shape is None or input.shape is None:
-        return TensorType(input.dtype, shape)
-    require(all(n is None or n >= 0 for n in shape), f"shape {list(shape)} has a negative size")
-    wide = broadcast(input.shape, shape)
-    fits = wide is not None and all(
-        w is None or n is None or w == n for w, n in zip(wide, shape, strict=False)
-    )
-    require(fits and len(wide or ()) == len(shape),
-            f"{shape_text(input.shape)} cannot be broadcast to {list(shape)}",
-            hint="sizes are aligned at the last axis, and must be equal or 1 in the input")  # fmt: skip
-    return TensorType(input.dtype, tuple(shape))
-
-
-@movement(
-    tf="BroadcastTo", type=_broadcast_type, numpy=lambda input, shape: np.broadcast_to(input, shape).copy(),
-    operands=("shape",), partial=("shape",), dtypes=ANY, strings=True, grad=lambda g, y, input, shape: (g,),
-    samples=[Sample(real(3), shape=(2, 3)), Sample(real(2, 1), shape=(4, 2, 3)), Sample(real(), shape=(2, 2)),
-             Sample(real(1), shape=(0,))],
-)  # fmt: skip
-def broadcast_to(at: tuple[Expr, ...], input: View, *, shape: Any) -> Expr:
-    """The input repeated along new leading axes and along axes of size one."""
-    return input.broadcast(at)
 
 
 def _expanded(input: TensorType, axis: Any) -> TensorType:
@@ -439,43 +412,6 @@ def reverse_sequence(
     length = scalar.minimum(scalar.cast(seq_lengths[at[batch]], int64), n)
     source = scalar.select(i < length, length - 1 - i, i)
     return input[at[:seq] + (source,) + at[seq + 1 :]]
-
-
-def _broadcast_args_type(s0: TensorType, s1: TensorType) -> TensorType:
-    for s in (s0, s1):
-        short = s.shape is None or (len(s.shape) == 1 and (s.shape[0] or 0) <= MOST_AXES)
-        require(
-            short,
-            f"{shape_text(s.shape)} is not that of a shape, which is a vector of up to {MOST_AXES} sizes",
-        )
-    lengths = [None if s.shape is None else s.shape[0] for s in (s0, s1)]
-    return TensorType(s0.dtype, (None if None in lengths else max(n for n in lengths if n is not None),))
-
-
-def _broadcast_args_static(types: list[TensorType], values: list[Any]) -> Any:
-    known = [None if v is None else tuple(None if n is None else int(n) for n in v) for v in values]
-    return None if None in known else broadcast(*known)
-
-
-def _broadcast_args(s0: np.ndarray, s1: np.ndarray) -> np.ndarray:
-    return np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), s0.dtype)
-
-
-@on_host(
-    tf="BroadcastArgs",
-    type=_broadcast_args_type,
-    numpy=_broadcast_args,
-    static=_broadcast_args_static,
-    dtypes={"T": INDEX},
-    differentiable=False,
-    samples=[
-        Sample(Draw((2,), 2, 2), Draw((3,), 1, 1)),
-        Sample(Draw((2,), 3, 3), Draw((1,), 3, 3)),
-        Sample(Draw((0,)), Draw((2,), 1, 4)),
-    ],
-)
-def broadcast_args(s0: Any, s1: Any) -> Any:
-    """The shape that broadcasting tensors of shapes `s0` and `s1` gives."""
 
 
 @method("reshape")

@@ -119,14 +119,15 @@ MODULES = {
     "backend": tf.keras.backend, "layers": sg.layers,
 }  # fmt: skip
 STARTS = [np.ones((2, 4, 4, 3), np.float32), np.int32(3)]
-TOUCH_MORE = {"InteractiveSession", "Session", "load", "save", "main"}  # than the graph
+TOUCH_MORE = {"InteractiveSession", "Session", "load", "save", "main"}  # than the graph, as "set_..." do
 
 
 def functions(module: Any) -> Iterator[Callable[..., Any]]:
     names = getattr(module, "__all__", None) or [name for name in dir(module) if name[0] != "_"]
     for name in sorted({*names} - TOUCH_MORE):
         found = getattr(module, name, None)
-        if inspect.isfunction(found) and found.__module__ != "staticgraph.inputs":
+        of_graph = inspect.isfunction(found) and not name.startswith("set_")
+        if of_graph and found.__module__ != "staticgraph.inputs":
             yield found
 
 
