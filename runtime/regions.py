@@ -37,7 +37,7 @@ class Regions:
     def rounds(self, op: Operation, value: Value, store: VariableStore) -> tuple[np.ndarray, ...]:
         """What the loop `op` gives, for these values of its inputs; and the number of rounds."""
         cond, body = op.attrs["cond"], op.attrs["body"]
-        carried = [value(t) for t in op.inputs[: len(body.params)]]
+        carried = [value(t) for t in op.tensors[: len(body.params)]]
         count = 0
         while self._results(cond, carried, value, store)[0]:
             carried = self._results(body, carried, value, store)
@@ -49,7 +49,7 @@ class Regions:
 
     def taken(self, op: Operation, value: Value, store: VariableStore) -> tuple[np.ndarray, ...]:
         """What the branch of `op` that is taken gives, for these values of its inputs."""
-        pred, branches = value(op.inputs[0]), op.attrs["branches"]
+        pred, branches = value(op.tensors[0]), op.attrs["branches"]
         number = int(not pred) if pred.dtype == bool else int(pred)
         return tuple(self._results(taken(branches, number), (), value, store))
 

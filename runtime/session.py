@@ -123,9 +123,9 @@ class Session:
         them. `feed_dict`: values for placeholders, or for any other tensor in place of
         what would be computed. A run sees all variables as they are before it, changes
         all of them or none, and executes operations in the order of their construction.
-        `timeout`: the seconds after which loops are stopped, and waiting for a queue ends; so does
-        `timeout_in_ms` of `options`. With a `trace_level` in `options`, `run_metadata` is given the time of
-        each kernel, as `step_stats`.
+        `timeout`: the seconds after which the run is stopped, and waiting for a queue or for runs of other
+        threads ends; so does `timeout_in_ms` of `options`. With a `trace_level` in `options`, `run_metadata`
+        is given the time of each kernel, as `step_stats`.
 
         Errors: FeedError, FetchError, UninitializedError and DeadlineExceededError, each naming the line at
         fault.

@@ -108,19 +108,19 @@ class Turn:
                 text = f"placeholder {op.name} ({op.outputs[0].type}) must be fed"
                 raise FeedError(layout(text, op.where, hint=hint), op)
             case "read_value":  # of strings
-                return (self.value(op.inputs[0]),)
+                return (self.value(op.tensors[0]),)
             case "assign":
                 return (self._assigned(op),)
             case "initialized_value":
-                return (self._value(op, op.inputs[0 if self._has_value(op, op.inputs[0]) else 1]),)
+                return (self._value(op, op.tensors[0 if self._has_value(op, op.tensors[0]) else 1]),)
             case "is_variable_initialized":
-                return (np.asarray(self._has_value(op, op.inputs[0])),)
+                return (np.asarray(self._has_value(op, op.tensors[0])),)
             case "while_region":
                 return self._regions.rounds(op, lambda t: self._value(op, t), self.store)
             case "branch_region":
                 return self._regions.taken(op, lambda t: self._value(op, t), self.store)
             case "report_uninitialized":
-                missing = [t.op.name for t in op.inputs if not self._has_value(op, t)]
+                missing = [t.op.name for t in op.tensors if not self._has_value(op, t)]
                 return (string.round(missing),)
         if op.definition.reference is None:
             text = f"{op.name} ({op.type}) does not take strings"
@@ -148,7 +148,7 @@ class Turn:
 
     def _assigned(self, op: Operation) -> np.ndarray:
         """An assignment to a variable of strings."""
-        owner, value = variable_of(op.inputs[0], through_writes=True), self._value(op, op.inputs[1])
+        owner, value = variable_of(op.tensors[0], through_writes=True), self._value(op, op.tensors[1])
         assert owner is not None, op
         known = owner.outputs[0].type
         if op.attrs.get("validate_shape", True) and not compatible(known.shape, value.shape):

@@ -55,7 +55,7 @@ def overridden_inputs(op: Operation) -> Sequence[int] | None:
     name = registered_name(op)
     if name is None:
         return None
-    return range(len(op.inputs)) if registered.get(name, name) is not None else ()
+    return range(len(op.tensors)) if registered.get(name, name) is not None else ()
 
 
 def gradient_function(op: Operation) -> GradientFunction | None:
@@ -79,7 +79,7 @@ def gradient_function(op: Operation) -> GradientFunction | None:
 
 def is_traced(op: Operation) -> bool:
     """Return if a CustomGradient has its derivatives in the graph, for the compiler to perform."""
-    return op.attrs.get("derivative") is not None or len(op.inputs) > op.attrs["ys"] + op.attrs["xs"]
+    return op.attrs.get("derivative") is not None or len(op.tensors) > op.attrs["ys"] + op.attrs["xs"]
 
 
 def registered_gradient(op: Operation, name: str, cotangents: Sequence[Tensor | None]) -> list[Any]:
@@ -90,15 +90,20 @@ def registered_gradient(op: Operation, name: str, cotangents: Sequence[Tensor | 
         raise GradientError(layout(text, op.where, hint=hint))
     function = registered[name]
     if function is None:
-        return [None] * len(op.inputs)
+        return [None] * len(op.tensors)
     given = function(op, *cotangents)
     listed = list(given) if isinstance(given, list | tuple) else [given]
-    # TF1 counts as inputs what is an attribute here, such as axes: no derivative is by those.
-    if len(listed) < len(op.inputs) or any(d is not None for d in listed[len(op.inputs) :]):
-        counts = f"{len(listed)} derivatives are given for the {len(op.inputs)} inputs"
+    inputs = list(op.inputs)
+    if len(listed) != len(inputs):
+        counts = f"{len(listed)} derivatives are given for the {len(inputs)} inputs"
         hint = "return one for each input, None for those without"
         raise ValueError(layout(f"{counts} of {op.name} ({op.type})", op.where, hint=hint))
-    return listed[: len(op.inputs)]
+    found = []
+    for tensor in op.tensors:  # axes, shapes and the like are inputs, too, and have no derivatives
+        at = inputs.index(tensor)
+        inputs.pop(at)
+        found.append(listed.pop(at))
+    return found
 
 
 def call(op: Operation, function: GradientFunction, cotangents: Sequence[Tensor | None]) -> list[Any]:
@@ -121,7 +126,7 @@ def call(op: Operation, function: GradientFunction, cotangents: Sequence[Tensor 
 
 
 def _fitting(op: Operation, position: int, derivative: Any) -> Any:
-    x = op.inputs[position]
+    x = op.tensors[position]
     if derivative is None or not x.dtype.is_differentiable:
         return None
     which = f"input {position - op.attrs.get('ys', 0)} of {op.name} ({op.type})"  # not counting results

@@ -89,7 +89,7 @@ def _wrapped(op: Operation, name: str, op_name: str) -> Any:
     if not real:
         outputs = op.outputs
     elif name not in registered:  # the compiler finds no derivative, and says so if one is asked for
-        made = ops.custom_gradient([*op.outputs, *op.inputs], ys=len(op.outputs), xs=len(op.inputs))
+        made = ops.custom_gradient([*op.outputs, *op.tensors], ys=len(op.outputs), xs=len(op.tensors))
         outputs = made if isinstance(made, tuple) else (made,)
     elif registered[name] is None:
         stopped = {y: ops.stop_gradient(y) for y in real}
@@ -99,7 +99,7 @@ def _wrapped(op: Operation, name: str, op_name: str) -> Any:
         def function(cotangents: Sequence[Tensor | None]) -> list[Any]:
             return registered_gradient(op, name, cotangents)
 
-        outputs = with_gradient(op.outputs, op.inputs, function, f"{op_name}/")
+        outputs = with_gradient(op.outputs, op.tensors, function, f"{op_name}/")
     return outputs[0] if len(outputs) == 1 else outputs
 
 

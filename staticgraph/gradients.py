@@ -142,7 +142,7 @@ def _result(
         return sum((each.to_tensor() for each in rows), derivatives[0])
     row = [n if n is not None else -1 for n in x.shape.as_list()[1:]]
     values = [*derivatives, *(each.values for each in rows)]
-    indices = [*(t.op.inputs[1] for t in plan), *(each.indices for each in rows)]
+    indices = [*(t.op.tensors[1] for t in plan), *(each.indices for each in rows)]
     slices = [ops.reshape(d, shape=[-1, *row]) for d in values]
     numbers = [ops.reshape(t, shape=[-1]) for t in indices]
     if len({n.dtype for n in numbers}) > 1:
@@ -178,7 +178,7 @@ def why_no_gradient(ys: Any, x: Any) -> str:
         if not tensor.dtype.is_differentiable:
             text = f"{op.name} ({op.type}) is reached through {tensor.name}, which is {tensor.dtype}"
             return layout(f"{text}: only floating tensors have gradients", tensor.op.where or op.where)
-        reached = [op.inputs[p] for p in differentiable_inputs(op)]
+        reached = [op.tensors[p] for p in differentiable_inputs(op)]
         if all(_same(tensor, t) is False for t in reached):
             what = "stops gradients" if op.definition.name == "stop_gradient" else "has no gradient"
             if reached:
@@ -189,7 +189,7 @@ def why_no_gradient(ys: Any, x: Any) -> str:
 
 
 def _same(tensor: Tensor, used: Tensor) -> bool:
-    return used is tensor or (used.op.definition.name == "read_variable" and used.op.inputs[0] is tensor)
+    return used is tensor or (used.op.definition.name == "read_variable" and used.op.tensors[0] is tensor)
 
 
 def no_gradients_error(loss: Tensor, variables: Sequence[Any]) -> GradientError:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from staticgraph import array_ops, casts, indexing, inputs, linalg, math_ops, reductions, sorting
 from staticgraph.compiler.graph.graph import Graph, to_message
 from staticgraph.compiler.graph.opdef import method
-from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.graph.tensor import Tensor, in_tensorflow
 from staticgraph.runtime import failing
 
 if TYPE_CHECKING:
@@ -142,7 +142,15 @@ def _as_graph_def(graph: Graph, from_version: int | None, add_shapes: bool) -> A
     return as_graph_def(graph, from_version, add_shapes)
 
 
+def _operation_view() -> Any:
+    """Return what knows how TensorFlow shows operations. It is imported when it is first used."""
+    from staticgraph.graph_def import operation_view
+
+    return operation_view
+
+
 to_message.append(_as_graph_def)
+in_tensorflow.append(_operation_view)
 
 
 def _write_failure(

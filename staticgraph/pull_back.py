@@ -79,7 +79,7 @@ def pull_back(
         if not into:
             continue
         made = _cotangents(outputs, [pairs[n] for n in into], [reach[n] for n in into], [*stops, *cut])
-        for x, g in zip(op.inputs, call(op, given[op], [made.get(y) for y in op.outputs]), strict=True):
+        for x, g in zip(op.tensors, call(op, given[op], [made.get(y) for y in op.outputs]), strict=True):
             if isinstance(g, IndexedSlices) and source(x) in wanted:
                 way.rows.setdefault(source(x), []).append(g)
             elif g is not None:

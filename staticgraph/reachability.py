@@ -22,17 +22,17 @@ def source(tensor: Tensor, through_writes: bool = True) -> Tensor:
 def differentiable_inputs(op: Operation) -> Iterator[int]:
     """Yield the positions of the inputs that gradients flow to, as far as op and dtypes say."""
     given = overridden_inputs(op)
-    positions = op.definition.gradient_inputs(len(op.inputs), op.attrs) if given is None else given
+    positions = op.definition.gradient_inputs(len(op.tensors), op.attrs) if given is None else given
     for position in positions:
-        if op.inputs[position].dtype.is_differentiable:
+        if op.tensors[position].dtype.is_differentiable:
             yield position
 
 
 def lacking_inputs(op: Operation) -> Iterator[int]:
     """Yield the positions of the inputs that gradients would flow to if a formula were known."""
     if overridden_inputs(op) is None:
-        for position in op.definition.lacking_inputs(len(op.inputs)):
-            if op.inputs[position].dtype.is_differentiable:
+        for position in op.definition.lacking_inputs(len(op.tensors)):
+            if op.tensors[position].dtype.is_differentiable:
                 yield position
 
 
@@ -62,11 +62,11 @@ class Uses:
             if overridden_inputs(tensor.op) == ():
                 self.blocked.append(tensor.op)
             for position in differentiable_inputs(tensor.op):
-                used = source(tensor.op.inputs[position])
+                used = source(tensor.op.tensors[position])
                 self._uses.setdefault(used, []).append((tensor.op, position))
                 stack.append(used)
             for position in lacking_inputs(tensor.op):
-                self._lacking.setdefault(source(tensor.op.inputs[position]), tensor.op)
+                self._lacking.setdefault(source(tensor.op.tensors[position]), tensor.op)
         self._reached = seen
         self._stopped = stopped
 

@@ -47,7 +47,7 @@ def _handle(ref: Any, function: str) -> Tensor:
         return ref.handle
     found = ref
     while isinstance(found, Tensor) and found.op.definition.effect is Effect.READ:
-        found = found.op.inputs[0]
+        found = found.op.tensors[0]
     if isinstance(found, Tensor) and variable_of(found, through_writes=True) is not None:
         return found
     raise TypeError(layout(f"{function}: ref must be a Variable, not {ref!r}", user_frame()))

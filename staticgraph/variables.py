@@ -124,7 +124,7 @@ class Variable(Symbolic):
             self._read = read if is_operand else ops.read_variable(self._handle, name="read")
         initial = told.initial_value_name
         self._initial_value: Tensor = (
-            graph.get_tensor_by_name(prefix + initial) if initial else self._initializer.inputs[1]
+            graph.get_tensor_by_name(prefix + initial) if initial else self._initializer.tensors[1]
         )
         graph.variables[self.op.name] = self
 
@@ -265,7 +265,7 @@ class Variable(Symbolic):
 
     def load(self, value: Any, session: Any = None) -> None:
         """Set the value in `session`, or in the default session, without adding to the graph."""
-        self.graph.session_for(session).run(self._initializer, {self._initializer.inputs[1]: value})
+        self.graph.session_for(session).run(self._initializer, {self._initializer.tensors[1]: value})
 
     # Changing it
 

@@ -16,18 +16,20 @@ for modules of this package, for some time.
 
 from __future__ import annotations
 
+import _imp
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import _bootstrap
 from typing import Any, TypeVar
 from weakref import WeakMethod, WeakSet
 
 _BRIEF_WAIT = 1.0  # seconds, for all brief locks together
 _IMPORT_WAIT = 10.0  # seconds
 _LOOK = 0.001  # seconds between two looks at what is being imported
-_PACKAGE = __name__.partition(".")[0]
+_PACKAGES = (__name__.partition(".")[0], "llvmlite", "numpy")
 
 AnyLock = TypeVar("AnyLock", bound=Any)
 _brief: WeakSet[Any] = WeakSet()
@@ -87,15 +89,38 @@ def _before() -> None:
     for lock in list(_brief):
         if lock.acquire(timeout=max(0.0, end - time.monotonic())):
             _held.append(lock)
-    end = time.monotonic() + _IMPORT_WAIT
-    while _importing() and time.monotonic() < end:
+    _hold_imports(time.monotonic() + _IMPORT_WAIT)
+
+
+class _ImportLock:
+    """The lock without which no thread can begin to import a module."""
+
+    acquire = staticmethod(_imp.acquire_lock)
+
+    @staticmethod
+    def release() -> None:
+        with suppress(RuntimeError):  # some versions of Python free it in the child
+            _imp.release_lock()
+
+
+def _hold_imports(end: float) -> None:
+    """Wait until no other thread imports a module of this package, and let none begin."""
+    while True:
+        _ImportLock.acquire()
+        if not _importing():
+            _held.append(_ImportLock)
+            return
+        _ImportLock.release()
+        if time.monotonic() > end:
+            return
         time.sleep(_LOOK)
 
 
 def _importing() -> bool:
-    """Return if a module of this package is being imported."""
-    found = (module for name, module in list(sys.modules.items()) if name.startswith(_PACKAGE))
-    return any(getattr(getattr(m, "__spec__", None), "_initializing", False) for m in found)
+    """Return if another thread is importing a module of this package, or one that it is made of."""
+    locks = list(getattr(_bootstrap, "_module_locks", {}).items())
+    owners = (getattr(reference(), "owner", None) for name, reference in locks if name.startswith(_PACKAGES))
+    return any(owner not in (None, threading.get_ident()) for owner in owners)
 
 
 def _after_in_parent() -> None:

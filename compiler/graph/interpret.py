@@ -54,7 +54,7 @@ def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, 
     attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
     try:
         with np.errstate(all="ignore"):
-            made = definition.reference(*(value(t) for t in op.inputs), **attrs)
+            made = definition.reference(*(value(t) for t in op.tensors), **attrs)
         outputs = made if isinstance(made, tuple) else (made,)
         return tuple(
             np.asarray(t.dtype.round(m), order="C") for m, t in zip(outputs, op.outputs, strict=True)

@@ -34,12 +34,12 @@ def snapshot(value: Any) -> Any:
     graph = value.graph
     if graph.finalized:
         return value
-    handle = value if value.op.definition.name == "variable" else value.op.inputs[0]
+    handle = value if value.op.definition.name == "variable" else value.op.tensors[0]
     here = graph.region, graph.control_inputs
     for op in reversed(graph.recorded):
         if op.definition.name != "read_value":
             break
-        if op.inputs[0] is handle and (op.region, op.control_inputs) == here:
+        if op.tensors[0] is handle and (op.region, op.control_inputs) == here:
             return op.outputs[0]
     made = graph.record(OPS["read_value"], {"input": handle}, f"{handle.op.name}/value/")
     graph.attached.setdefault(_Snapshots, _Snapshots()).append(made.op)

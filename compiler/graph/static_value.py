@@ -64,9 +64,9 @@ def _computed(op: Operation, index: int, memo: dict[Tensor, Any], depth: int) ->
             return None
         attrs[param] = plain(value)
     attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
-    values = [_value(t, memo, depth) for t in op.inputs]
+    values = [_value(t, memo, depth) for t in op.tensors]
     if definition.static is not None:
-        found = definition.static([t.type for t in op.inputs], values, **attrs)
+        found = definition.static([t.type for t in op.tensors], values, **attrs)
         if found is not None:
             return found[index] if len(op.outputs) > 1 else found
     operands = [attrs[name] for name in op.operands]

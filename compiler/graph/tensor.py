@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.dtypes import DType
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from staticgraph.compiler.graph.region import Region
 
 
+# Set by the public package: gives the module that knows how TensorFlow shows operations.
+in_tensorflow: list[Callable[[], Any]] = []
+
+
 class Operation:
     """A node of a `Graph`: an op used on tensors, with a name and the user's line."""
 
     __slots__ = (
-        "graph", "definition", "name", "inputs", "operands", "attrs", "control_inputs", "outputs", "device",
+        "graph", "definition", "name", "tensors", "operands", "attrs", "control_inputs", "outputs", "device",
         "where", "id", "region", "gradient", "__weakref__",
     )  # fmt: skip
 
@@ -30,7 +34,7 @@ class Operation:
         graph: Graph,
         definition: OpDef,
         name: str,
-        inputs: tuple[Tensor, ...],
+        tensors: tuple[Tensor, ...],
         operands: dict[str, Tensor],
         attrs: dict[str, Any],
         types: tuple[TensorType, ...],
@@ -44,7 +48,7 @@ class Operation:
         self.graph = graph
         self.definition = definition
         self.name = name
-        self.inputs = inputs  # tensor inputs, in the op's order
+        self.tensors = tensors  # those of its parameters that are tensors, in the op's order
         self.operands = operands  # operands given as tensors, by parameter
         self.attrs = attrs  # attributes, and operands left at None
         self.control_inputs = control_inputs
@@ -61,9 +65,22 @@ class Operation:
         return self.definition.tf
 
     @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The inputs that TensorFlow's op has, in its order: also axes, shapes and the like.
+
+        What a program left out, such as `perm`, is a constant if it is known.
+        """
+        return in_tensorflow[0]().inputs(self) if in_tensorflow else self.all_inputs
+
+    @property
+    def node_def(self) -> Any:
+        """This operation as TensorFlow's message, a `NodeDef`."""
+        return in_tensorflow[0]().node_def(self)
+
+    @property
     def all_inputs(self) -> tuple[Tensor, ...]:
         """Tensor inputs, then operands."""
-        return (*self.inputs, *self.operands.values())
+        return (*self.tensors, *self.operands.values())
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
@@ -72,10 +89,20 @@ class Operation:
         return [] if w is None else [(w.file, w.line, w.function, w.text)]
 
     def get_attr(self, name: str) -> Any:
-        """An attribute by name. ValueError where there is none."""
-        if name not in self.attrs:
-            raise misuse(ValueError, f"operation {self.name} ({self.type}) has no attribute {name!r}")
-        return self.attrs[name]
+        """Return an attribute, as TensorFlow has it: strings as bytes, types as DTypes, shapes as messages.
+
+        Args:
+            name: The attribute's name, TensorFlow's or our own.
+
+        Raises:
+            ValueError: If the operation has no attribute of that name.
+        """
+        found = in_tensorflow[0]().attribute(self, name) if in_tensorflow else None
+        if found is None:
+            if name not in self.attrs:
+                raise misuse(ValueError, f"operation {self.name} ({self.type}) has no attribute {name!r}")
+            return self.attrs[name]
+        return found[0]
 
     def values(self) -> tuple[Tensor, ...]:
         return self.outputs

@@ -27,7 +27,7 @@ def _concat_type(*values: TensorType, axis: int | None) -> TensorType:
     if not known:
         return TensorType(values[0].dtype, None)
     rank = len(known[0])
-    require(rank > 0, "Can't concatenate scalars", hint="use stack to make a vector of them")
+    require(rank > 0, "Can't concatenate scalars (use tf.stack instead)", hint="stack makes a vector of them")
     require(
         all(len(s) == rank for s in known),
         f"the ranks differ: {' and '.join(shape_text(s) for s in known)}",

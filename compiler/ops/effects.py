@@ -143,7 +143,7 @@ def _effect_type(order: TensorType, *inputs: TensorType, operation: Operation) -
 
 
 def _effect_meaning(order: np.ndarray, *inputs: np.ndarray, operation: Operation) -> np.ndarray:
-    perform(operation, dict(zip(operation.inputs, inputs, strict=True)).__getitem__)
+    perform(operation, dict(zip(operation.tensors, inputs, strict=True)).__getitem__)
     return np.add(order, 1, dtype=np.int32)
 
 

@@ -226,4 +226,4 @@ def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | Non
         aliases = op.definition.name == "read_variable"
         if not (aliases or (through_writes and op.definition.effect is Effect.WRITE)):
             return None
-        op = op.inputs[0].op
+        op = op.tensors[0].op

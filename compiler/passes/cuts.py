@@ -25,7 +25,7 @@ _STATELESS = (Effect.PURE, Effect.SOURCE, Effect.CONTROL, Effect.MARK)
 def written(op: Operation) -> set[Operation]:
     """Return the variables that an operation, or something in its regions, assigns to."""
     writes = [each for each in with_inner([op]) if each.definition.effect is Effect.WRITE]
-    found = {variable_of(each.inputs[0], through_writes=True) for each in writes}
+    found = {variable_of(each.tensors[0], through_writes=True) for each in writes}
     return {owner for owner in found if owner is not None}
 
 

@@ -75,11 +75,11 @@ def _loop_around(op: Operation, tensor: Tensor, end: Region | None) -> Operation
 def perform_custom_gradient(at: Specialiser, op: Operation) -> Sequence[Value]:
     """Return the results of a custom gradient. Its derivatives are performed if the step has any."""
     ys, xs = op.attrs["ys"], op.attrs["xs"]
-    results = [at.value(t) for t in op.inputs[:ys]]
+    results = [at.value(t) for t in op.tensors[:ys]]
     if not at.reads.any_derivatives:
         return results
     derivative, captured, lacking = _derivative(at, op, results)
-    inputs = (*results, *(at.value(t) for t in op.inputs[ys : ys + xs]), *captured)
+    inputs = (*results, *(at.value(t) for t in op.tensors[ys : ys + xs]), *captured)
     attrs = {"ys": ys, "xs": xs, "derivative": derivative, "lacking": lacking}
     return at.build.node(OPS["custom_vjp"], inputs, attrs).outputs
 
@@ -91,7 +91,7 @@ def _derivative(
     is none.
     """
     region: Region | None = op.attrs["derivative"]
-    if region is None and len(op.inputs) == len(ys) + op.attrs["xs"]:
+    if region is None and len(op.tensors) == len(ys) + op.attrs["xs"]:
         text = f"{op.name} ({op.type}) has a gradient that is a Python function, which is not called here"
         return None, [], layout(text, op.where)
     if region is not None:
@@ -113,7 +113,7 @@ def _derivative(
                 at.sound = sound
                 return None, [], _lacking(op, _checked(region))
     else:  # of an older version
-        rest = op.inputs[len(ys) + op.attrs["xs"] :]
+        rest = op.tensors[len(ys) + op.attrs["xs"] :]
         given = [at.value(t) for t in rest[op.attrs["xs"] :]]
         params = [at.build.fresh_parameter("cotangent", g.type) for g in given]
         table = dict(zip(given, params, strict=True))

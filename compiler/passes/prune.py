@@ -45,13 +45,13 @@ def gradient_parts(
 ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...]]:
     """The inputs of a gradients operation: ys, seeds, xs, stops."""
     a, b, c = op.attrs["ys"], op.attrs["seeds"], op.attrs["xs"]
-    inputs = op.inputs
+    inputs = op.tensors
     return inputs[:a], inputs[a : a + b], inputs[a + b : a + b + c], inputs[a + b + c :]
 
 
 def _fed_between(gradients: Operation, fed: Collection[Tensor]) -> list[Tensor]:
     """The fed tensors on paths from the xs to the ys of a gradients operation: derivatives flow there."""
-    inner = {t for t in fed if t.op.inputs and t.dtype.is_differentiable and variable_of(t) is None}
+    inner = {t for t in fed if t.op.tensors and t.dtype.is_differentiable and variable_of(t) is None}
     inner = {t for t in inner if t.op.definition.differentiable}
     if not inner:
         return []
@@ -62,12 +62,12 @@ def _fed_between(gradients: Operation, fed: Collection[Tensor]) -> list[Tensor]:
         tensor = stack.pop()
         if tensor.op not in below:
             below.add(tensor.op)
-            stack += [t for t in tensor.op.inputs if t not in stops]
+            stack += [t for t in tensor.op.tensors if t not in stops]
     depends = {variable_of(x) or x for x in xs}  # the result of an assignment is the variable
     found = []
     for op in sorted(below, key=lambda op: op.id):
         differentiable = op.definition.differentiable is not False
-        if differentiable and any((variable_of(t, True) or t) in depends for t in op.inputs):
+        if differentiable and any((variable_of(t, True) or t) in depends for t in op.tensors):
             depends.update(t for t in op.outputs if t not in stops)
             through = [t for t in op.outputs if t in inner]
             if through and is_host(op) and not is_replayed(op):

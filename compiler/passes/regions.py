@@ -105,7 +105,7 @@ class Changes:
     def __init__(self, at: Specialiser, inside: Sequence[Operation]) -> None:
         self.at = at
         writes = [op for op in inside if op.definition.effect is Effect.WRITE]
-        owners = [variable_of(op.inputs[0], through_writes=True) for op in writes]
+        owners = [variable_of(op.tensors[0], through_writes=True) for op in writes]
         self.variables = list(dict.fromkeys(owner for owner in owners if owner is not None))
         self.draws = [op for op in inside if op.definition.effect is Effect.RANDOM]
         self.ordered = any(op.definition.effect is Effect.EFFECT for op in inside)
@@ -142,7 +142,7 @@ def perform_while(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> tu
     wanted = tuple(t.op for t in inner)
     changes = Changes(at, with_inner([*cond.operations(wanted), *body.operations(wanted)]))
     changes.begin()
-    given, before = [at.value(t) for t in op.inputs[: len(body.params)]], changes.get()
+    given, before = [at.value(t) for t in op.tensors[: len(body.params)]], changes.get()
     try:
         return _rolled(at, op, changes, given, inner)
     except ShapeChanges:
@@ -343,7 +343,7 @@ def perform_branch(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> t
 
     `inner`: tensors inside whose values are wanted too, zeros if another branch is taken.
     """
-    (pred,), branches = substitute([at.flag(at.value(op.inputs[0]))], at.known), op.attrs["branches"]
+    (pred,), branches = substitute([at.flag(at.value(op.tensors[0]))], at.known), op.attrs["branches"]
     if pred.constant is not None:
         return _taken(at, op, _number(pred), inner)
     roots, whole = tuple(t.op for t in inner), op not in at.entered
@@ -360,7 +360,7 @@ def perform_branch(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> t
         for region, results in zip(branches, made, strict=True):
             results.append(zeros if around(tensor, region) is None else value)
     if any([v.type for v in results] != [v.type for v in made[0]] for results in made):
-        at.operand(op, "pred", op.inputs[0])  # the step is compiled for the branch that is taken
+        at.operand(op, "pred", op.tensors[0])  # the step is compiled for the branch that is taken
     outputs = _branch(at, pred, made, first)
     count = len(op.outputs) if whole else 0
     end = count + len(before)

@@ -250,7 +250,7 @@ class Specialiser:
         elif definition.name == "symbolic_gradients":
             made = perform_gradients(self, op)
             if op.region is self.calls.region:
-                self.losses |= dict.fromkeys(self.value(t) for t in op.inputs[: op.attrs["ys"]])
+                self.losses |= dict.fromkeys(self.value(t) for t in op.tensors[: op.attrs["ys"]])
         elif definition.name == "custom_gradient":
             made = perform_custom_gradient(self, op)
         elif definition.name == "while_region":
@@ -262,21 +262,21 @@ class Specialiser:
             if op in self.entered:
                 return
         elif definition.effect is Effect.EFFECT:
-            made = perform_effect(self, op, [self.value(t) for t in op.inputs])
+            made = perform_effect(self, op, [self.value(t) for t in op.tensors])
         elif definition.effect is Effect.WRITE:
             made = self._write(op)
         elif definition.effect is Effect.RANDOM:
             made = self._random(op)
         elif definition.name == "is_variable_initialized":
-            made = self.build.constant(self._has_value(op.inputs[0]), bool_)
+            made = self.build.constant(self._has_value(op.tensors[0]), bool_)
         elif definition.name == "initialized_value":
-            made = self.value(op.inputs[0 if self._has_value(op.inputs[0]) else 1])
+            made = self.value(op.tensors[0 if self._has_value(op.tensors[0]) else 1])
         elif definition.name in ("read_value", "placeholder_with_default"):  # the latter is not fed
-            made = self.value(op.inputs[0])
+            made = self.value(op.tensors[0])
         elif definition.name == "tensor_array":
             made = self._array(op)
         else:
-            inputs = [self.value(t) for t in op.inputs]
+            inputs = [self.value(t) for t in op.tensors]
             if op.attrs.get("number") in self._unshaped:
                 self._find_rows(op, inputs)
             made = self._chosen(op, inputs) or self._apply(op, inputs)
@@ -401,15 +401,15 @@ class Specialiser:
         raise ValueNeeded([tensor])
 
     def _write(self, op: Operation) -> Value:
-        owner = variable_of(op.inputs[0], through_writes=True)
+        owner = variable_of(op.tensors[0], through_writes=True)
         if owner is None:
             raise InvalidArgumentError(
                 layout(
-                    f"{op.name} ({op.type}) assigns to {op.inputs[0].name}, which is not a variable", op.where
+                    f"{op.name} ({op.type}) assigns to {op.tensors[0].name}, which is no variable", op.where
                 ),
                 op,
             )
-        rest = [self.value(t) for t in op.inputs[1:]]
+        rest = [self.value(t) for t in op.tensors[1:]]
         if op.definition.name == "assign":
             new = self._assigned(op, owner, rest[0])
         else:
@@ -433,7 +433,7 @@ class Specialiser:
         return value
 
     def _random(self, op: Operation) -> Value:
-        inputs = [self.counter(op), *(self.value(t) for t in op.inputs)]
+        inputs = [self.counter(op), *(self.value(t) for t in op.tensors)]
         made = self._apply(op, inputs)
         advance = philox_advance(op.definition, [v.type for v in inputs], made.shape)
         if op in self.counts:

@@ -11,8 +11,10 @@ from typing import Any
 from staticgraph.compiler.graph.opdef import Effect, OpDef
 
 # Made by the compiler.
-_INTERNAL = {"parameter", "watch", "override", "reads_of", "loop", "branch", "unset", "effect", "custom_vjp"}
-_INTERNAL |= {"undefined_gradient"}
+_INTERNAL = {
+    "branch", "custom_vjp", "effect", "loop", "override", "parameter", "reads_of", "undefined_gradient",
+    "unset", "vanishing", "watch",
+}  # fmt: skip
 _READING = {"read_file", "matching_files"}  # host ops that change nothing
 # What attributes may be where otherwise they are Python's, or the paths of other files.
 _PLAIN: dict[tuple[str, str], tuple[Any, ...]] = {

@@ -159,9 +159,9 @@ def _initialized(signature: Bound) -> set[Operation | None]:
     if signature.structure != "none":
         return set()
     inside = operations_of([signature])
-    assigned = {variable_of(op.inputs[0]) for op in inside if op.definition.name == "assign"}
+    assigned = {variable_of(op.tensors[0]) for op in inside if op.definition.name == "assign"}
     reads = (op for op in inside if op.definition.name in ("read_variable", "read_value"))
-    return assigned - {variable_of(op.inputs[0]) for op in reads}
+    return assigned - {variable_of(op.tensors[0]) for op in reads}
 
 
 def _is_seeded(op: Operation) -> bool:
@@ -242,7 +242,7 @@ def _restore_variables(
     mapped: bool,
 ) -> None:
     operations = {op.name: op for op in graph.get_operations() if op.definition.name == "variable"}
-    reads = {op.inputs[0].op: op.outputs[0] for op in reversed(graph.get_operations()) if _reads(op)}
+    reads = {op.tensors[0].op: op.outputs[0] for op in reversed(graph.get_operations()) if _reads(op)}
     for record in records:
         if record["text"] is not None:
             if record["name"] in weights:

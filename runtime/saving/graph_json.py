@@ -117,7 +117,7 @@ def _encode(op: Operation, large: dict[str, Literal], regions: RegionWriter) -> 
     record = {
         "name": op.name,
         "op": op.definition.name,
-        "inputs": [t.name for t in op.inputs],
+        "inputs": [t.name for t in op.tensors],
         "operands": {name: t.name for name, t in op.operands.items()},
         "attrs": {name: _attribute(op, name, value, large, regions) for name, value in op.attrs.items()},
         "after": [control.name for control in op.control_inputs],
@@ -210,7 +210,7 @@ def _check_variables(op: Operation) -> None:
     if effect not in (Effect.READ, Effect.WRITE):
         return
     takes_many = op.definition.params[0].role is Role.TENSORS
-    for tensor in op.inputs if takes_many else op.inputs[:1]:
+    for tensor in op.tensors if takes_many else op.tensors[:1]:
         if variable_of(tensor, through_writes=effect is Effect.WRITE) is None:
             raise InvalidFileError(f"{op.name!r} needs a variable, and {tensor.name} is none")
 

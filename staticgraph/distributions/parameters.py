@@ -45,7 +45,7 @@ def checked(
 
 def _constant(parameter: sg.Tensor) -> Any:
     """What a parameter was given as, if that was a constant; an identity names it."""
-    return static_value(parameter.op.inputs[0] if parameter.op.inputs else parameter)
+    return static_value(parameter.op.tensors[0] if parameter.op.tensors else parameter)
 
 
 def positive(value: sg.Tensor, validate_args: bool) -> sg.Tensor:

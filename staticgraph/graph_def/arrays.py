@@ -38,8 +38,8 @@ class Arrays:
                 self._made[op.outputs[0]] = op
             elif op.definition.name == "region_parameter" or regions_of(op) or op.definition.name in CHANGES:
                 self._follow(op)
-            elif op.definition.name == "identity" and regions_of(op.inputs[0].op):
-                self._pass(op.inputs[0], op.outputs[0])
+            elif op.definition.name == "identity" and regions_of(op.tensors[0].op):
+                self._pass(op.tensors[0], op.outputs[0])
         for tensor, made in self._made.items():
             if tensor.op.definition.name == "tensor_array_grow":
                 self.growing.add(made)
@@ -58,17 +58,17 @@ class Arrays:
 
     def _follow(self, op: Operation) -> None:
         if op.definition.name in CHANGES:
-            self._pass(op.inputs[0], op.outputs[0])
+            self._pass(op.tensors[0], op.outputs[0])
             return
         if op.definition.name == "region_parameter":
             region = op.region
             if region is not None and region.owner is not None:
-                self._pass(region.owner.inputs[region.params.index(op.outputs[0])], op.outputs[0])
+                self._pass(region.owner.tensors[region.params.index(op.outputs[0])], op.outputs[0])
             return
         loop = op.definition.name == "while_region"
         for at in range(len(op.outputs) - loop):
             ends = [region.results[at] for region in (regions_of(op)[1:] if loop else regions_of(op))]
-            found = {self.of(each) for each in (*ends, *op.inputs[at : at + loop])}
+            found = {self.of(each) for each in (*ends, *op.tensors[at : at + loop])}
             if len(found) > 1:
                 self.can_be_written = False
             self._pass(ends[0], op.outputs[at])

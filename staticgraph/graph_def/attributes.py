@@ -9,9 +9,9 @@ from staticgraph.messages.graph import AttrValue
 from staticgraph.messages.tensors import make_ndarray, make_tensor_proto, shape_proto
 from staticgraph.messages.types import data_type, dtype_of
 
-__all__ = ["attr_value", "plain_value", "same", "shape_of_proto"]
+__all__ = ["FIELDS", "attr_value", "plain_value", "same", "shape_of_proto"]
 
-_FIELDS = {
+FIELDS = {
     "int": "i", "float": "f", "bool": "b", "string": "s", "type": "type", "shape": "shape",
     "tensor": "tensor", "func": "func",
 }  # fmt: skip
@@ -22,9 +22,9 @@ def attr_value(kind: str, value: Any) -> AttrValue:
     if kind.startswith("list("):
         made = AttrValue(list={})
         inner = kind[5:-1]
-        getattr(made.list, _FIELDS[inner]).extend(_one(inner, each) for each in value or ())
+        getattr(made.list, FIELDS[inner]).extend(_one(inner, each) for each in value or ())
         return made
-    return AttrValue(**{_FIELDS[kind]: _one(kind, value)})
+    return AttrValue(**{FIELDS[kind]: _one(kind, value)})
 
 
 def _one(kind: str, value: Any) -> Any:
@@ -52,11 +52,11 @@ def plain_value(kind: str, message: AttrValue) -> Any:
     is_list = kind.startswith("list(")
     element = kind[5:-1] if is_list else kind
     told = message.WhichOneof("value")
-    wanted = "list" if is_list else _FIELDS[element]
+    wanted = "list" if is_list else FIELDS[element]
     if told != wanted:
         raise ValueError(f"it holds {told or 'nothing'}, and {kind} is expected")
     if is_list:
-        return tuple(_plain(element, each) for each in getattr(message.list, _FIELDS[element]))
+        return tuple(_plain(element, each) for each in getattr(message.list, FIELDS[element]))
     return _plain(element, getattr(message, wanted))
 
 

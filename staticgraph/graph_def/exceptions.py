@@ -27,7 +27,7 @@ def _exception(*names: str) -> Callable[[_Written], _Written]:
 @_exception("softmax", "log_softmax")
 def _along_another_axis(writer: Writer, op: Operation) -> bool:
     """TensorFlow's take the last axis: others are moved there and back."""
-    [x], axis = op.inputs, op.attrs["axis"]
+    [x], axis = op.tensors, op.attrs["axis"]
     rank = x.type.rank
     if axis == -1 or (rank is not None and axis == rank - 1):
         writer.node(op.type, op.name, [writer.port(x, op)], {"T": x.dtype}, op)
@@ -47,7 +47,7 @@ def _along_another_axis(writer: Writer, op: Operation) -> bool:
 @_exception("pseudo_inverse")
 def _pseudo_inverse(writer: Writer, op: Operation) -> bool:
     """From singular values, as TensorFlow computes it."""
-    (x, rcond), name = op.inputs, op.name
+    (x, rcond), name = op.tensors, op.name
     real, last = x.dtype.real_dtype, writer.constant(-1, int32, f"{name}/last", op)
 
     def node(type: str, inputs: list[str], dtype: DType, **attrs: Any) -> str:
@@ -68,18 +68,18 @@ def _pseudo_inverse(writer: Writer, op: Operation) -> bool:
 @_exception("custom_gradient")
 def _custom_gradient(writer: Writer, op: Operation) -> bool:
     """TensorFlow's is an IdentityN, and its gradient function has a name in the program that made it."""
-    if op.attrs["derivative"] is not None or len(op.inputs) != op.attrs["ys"] + op.attrs["xs"]:
+    if op.attrs["derivative"] is not None or len(op.tensors) != op.attrs["ys"] + op.attrs["xs"]:
         return False
-    types = tuple(t.dtype for t in op.inputs)
+    types = tuple(t.dtype for t in op.tensors)
     attrs = full_attrs("IdentityN", {"T": types}) | {GRADIENT: attr_value("string", op.type)}
-    writer.add("IdentityN", op.name, [writer.port(t, op) for t in op.inputs], attrs, op)
+    writer.add("IdentityN", op.name, [writer.port(t, op) for t in op.tensors], attrs, op)
     return True
 
 
 @_exception("initialized_value")
 def _initialized_value(writer: Writer, op: Operation) -> bool:
     """A branch in the manner of dataflow: only one side of the switch lets a value through."""
-    variable, initial = op.inputs
+    variable, initial = op.tensors
     types = {"T": variable.dtype}
     ready = writer.helper(
         "IsVariableInitialized",
@@ -96,7 +96,7 @@ def _initialized_value(writer: Writer, op: Operation) -> bool:
 
 @_exception("assert_true")
 def _assert(writer: Writer, op: Operation) -> bool:
-    condition, *data = op.inputs
+    condition, *data = op.tensors
     shown = op.attrs["shown"] or ((None,) * len(data) if data else (op.attrs["text"] or "assertion failed",))
     ports, types = _parts(writer, op, shown, data)
     whole = writer.port(condition, op)
@@ -108,7 +108,7 @@ def _assert(writer: Writer, op: Operation) -> bool:
 
 
 def _all(writer: Writer, op: Operation) -> str:
-    condition = op.inputs[0]
+    condition = op.tensors[0]
     name = f"{op.name}/all"
     if condition.type.rank is not None:
         axes = writer.constant(range(condition.type.rank), int32, f"{name}/axes", op)
@@ -136,7 +136,7 @@ def _parts(writer: Writer, op: Operation, shown: Any, data: Any) -> tuple[list[s
 
 @_exception("print_values")
 def _print(writer: Writer, op: Operation) -> bool:
-    given, *data = op.inputs
+    given, *data = op.tensors
     ports, types = _parts(writer, op, op.attrs["shown"] or (None,) * len(data), data)
     attrs = {"T": given.dtype, "U": types, "message": op.attrs["text"], "summarize": op.attrs["summarize"]}
     writer.node("Print", op.name, [writer.port(given, op), *ports], attrs, op)
@@ -151,13 +151,13 @@ def _print_line(writer: Writer, op: Operation) -> bool:
         return False
     template = "".join("{}" if part is None else part for part in op.attrs["shown"])
     attrs = {
-        "T": tuple(tensor.dtype for tensor in op.inputs),
+        "T": tuple(tensor.dtype for tensor in op.tensors),
         "template": template,
         "placeholder": "{}",
         "summarize": op.attrs["summarize"],
     }
     line = writer.helper(
-        "StringFormat", f"{op.name}/format", [writer.port(t, op) for t in op.inputs], attrs, op
+        "StringFormat", f"{op.name}/format", [writer.port(t, op) for t in op.tensors], attrs, op
     )
     where = stream if stream in ("stdout", "stderr") else f"file://{stream}"
     writer.node("PrintV2", op.name, [line], {"output_stream": where, "end": op.attrs["end"]}, op)
@@ -167,7 +167,7 @@ def _print_line(writer: Writer, op: Operation) -> bool:
 @_exception("softmax_cross_entropy", "sparse_softmax_cross_entropy")
 def _cross_entropy(writer: Writer, op: Operation) -> bool:
     """TensorFlow's take a matrix: other tensors become one, and the results are of their shape again."""
-    features, labels = op.inputs
+    features, labels = op.tensors
     dense = op.definition.name == "softmax_cross_entropy"
     if features.type.rank == 2 or (dense and features.type.shape != labels.type.shape):
         return False
@@ -179,7 +179,7 @@ def _cross_entropy(writer: Writer, op: Operation) -> bool:
     flat = writer.helper("ConcatV2", f"{name}/flat", [rest, last, zero], {"T": int32, "N": 2}, op)
     given = [
         writer.helper("Reshape", f"{name}/rows", [writer.port(t, op), to], {**types, "T": t.dtype}, op)
-        for t, to in zip(op.inputs, (flat, flat if dense else rest), strict=True)
+        for t, to in zip(op.tensors, (flat, flat if dense else rest), strict=True)
     ]
     attrs = {"T": features.dtype} if dense else {"T": features.dtype, "Tlabels": labels.dtype}
     made = writer.helper(op.type, f"{name}/loss", given, attrs, op)
@@ -201,7 +201,7 @@ def _sliced(writer: Writer, op: Operation, shape: str, begin: int, end: int, mas
 @_exception("pick")
 def _pick(writer: Writer, op: Operation) -> bool:
     """A slice at one index, which takes the other axes as a whole."""
-    (x, index), axis = op.inputs, op.attrs["axis"]
+    (x, index), axis = op.tensors, op.attrs["axis"]
     if axis < 0:
         if x.type.rank is None:
             return False
@@ -227,8 +227,8 @@ def _foreign(writer: Writer, op: Operation) -> bool:
     """A node that was read and is not carried out: as it was, where it needs no function of its GraphDef."""
     given = op.attrs["given"]
     values = sum(not text.startswith("^") for text in given.input)
-    if values != len(op.inputs) or any(attr.WhichOneof("value") == "func" for attr in given.attr.values()):
+    if values != len(op.tensors) or any(attr.WhichOneof("value") == "func" for attr in given.attr.values()):
         writer.reasons[op.name] = f"a node of type {given.op} needs what was not read with it"
         return False
-    writer.add(given.op, op.name, [writer.port(each, op) for each in op.inputs], given.attr, op)
+    writer.add(given.op, op.name, [writer.port(each, op) for each in op.tensors], given.attr, op)
     return True

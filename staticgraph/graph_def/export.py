@@ -30,7 +30,16 @@ from staticgraph.graph_def.write_gradients import write_gradients
 from staticgraph.messages.graph import AttrValue, GraphDef, NodeDef
 from staticgraph.runtime.saving.regions import RegionWriter
 
-__all__ = ["EXCEPTIONS", "Writer", "as_graph_def", "node_def", "own_nodes"]
+__all__ = [
+    "EXCEPTIONS",
+    "Writer",
+    "as_graph_def",
+    "bound_attrs",
+    "default_operand",
+    "given_tensors",
+    "node_def",
+    "own_nodes",
+]
 
 _PRODUCER = 134  # the number of TensorFlow 1.15's form of graphs
 
@@ -245,39 +254,50 @@ def _regular(writer: Writer, op: Operation) -> bool:
     together = pairs(op.definition)
     if together is None or any(op.attrs[p.name] != p.default for p in together.ours_alone):
         return False
-    bound: dict[str, Any] = {attr.name: op.attrs[p.name] for attr, p in together.attrs if p.name in op.attrs}
+    bound = bound_attrs(together, op)
     ports: list[str] = []
     for argument, param in together.inputs:
-        given = _given(op, param)
+        given = given_tensors(op, param)
         if given is None:
             made = _left_out(writer, op, param)
             if made is None:
                 return False
             ports.append(made)
-            bound.setdefault(argument.type_attr, int32)
             continue
-        dtype = _bind(bound, argument, [t.dtype for t in given])
+        dtype = None if argument.type_list else bound.get(argument.type_attr, argument.dtype)
         name = f"{op.name}/{argument.name}"
         ports += [writer.cast(writer.port(t, op), t.dtype, dtype or t.dtype, name, op) for t in given]
-    _bind_outputs(bound, together, op)
     if any(a.name not in bound and a.default is REQUIRED for a in together.signature.attrs.values()):
         return False
     writer.node(op.type, op.name, ports, bound, op)
     return True
 
 
-def _given(op: Operation, param: Param) -> list[Tensor] | None:
+def bound_attrs(together: Pairs, op: Operation) -> dict[str, Any]:
+    """Return what is known of the attributes of TensorFlow's op: from our attributes, inputs and outputs."""
+    bound: dict[str, Any] = {attr.name: op.attrs[p.name] for attr, p in together.attrs if p.name in op.attrs}
+    for argument, param in together.inputs:
+        given = given_tensors(op, param)
+        if given is None:
+            bound.setdefault(argument.type_attr, int32)
+        else:
+            _bind(bound, argument, [t.dtype for t in given])
+    _bind_outputs(bound, together, op)
+    return bound
+
+
+def given_tensors(op: Operation, param: Param) -> list[Tensor] | None:
     """The tensors of a parameter; None for an operand that was left out."""
     if param.role is Role.OPERAND:
         return [op.operands[param.name]] if param.name in op.operands else None
     params = [p for p in op.definition.params if p.role in (Role.TENSOR, Role.TENSORS)]
     at = params.index(param)
     if param.role is Role.TENSOR and not any(p.role is Role.TENSORS for p in params[:at]):
-        return [op.inputs[at]]
+        return [op.tensors[at]]
     after = len(params) - at - 1
     if param.role is Role.TENSOR:
-        return [op.inputs[len(op.inputs) - after - 1]]
-    return list(op.inputs[at : len(op.inputs) - after])
+        return [op.tensors[len(op.tensors) - after - 1]]
+    return list(op.tensors[at : len(op.tensors) - after])
 
 
 def _bind(bound: dict[str, Any], argument: Argument, dtypes: Sequence[DType]) -> DType | None:
@@ -299,20 +319,29 @@ def _bind_outputs(bound: dict[str, Any], together: Pairs, op: Operation) -> None
         _bind(bound, argument, rest if argument.is_list else rest[:1])
 
 
-def _left_out(writer: Writer, op: Operation, param: Param) -> str | None:
-    """What TensorFlow must be told where ours was told nothing: all axes, reversed, in steps of one."""
-    name, of = f"{op.name}/{param.tf or param.name}", op.inputs[0]
+def default_operand(op: Operation, param: Param) -> Literal | None:
+    """Return what an operand that was left out stands for, if that is known: all axes, or steps of one."""
     if param.name == "strides":
         begin = op.operands["begin"]
-        if begin.type.is_static:
-            return writer.constant(np.ones(begin.type.size), begin.dtype, name, op)
+        return Literal.of(np.ones(begin.type.size), begin.dtype) if begin.type.is_static else None
+    rank = op.tensors[0].type.rank if param.name in ("axis", "perm") else None
+    if rank is None:
+        return None
+    return Literal.of(np.arange(rank)[:: -1 if param.name == "perm" else 1], int32)
+
+
+def _left_out(writer: Writer, op: Operation, param: Param) -> str | None:
+    """What TensorFlow must be told where ours was told nothing: all axes, reversed, in steps of one."""
+    name, of = f"{op.name}/{param.tf or param.name}", op.tensors[0]
+    known = default_operand(op, param)
+    if known is not None:
+        return writer.constant(known.array, known.dtype, name, op)
+    if param.name == "strides":
+        begin = op.operands["begin"]
         return writer.helper("OnesLike", name, [writer.port(begin, op)], {"T": begin.dtype}, op)
     if param.name not in ("axis", "perm"):
         return None
-    rank = of.type.rank
     backwards = param.name == "perm"
-    if rank is not None:
-        return writer.constant(range(rank)[:: -1 if backwards else 1], int32, name, op)
     count = writer.helper("Rank", f"{name}/Rank", [writer.port(of, op)], {"T": of.dtype}, op)
     zero, one = (writer.constant(n, int32, f"{name}/{word}", op) for n, word in enumerate(("zero", "one")))
     axes = writer.helper("Range", name, [zero, count, one], {"Tidx": int32}, op)

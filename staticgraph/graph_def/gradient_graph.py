@@ -232,9 +232,9 @@ class GradientGraph:
             seen.add(op)
             used: Sequence[Tensor] = self._raw[op].inputs if op in self._raw else op.all_inputs
             if op in self._reads:  # whose nodes have no axis
-                used = op.inputs
+                used = op.tensors
             if inside := regions_of(op):  # what those capture is found in them
-                used = op.inputs[: max(1, len(inside[0].params))]
+                used = op.tensors[: max(1, len(inside[0].params))]
                 used = (*used, *(t for region in inside for t in (*region.params, *region.results)))
             stack += [t.op for t in used]
         return sorted(seen, key=lambda each: each.id)

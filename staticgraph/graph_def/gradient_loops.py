@@ -64,13 +64,13 @@ def loop_parts(at: Backward, op: Operation, gs: Sequence[Tensor | None]) -> list
         by_param = {body.params[place]: g for place, g in zip(active, given, strict=True)}
         with at.within(body, regions[1], row, by_param):
             ends = [body.results[place] for place in active]
-            found = at.received(ends, given, {*body.params, *op.inputs[count:]})
+            found = at.received(ends, given, {*body.params, *op.tensors[count:]})
             results = [row]
             for param, g in by_param.items():
                 results.append(_total(found, param, g))
-    captured = [place for place in _differentiable(op, count) if op.inputs[place] in found]
+    captured = [place for place in _differentiable(op, count) if op.tensors[place] in found]
     for place in captured:
-        tensor = op.inputs[place]
+        tensor = op.tensors[place]
         init.append(ops.zeros_like(at.like(tensor)))
         with graph.inside(regions[1]):
             params.append(_param(_received_type(at, tensor), "Identity"))
@@ -83,7 +83,7 @@ def loop_parts(at: Backward, op: Operation, gs: Sequence[Tensor | None]) -> list
     taken, _ = captures(regions)
     made = ops.while_region([*init, *taken], cond=regions[0], body=regions[1])
     own(regions, made[0].op)
-    parts: list[Tensor | None] = [None] * len(op.inputs)
+    parts: list[Tensor | None] = [None] * len(op.tensors)
     for place, g in zip([*active, *captured], made[1:], strict=False):
         parts[place] = g
     return parts
@@ -91,19 +91,19 @@ def loop_parts(at: Backward, op: Operation, gs: Sequence[Tensor | None]) -> list
 
 def branch_parts(at: Backward, op: Operation, gs: Sequence[Tensor | None]) -> list[Tensor | None]:
     """What the inputs of a branch receive when its outputs receive `gs`."""
-    graph, row, pred = at.scratch, at.row, at.value(op.inputs[0])
+    graph, row, pred = at.scratch, at.row, at.value(op.tensors[0])
     sides: Sequence[Region] = op.attrs["branches"]
     regions = [Region(graph.region) for _ in sides]
     found = []
     for side, region in zip(sides, regions, strict=True):
         with graph.inside(region), at.within(side, region, row, {}):
-            found.append(at.received(side.results, gs, set(op.inputs)))
-    reached = [place for place in _differentiable(op, 1) if any(op.inputs[place] in each for each in found)]
+            found.append(at.received(side.results, gs, set(op.tensors)))
+    reached = [place for place in _differentiable(op, 1) if any(op.tensors[place] in each for each in found)]
     for side, region, each in zip(sides, regions, found, strict=True):
         with graph.inside(region), at.within(side, region, row, {}):
-            taken = [op.inputs[place] for place in reached]
+            taken = [op.tensors[place] for place in reached]
             finish(region, [_total(each, t, at.like(t)) for t in taken])
-    parts: list[Tensor | None] = [None] * len(op.inputs)
+    parts: list[Tensor | None] = [None] * len(op.tensors)
     if reached:
         captured, _ = captures(regions)
         made = ops.branch_region(pred, captured, branches=tuple(regions))
@@ -159,5 +159,5 @@ def _reached(ys: Sequence[Tensor], region: Region) -> set[Tensor]:
         if tensor not in seen:
             seen.add(tensor)
             if tensor.op.region is region:
-                stack += [tensor.op.inputs[place] for place in differentiable_inputs(tensor.op)]
+                stack += [tensor.op.tensors[place] for place in differentiable_inputs(tensor.op)]
     return seen

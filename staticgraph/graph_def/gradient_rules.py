@@ -51,18 +51,18 @@ class Given:
 
     @property
     def inputs(self) -> list[Tensor]:
-        return [self._at.value(t) for t in self.op.inputs]
+        return [self._at.value(t) for t in self.op.tensors]
 
     def input(self, place: int) -> Tensor:
-        return self._at.value(self.op.inputs[place])
+        return self._at.value(self.op.tensors[place])
 
     def like(self, place: int) -> Tensor:
         """Something of the shape of an input."""
-        return self._at.like(self.op.inputs[place])
+        return self._at.like(self.op.tensors[place])
 
     def is_array(self, place: int) -> bool:
         """Whether an input is a tensor array, each row of which is written once."""
-        return self._at.is_array(self.op.inputs[place])
+        return self._at.is_array(self.op.tensors[place])
 
     def output(self, at: int = 0) -> Tensor:
         return self._at.value(self.op.outputs[at])
@@ -83,9 +83,9 @@ class Given:
 
     def rank(self) -> int:
         """The number of axes of the first input."""
-        rank = self.op.inputs[0].type.rank
+        rank = self.op.tensors[0].type.rank
         if rank is None:
-            raise NoRule(f"{self.op.inputs[0].name} has no known number of axes")
+            raise NoRule(f"{self.op.tensors[0].name} has no known number of axes")
         return rank
 
     def node(self, type: str, inputs: Sequence[Tensor], *like: Tensor, **attrs: Any) -> list[Tensor]:
@@ -147,7 +147,7 @@ def _stationary(at: Given, g: Tensor) -> Sequence[Any]:
 
 @_rule("print_values")
 def _print(at: Given, g: Tensor) -> Sequence[Any]:
-    return [g, *[None] * (len(at.op.inputs) - 1)]
+    return [g, *[None] * (len(at.op.tensors) - 1)]
 
 
 # Shapes
@@ -210,7 +210,7 @@ def _split(at: Given, *gs: Tensor | None) -> Sequence[Any]:
 
 @_rule("stack")
 def _stack(at: Given, g: Tensor) -> Sequence[Any]:
-    count = len(at.op.inputs)
+    count = len(at.op.tensors)
     parts = ops.unstack(g, num=count, axis=at.attrs["axis"])
     return parts if isinstance(parts, tuple) else [parts]
 
@@ -244,7 +244,7 @@ def _strided_slice(at: Given, g: Tensor) -> Sequence[Any]:
 def _pad(at: Given, g: Tensor) -> Sequence[Any]:
     x = at.inputs[0]
     before = ops.cast(at.operand("paddings"), dtype=int32)[:, 0]
-    return [ops.slice(g, begin=before, size=ops.shape_of(x)), *[None] * (len(at.op.inputs) - 1)]
+    return [ops.slice(g, begin=before, size=ops.shape_of(x)), *[None] * (len(at.op.tensors) - 1)]
 
 
 @_rule("mirror_pad")
@@ -264,7 +264,7 @@ def _gather(at: Given, g: Tensor) -> Sequence[Any]:
 def _pick(at: Given, g: Tensor) -> Sequence[Any]:
     if at.attrs["axis"] % at.rank():
         raise NoRule(f"{at.op.name} ({at.op.type}) picks along an axis that is not the first")
-    index, count = at.input(1), ops.shape_of(at.like(0), out_type=at.op.inputs[1].dtype)[0]
+    index, count = at.input(1), ops.shape_of(at.like(0), out_type=at.op.tensors[1].dtype)[0]
     return [Rows(ops.select(index < 0, index + count, index), g), None]
 
 

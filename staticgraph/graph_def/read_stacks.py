@@ -282,7 +282,7 @@ def _of_shapes(tensor: Tensor) -> bool:
         if each.op.definition.effect is not Effect.PURE or len(seen) == _MOST_STEPS:
             return False
         seen.add(each)
-        stack += each.op.inputs
+        stack += each.op.tensors
     return True
 
 

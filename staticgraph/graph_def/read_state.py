@@ -90,7 +90,7 @@ def _merge(node: Node) -> Any:
         raise GraphDefError("it joins what are not the two sides of one branch")
     initial, kept = node.tensors
     while kept.op.definition.name in _SAFE and variable_of(kept) is None:
-        kept = kept.op.inputs[0]
+        kept = kept.op.tensors[0]
     variable = variable_of(kept)
     if variable is None:
         raise GraphDefError("it joins what are not the two sides of one branch")

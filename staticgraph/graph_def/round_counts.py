@@ -33,7 +33,7 @@ def round_count(loop: Operation) -> RoundCount | None:
     for test in tests:
         op = _plain(test).op
         if op.definition.name == "logical_and":
-            tests += op.inputs
+            tests += op.tensors
         elif (found := _by_test(loop, op)) is not None:
             return found
     return None
@@ -45,11 +45,11 @@ def _by_test(loop: Operation, test: Operation) -> RoundCount | None:
     name = test.definition.name
     if name not in _BELOW and name not in _ABOVE:
         return None
-    counter, end = (_plain(t) for t in (test.inputs if name in _BELOW else test.inputs[::-1]))
+    counter, end = (_plain(t) for t in (test.tensors if name in _BELOW else test.tensors[::-1]))
     if counter not in cond.params or counter.dtype is not int32:
         return None
     place = cond.params.index(counter)
-    start, last = _outside(loop.inputs[place]), _outside(end)
+    start, last = _outside(loop.tensors[place]), _outside(end)
     if start is None or last is None or not _counts(body, place):
         return None
     return RoundCount(start, last, _BELOW[_ABOVE.get(name, name)])
@@ -60,14 +60,14 @@ def _counts(body: Region, place: int) -> bool:
     added = _plain(body.results[place]).op
     if added.definition.name != "add":
         return False
-    terms = [_plain(t) for t in added.inputs]
+    terms = [_plain(t) for t in added.tensors]
     other = [t for t in terms if t is not body.params[place]]
     return len(other) == 1 and static_value(other[0]) == 1
 
 
 def _plain(tensor: Tensor) -> Tensor:
     while tensor.op.definition.name == "identity":
-        tensor = tensor.op.inputs[0]
+        tensor = tensor.op.tensors[0]
     return tensor
 
 

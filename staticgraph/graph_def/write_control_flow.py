@@ -56,8 +56,8 @@ class ControlFlow:
         )
         self._ends: dict[Tensor, Operation] = {}
         for op in operations:
-            if op.definition.name == "identity" and regions_of(op.inputs[0].op) and not op.control_inputs:
-                self._ends.setdefault(op.inputs[0], op)
+            if op.definition.name == "identity" and regions_of(op.tensors[0].op) and not op.control_inputs:
+                self._ends.setdefault(op.tensors[0], op)
 
     # Names
 
@@ -175,8 +175,8 @@ class ControlFlow:
                 self._branch(op)
             case "region_parameter":
                 self._parameter(op)
-            case "identity" if self._ends.get(op.inputs[0]) is op:
-                self._end(op.inputs[0], op.name, op)
+            case "identity" if self._ends.get(op.tensors[0]) is op:
+                self._end(op.tensors[0], op.name, op)
             case _:
                 return False
         return True
@@ -199,7 +199,7 @@ class ControlFlow:
         tested = add("LoopCond", frame.test, [self.port(cond.results[0], cond)], {}, op)
         for at, (merged, result) in enumerate(zip(cond.params, body.results, strict=True)):
             types = {"T": self._dtype(merged)}
-            given = [self.port(op.inputs[at], op.region), *controls]
+            given = [self.port(op.tensors[at], op.region), *controls]
             add("Enter", frame.enters[at], given, {**types, "frame_name": op.name}, op)
             add("Switch", frame.switches[at], [merged.op.name, tested], types, op)
             add("NextIteration", frame.nexts[at], [self.port(result, body)], types, op)
@@ -208,7 +208,7 @@ class ControlFlow:
 
     def _branch(self, op: Operation) -> None:
         frame, add = self._frame(op), self._nodes.node
-        pred = self.port(op.inputs[0], op.region)
+        pred = self.port(op.tensors[0], op.region)
         controls = [f"^{self.control(each)}" for each in op.control_inputs]
         add("Identity", frame.pred_id, [pred, *controls], {"T": bool_}, op)
         switch = add("Switch", frame.new("Switch"), [frame.pred_id, frame.pred_id], {"T": bool_}, op)
@@ -234,7 +234,7 @@ def _is_plain(op: Operation) -> bool:
     """Whether a loop or branch has a form of TensorFlow's."""
     if op.definition.name == "while_region":
         return True
-    return op.inputs[0].dtype is bool_ and len(regions_of(op)) == 2 and bool(op.outputs)
+    return op.tensors[0].dtype is bool_ and len(regions_of(op)) == 2 and bool(op.outputs)
 
 
 def _true_side(owner: Operation) -> Region | None:

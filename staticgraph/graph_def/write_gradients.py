@@ -92,7 +92,7 @@ class _Backward(GradientGraph):
                 for place in differentiable_inputs(op):
                     part = parts[place]
                     if part is not None:
-                        found.setdefault(_received_by(op.inputs[place]), Received()).add(part)
+                        found.setdefault(_received_by(op.tensors[place]), Received()).add(part)
         return found
 
     def _between(
@@ -105,14 +105,14 @@ class _Backward(GradientGraph):
             op = stack.pop()
             if op not in seen:
                 seen.add(op)
-                used = [op.inputs[place] for place in differentiable_inputs(op)]
+                used = [op.tensors[place] for place in differentiable_inputs(op)]
                 stack += [t.op for t in used if t not in stops]
         depends = set(map(source, xs))
         found = []
         for op in sorted(seen, key=lambda each: each.id):
             if op.definition.name == "read_variable":  # an operand of the variable, and what `_total` adds up
                 continue
-            if any(source(op.inputs[place]) in depends for place in differentiable_inputs(op)):
+            if any(source(op.tensors[place]) in depends for place in differentiable_inputs(op)):
                 depends.update(t for t in op.outputs if t not in stops)
                 found.append(op)
         return found[::-1]
@@ -147,7 +147,7 @@ class _Backward(GradientGraph):
         A node that takes a variable reads it when it runs, and the nodes of derivatives run later.
         """
         read = taken(op)
-        if not read or op.definition.name == "read_value":
+        if not read or op.definition.name == "read_value" or regions_of(op):
             return
         since = [op.graph.recorded[op.id : self.op.id], with_inner([outermost(op.outputs[0])])]
         for write in itertools.chain(*since):

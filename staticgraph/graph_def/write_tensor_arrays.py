@@ -43,11 +43,11 @@ def _change(writer: Writer, op: Operation) -> bool:
     made = writer.arrays.of(op.outputs[0])
     if made is None:
         return _rows_changed(writer, op)
-    flow = writer.flow(op.inputs[0], op)
+    flow = writer.flow(op.tensors[0], op)
     if op.definition.name == "tensor_array_grow":
         writer.node("Identity", op.name, [flow], {"T": float32}, op)
         return True
-    index, value = op.inputs[1:]
+    index, value = op.tensors[1:]
     inputs = [writer.handle(made, op), _index(writer, op, index), writer.port(value, op), flow]
     type = "TensorArrayWriteV3" if op.definition.name == "tensor_array_write" else "TensorArrayScatterV3"
     writer.node(type, op.name, inputs, {"T": value.dtype}, op)
@@ -58,7 +58,7 @@ def _rows_changed(writer: Writer, op: Operation) -> bool:
     """The same for a flow that is a plain tensor, as that of an array made by `unstack`."""
     if op.definition.name == "tensor_array_grow":
         return False
-    flow, index, value = op.inputs
+    flow, index, value = op.tensors
     rows, at = writer.port(value, op), writer.port(index, op)
     types = {"T": index.dtype, "Tdim": int32}
     last = writer.constant(-1, int32, f"{op.name}/last", op)
@@ -76,7 +76,7 @@ def _rows_changed(writer: Writer, op: Operation) -> bool:
 
 def _read(writer: Writer, op: Operation) -> bool:
     """Rows of an array at an index, or at a vector of them."""
-    array, index = op.inputs
+    array, index = op.tensors
     made = writer.arrays.of(array) if writer.has_arrays else None
     axis = static_value(op.operands["axis"]) if "axis" in op.operands else op.attrs.get("axis")
     if made is None or axis != 0 or index.type.rank not in (0, 1):

@@ -37,7 +37,7 @@ def count_rounds(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: 
 
     start = constant(0, name="rounds")
     count, _ = while_loop(lambda _, values: cond(*values), counting, (start, loop_vars), name="count")
-    loop = count.op.inputs[0].op
+    loop = count.op.tensors[0].op
     if _draws(loop.attrs["cond"], loop.attrs["body"]):
         text = "when this loop ends depends on random numbers"
         raise UnimplementedError(layout(text, user_frame(), hint=hint))

@@ -54,7 +54,7 @@ def known_value(tensor: Tensor) -> np.ndarray | None:
         case "constant":
             return tensor.op.attrs["value"].array
         case "identity":
-            return known_value(tensor.op.inputs[0])
+            return known_value(tensor.op.tensors[0])
     value = static_value(tensor)
     return None if value is None else np.asarray(value, tensor.dtype.numpy)
 

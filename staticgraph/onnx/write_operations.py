@@ -90,19 +90,19 @@ class Operations:
         if definition.name in BY_NAME:
             return BY_NAME[definition.name].reads(self, op)
         if definition.effect is Effect.EFFECT:
-            return op.inputs[: len(op.outputs)]
+            return op.tensors[: len(op.outputs)]
         if definition.name in _SELECTIONS and (flag := self.flag(op)) is not None:
-            return (op.inputs[0], op.inputs[1 if flag else 2])
+            return (op.tensors[0], op.tensors[1 if flag else 2])
         return op.all_inputs
 
     def flag(self, op: Operation) -> bool | None:
         """What decides between two values of one type, where that is known."""
-        first = self.values.get(op.inputs[0])
+        first = self.values.get(op.tensors[0])
         if (
             first is None
             or first.constant is None
             or first.constant.shape
-            or op.inputs[1].type != op.inputs[2].type
+            or op.tensors[1].type != op.tensors[2].type
         ):
             return None
         return bool(first.constant)
@@ -148,12 +148,12 @@ class Operations:
         if definition.name in BY_NAME:
             return BY_NAME[definition.name].made(self, op)
         if definition.effect is Effect.EFFECT:  # an assertion, a print: nothing depends on it
-            return [self.value(t) for t in op.inputs[: len(op.outputs)]]
+            return [self.value(t) for t in op.tensors[: len(op.outputs)]]
         if definition.name in _SELECTIONS and (flag := self.flag(op)) is not None:
-            return self.value(op.inputs[1 if flag else 2])
+            return self.value(op.tensors[1 if flag else 2])
         attrs = dict(op.attrs) | {name: self.value(t) for name, t in op.operands.items()}
         attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
-        inputs = [self.value(t) for t in op.inputs]
+        inputs = [self.value(t) for t in op.tensors]
         made = self.writer.apply(definition, inputs, attrs, [t.type for t in op.outputs])
         if isinstance(made, Held) and made.data is not None and not made.label:
             made = replace(made, label=op.name)
@@ -173,14 +173,14 @@ def _placeholder(at: Operations, op: Operation) -> Any:
 
 
 def _first_input(at: Operations, op: Operation) -> Sequence[Tensor]:
-    return op.inputs[:1]
+    return op.tensors[:1]
 
 
 @named("placeholder_with_default", _first_input)
 @named("initialized_value", _first_input)
 @named("read_value", _first_input)
 def _first(at: Operations, op: Operation) -> Held:
-    return at.value(op.inputs[0])
+    return at.value(op.tensors[0])
 
 
 @named("constant")
@@ -194,9 +194,9 @@ def _has_value(at: Operations, op: Operation) -> Held:
     return at.writer.constant(True, bool_)
 
 
-@named("custom_gradient", lambda at, op: op.inputs[: op.attrs["ys"]])
+@named("custom_gradient", lambda at, op: op.tensors[: op.attrs["ys"]])
 def _without_derivative(at: Operations, op: Operation) -> list[Held]:
-    return [at.value(t) for t in op.inputs[: op.attrs["ys"]]]
+    return [at.value(t) for t in op.tensors[: op.attrs["ys"]]]
 
 
 without({

@@ -44,7 +44,7 @@ def _row_shape(op: Operation) -> Shape:
     if shape is None or None in shape:
         writes = [o for o in op.graph.get_operations() if o.definition.name in _WRITES]
         for each in (o for o in writes if o.attrs["number"] == op.attrs["number"]):
-            written = each.inputs[2].type.shape
+            written = each.tensors[2].type.shape
             if written is not None:
                 return written if each.definition.name == _WRITES[0] else written[1:]
     if shape is None:
@@ -56,11 +56,11 @@ def _is_array(tensor: Tensor) -> bool:
     """Whether a tensor is an array of rows, whose shape the graph may not tell though it stays the same."""
     op = tensor.op
     while op.definition.name in _WRITES:
-        op = op.inputs[0].op
+        op = op.tensors[0].op
     if op.definition.name == "while_region" and tensor.value_index < len(op.attrs["body"].params):
-        return _is_array(op.inputs[tensor.value_index])
+        return _is_array(op.tensors[tensor.value_index])
     if op.definition.name == "region_parameter" and op.region is not None and op.region.owner is not None:
-        return _is_array(op.region.owner.inputs[op.region.params.index(op.outputs[0])])
+        return _is_array(op.region.owner.tensors[op.region.params.index(op.outputs[0])])
     return op.definition.name == "tensor_array"
 
 
@@ -68,7 +68,7 @@ def _is_array(tensor: Tensor) -> bool:
 def _loop(at: Operations, op: Operation) -> list[Held]:
     """ONNX's loop computes its condition behind its body, for the next round, and before the first one."""
     writer, body, cond = at.writer, op.attrs["body"], op.attrs["cond"]
-    given = op.inputs[: len(body.params)]
+    given = op.tensors[: len(body.params)]
     inits = [at.value(t) for t in given]
     types = [v.type if _is_array(t) else p.type for t, v, p in zip(given, inits, body.params, strict=True)]
     first = _region(at, cond, inits)[0]
@@ -87,10 +87,10 @@ def _loop(at: Operations, op: Operation) -> list[Held]:
 
 def _taken_captures(at: Operations, op: Operation) -> Sequence[Tensor]:
     """What a branch reads. Of one that is known to be taken, only what that captures."""
-    pred = at.values.get(op.inputs[0])
+    pred = at.values.get(op.tensors[0])
     if pred is None:
-        return op.inputs[:1]
-    return op.inputs if pred.constant is None else _chosen(op, pred).captures()[0]
+        return op.tensors[:1]
+    return op.tensors if pred.constant is None else _chosen(op, pred).captures()[0]
 
 
 def _chosen(op: Operation, pred: Held) -> Region:
@@ -101,7 +101,7 @@ def _chosen(op: Operation, pred: Held) -> Region:
 
 @named("branch_region", _taken_captures)
 def _branch(at: Operations, op: Operation) -> list[Held]:
-    pred = at.value(op.inputs[0])
+    pred = at.value(op.tensors[0])
     if pred.constant is not None:
         return _region(at, _chosen(op, pred))
     return _choice(at, op, pred, 0)

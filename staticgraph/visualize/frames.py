@@ -37,7 +37,7 @@ def frame(region: GraphRegion) -> tuple[str, Region]:
     if owner.definition.name == "while_region":
         return f"{owner.name} rounds", Region("while: rounds", Work.ROUNDS, f"the rounds of {owner.name}")
     number = owner.attrs["branches"].index(region)
-    two = owner.inputs[0].dtype.is_bool
+    two = owner.tensors[0].dtype.is_bool
     title = ("cond: true", "cond: false")[number] if two else f"branch {number}"
     return f"{owner.name} {title}", Region(title, Work.BRANCH, f"{title} of {owner.name}")
 
@@ -45,14 +45,14 @@ def frame(region: GraphRegion) -> tuple[str, Region]:
 def arrows(op: Operation) -> Iterator[Arrow]:
     """The arrows of a loop or branch. What the operations inside capture goes to them."""
     if op.definition.name == "branch_region":
-        yield op.inputs[0], op, Flow.DATA, "condition"
+        yield op.tensors[0], op, Flow.DATA, "condition"
         for branch in op.attrs["branches"]:
             for result in branch.results:
                 yield result, op, Flow.DATA, ""
         return
     body = op.attrs["body"]
     yield op.attrs["cond"].results[0], op, Flow.DATA, "condition"
-    for start, param, result in zip(op.inputs, body.params, body.results, strict=False):
+    for start, param, result in zip(op.tensors, body.params, body.results, strict=False):
         yield start, param.op, Flow.DATA, ""
         yield result, op, Flow.DATA, ""
         if result is not param:
@@ -62,13 +62,13 @@ def arrows(op: Operation) -> Iterator[Arrow]:
 def start_of(param: Operation) -> Tensor:
     """What a param is before the first round."""
     assert param.region is not None and param.region.owner is not None, param
-    return param.region.owner.inputs[param.region.params.index(param.outputs[0])]
+    return param.region.owner.tensors[param.region.params.index(param.outputs[0])]
 
 
 def passes_on(op: Operation) -> bool:
     """Whether an operation only gives on what a loop or branch beside it gives."""
-    plain = op.definition.name == "identity" and holds_regions(op.inputs[0].op)
-    return plain and op.region is op.inputs[0].op.region and not op.control_inputs
+    plain = op.definition.name == "identity" and holds_regions(op.tensors[0].op)
+    return plain and op.region is op.tensors[0].op.region and not op.control_inputs
 
 
 def given(operations: Iterable[Operation]) -> set[Operation]:

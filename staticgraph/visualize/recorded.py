@@ -73,7 +73,7 @@ class _Recorded:
             if (twin := frames.twin(op)) is not None:
                 self.home[op] = twin
             elif op not in self.fetched and self._is_used(op) and frames.passes_on(op):
-                self.home[op] = op.inputs[0].op
+                self.home[op] = op.tensors[0].op
 
     def _is_used(self, op: Operation) -> bool:
         return bool(self.users[op]) or op in self.given
@@ -84,7 +84,7 @@ class _Recorded:
             if op in self.fetched or op in self.home:
                 continue
             if definition.name in ("read_variable", "read_value") or _is_initializer(op):
-                self.home[op] = op.inputs[0].op
+                self.home[op] = op.tensors[0].op
             elif role_of(op) not in (Role.VARIABLE, Role.INPUT, Role.CARRIED):
                 homes = {self.home.get(user) for user in self.users[op]}
                 if len(homes) == 1 and (home := homes.pop()) is not None and role_of(home) is Role.VARIABLE:
@@ -153,13 +153,13 @@ class _Recorded:
                 )
                 return (type_text(op.outputs[0].type), *from_constant)
             case Role.GRADIENTS:
-                ys = ", ".join(t.op.name for t in op.inputs[: op.attrs["ys"]])
+                ys = ", ".join(t.op.name for t in op.tensors[: op.attrs["ys"]])
                 return (shorten(f"of {ys}"), f"by {counted(op.attrs['xs'], 'tensor')}")
             case Role.CONTROL:
                 return ()
         parts = [] if stem(title).lower() == stem(op.type).lower() else [op.type]
         if role is Role.ASSIGN:
-            parts.append(f"→ {shorten(op.inputs[0].op.name, 28)}")
+            parts.append(f"→ {shorten(op.tensors[0].op.name, 28)}")
         return lines_of([*parts, *self._constants(op), *attribute_lines(op.definition, op.attrs)])
 
     def _constants(self, op: Operation) -> list[str]:
@@ -169,8 +169,8 @@ class _Recorded:
             if tensor.op in self.inlined
         ]
         names = [p.name for p in op.definition.params if p.role is ParamRole.TENSOR]
-        if len(names) == len(op.inputs):  # a list of tensors has no names of its own
-            for name, tensor in zip(names, op.inputs, strict=True):
+        if len(names) == len(op.tensors):  # a list of tensors has no names of its own
+            for name, tensor in zip(names, op.tensors, strict=True):
                 if tensor.op in self.inlined:
                     found.append(f"{name} = {value_text(tensor.op.attrs['value'].array)}")
         return found
@@ -201,7 +201,7 @@ class _Recorded:
 
 
 def _is_initializer(op: Operation) -> bool:
-    return op.definition.name == "assign" and op.name == f"{op.inputs[0].op.name}/Assign"
+    return op.definition.name == "assign" and op.name == f"{op.tensors[0].op.name}/Assign"
 
 
 def _common(scopes: list[list[str]]) -> list[str]:

@@ -38,7 +38,7 @@ class State:
         if tensor in known:
             return known[tensor]
         if tensor.op.definition.name == "read_variable":
-            tensor = tensor.op.inputs[0]
+            tensor = tensor.op.tensors[0]
         return self.values[tensor]
 
     def _execute(self, op: Operation, known: dict[Tensor, Any]) -> None:
@@ -51,9 +51,9 @@ class State:
             value = self._value(operand, known).tolist() if static is None else static
             attrs[name] = tuple(value) if isinstance(value, list) else value
         if definition.effect is Effect.WRITE:
-            inputs = [self.values.get(op.inputs[0]), *(self._value(t, known) for t in op.inputs[1:])]
+            inputs = [self.values.get(op.tensors[0]), *(self._value(t, known) for t in op.tensors[1:])]
         else:
-            inputs = [self._value(t, known) for t in op.inputs]
+            inputs = [self._value(t, known) for t in op.tensors]
         assert definition.reference is not None, op
         given = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
         if definition.effect is Effect.RANDOM:
@@ -65,4 +65,4 @@ class State:
         for tensor, array in zip(op.outputs, results, strict=True):
             known[tensor] = tensor.dtype.round(array)
         if definition.effect is Effect.WRITE:
-            self.values[op.inputs[0]] = known[op.outputs[0]]
+            self.values[op.tensors[0]] = known[op.outputs[0]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -176,3 +179,26 @@ def test_equal_element_types_have_equal_hashes():
     for dtype in DTYPES.values():
         if dtype.is_numpy_compatible:
             assert types[np.dtype(dtype.numpy)] == dtype.name
+
+
+def test_we_read_the_tensors_of_an_operation_and_not_its_inputs():
+    """Its inputs are for users: they are in TensorFlow's order, and also axes and shapes."""
+    root = Path(sg.__file__).parent.parent
+    found = [
+        f"{path.relative_to(root)}: {line.strip()}"
+        for folder in ("compiler", "runtime", "staticgraph")
+        for path in (root / folder).rglob("*.py")
+        for line in path.read_text().splitlines()
+        if re.search(r"\bop\.inputs\b", line) and ">>>" not in line
+    ]
+    assert found == ["staticgraph/gradient_functions.py: inputs = list(op.inputs)"]
+
+
+def test_a_constant_beside_the_graph_stands_for_what_was_left_out():
+    x = sg.placeholder(sg.float32, [2, 3])
+    turned = sg.transpose(x)
+    count = turned.graph.version
+    given, perm = turned.op.inputs
+    assert given is x and turned.op.inputs[1] is perm
+    assert turned.graph.version == count
+    assert sg.Session().run(perm).tolist() == [1, 0]

@@ -37,7 +37,7 @@ def test_tensordot_pairs_axes_as_numpy_does(axes, rng):
         b = rng.normal(size=(3, 3, 2))
     made = sg.tensordot(sg.constant(a), sg.constant(b), axes)
     assert made.shape.as_list() == list(np.tensordot(a, b, axes).shape)
-    equation = made.op.get_attr("equation")
+    equation = made.op.attrs["equation"]
     np.testing.assert_allclose(
         meaning(lambda a, b: ops.einsum([a, b], equation=equation), a, b), np.tensordot(a, b, axes)
     )

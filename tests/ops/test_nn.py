@@ -67,7 +67,7 @@ def test_embedding_lookup_deals_rows_out_in_turn():
     tables = [sg.placeholder(sg.float32, [2, 1]), sg.placeholder(sg.float32, [1, 1])]
     rows = sg.nn.embedding_lookup(tables, [0, 1, 2])
     table = rows.op.inputs[0].op.inputs[0]
-    order = table.op.inputs[1].op.get_attr("value").array
+    order = table.op.inputs[1].op.attrs["value"].array
     assert order.tolist() == [0, 2, 1]
 
 

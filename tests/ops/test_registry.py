@@ -262,7 +262,7 @@ def recorded(operation: Operation) -> tuple[Any, ...]:
     return (
         operation.name,
         operation.definition,
-        [t.name for t in operation.inputs],
+        [t.name for t in operation.tensors],
         {name: t.name for name, t in operation.operands.items()},
         repr(operation.attrs),  # a NaN equals itself only in print
         [t.type for t in operation.outputs],

@@ -75,6 +75,18 @@ def test_a_folder_with_looser_rights_is_not_used_and_that_is_said_once(cache: Pa
 
 
 @posix
+def test_it_is_no_error_where_warnings_are(cache: Path, capsys: pytest.CaptureFixture[str]):
+    object_cache.write(KEY, b"code")
+    cache.chmod(0o755)
+    forget()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert object_cache.read(KEY) is None
+        assert object_cache.read(KEY) is None
+    assert capsys.readouterr().err.count("is not used: others may read it") == 1
+
+
+@posix
 def test_a_folder_of_another_user_is_not_used(cache: Path, monkeypatch: pytest.MonkeyPatch):
     object_cache.write(KEY, b"code")
     forget()

@@ -91,6 +91,7 @@ def structure() -> Iterator[sg.Tensor]:
     with sg.control_dependencies([sg.no_op()]):
         yield sg.identity(x)
     yield sg.gradients(sg.reduce_sum(x * x), x)[0]
+    yield sg.nn.moments(x, [0])[1]
 
     @sg.custom_gradient
     def doubled(y: sg.Tensor) -> Any:

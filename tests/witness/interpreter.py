@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from tests.witness import structures, tape
@@ -147,9 +146,9 @@ class Witness:
         special = getattr(self, f"_do_{name}", None)
         if special is not None:
             return special(op, scope)
-        inputs = [self._value(t, scope) for t in op.inputs]
+        inputs = [self._value(t, scope) for t in op.tensors]
         if name in WRITES:
-            variable = op.inputs[0].op
+            variable = op.tensors[0].op
             old = self._read(variable).value
             self.state[variable.name] = WRITES[name](old, *(n.value for n in inputs[1:])).astype(old.dtype)
             return [self._read(variable)]
@@ -170,17 +169,10 @@ class Witness:
 
     def _is_whole(self, tensor: Tensor) -> bool:
         """Whether a tensor is the variable itself, which is read where it is used."""
-        if tensor.op.definition.name == "variable":
-            return True
-        if tensor.op.definition.name != "read_variable":
-            return False
-        if "read_value" in OPS:
-            return True
-        variable = self.graph.variables.get(tensor.op.inputs[0].op.name)
-        return variable is not None and getattr(variable, "_read", None) is tensor
+        return tensor.op.definition.name in ("variable", "read_variable")
 
     def _variable(self, tensor: Tensor) -> Operation:
-        return tensor.op if tensor.op.definition.name == "variable" else tensor.op.inputs[0].op
+        return tensor.op if tensor.op.definition.name == "variable" else tensor.op.tensors[0].op
 
     def _read(self, variable: Operation) -> Node:
         if variable.name not in self.state:
@@ -188,21 +180,19 @@ class Witness:
         return Node(self.state[variable.name], variable=variable)
 
     def _do_assign(self, op: Operation, scope: Scope) -> list[Node]:
-        variable, value = op.inputs[0].op, self._value(op.inputs[1], scope).value
+        variable, value = op.tensors[0].op, self._value(op.tensors[1], scope).value
         self.state[variable.name] = value.astype(variable.outputs[0].dtype.numpy)
         return [self._read(variable)]
 
-    def _do_read_variable(self, op: Operation, scope: Scope) -> list[Node]:
-        return [self._read(op.inputs[0].op)]
-
-    _do_read_value = _do_read_variable
+    def _do_read_value(self, op: Operation, scope: Scope) -> list[Node]:
+        return [self._read(op.tensors[0].op)]
 
     def _do_is_variable_initialized(self, op: Operation, scope: Scope) -> list[Node]:
-        return [leaf(np.bool_(self._variable(op.inputs[0]).name in self.state))]
+        return [leaf(np.bool_(self._variable(op.tensors[0]).name in self.state))]
 
     def _do_initialized_value(self, op: Operation, scope: Scope) -> list[Node]:
-        variable = self._variable(op.inputs[0])
-        return [self._read(variable) if variable.name in self.state else self._value(op.inputs[1], scope)]
+        variable = self._variable(op.tensors[0])
+        return [self._read(variable) if variable.name in self.state else self._value(op.tensors[1], scope)]
 
     # Effects
 
@@ -210,12 +200,12 @@ class Witness:
         raise ValueError(f"{op.name} needs a value")
 
     def _do_assert_true(self, op: Operation, scope: Scope) -> list[Node]:
-        if not self._value(op.inputs[0], scope).value.all():
+        if not self._value(op.tensors[0], scope).value.all():
             raise ValueError(f"{op.name} fails")
         return []
 
     def _do_py_func(self, op: Operation, scope: Scope) -> list[Node]:
-        made = op.attrs["func"](*(self._value(t, scope).value for t in op.inputs))
+        made = op.attrs["func"](*(self._value(t, scope).value for t in op.tensors))
         listed = list(made) if isinstance(made, list | tuple) else [made]
         return [leaf(np.asarray(v, t.dtype.numpy)) for v, t in zip(listed, op.outputs, strict=False)]
 
@@ -225,13 +215,13 @@ class Witness:
 
     def _do_while_region(self, op: Operation, scope: Scope) -> list[Node]:
         cond, body = op.attrs["cond"], op.attrs["body"]
-        carried = [self._value(t, scope) for t in op.inputs[: len(body.params)]]
+        carried = [self._value(t, scope) for t in op.tensors[: len(body.params)]]
         while self._region(cond, carried, scope)[0].value:
             carried = self._region(body, carried, scope)
         return [*map(_alias, carried), leaf(np.int32(0))]
 
     def _do_branch_region(self, op: Operation, scope: Scope) -> list[Node]:
-        pred, branches = self._value(op.inputs[0], scope).value, op.attrs["branches"]
+        pred, branches = self._value(op.tensors[0], scope).value, op.attrs["branches"]
         number = (0 if pred else 1) if pred.dtype == bool else int(pred)
         chosen = branches[number if 0 <= number < len(branches) else -1]
         return [*map(_alias, self._region(chosen, [], scope))]
@@ -249,9 +239,9 @@ class Witness:
 
     def _do_symbolic_gradients(self, op: Operation, scope: Scope) -> list[Node]:
         ys, seeds, xs = op.attrs["ys"], op.attrs["seeds"], op.attrs["xs"]
-        targets = [self._value(t, scope) for t in op.inputs[:ys]]
-        weights: list[Any] = [self._value(t, scope) for t in op.inputs[ys : ys + seeds]] or [None] * ys
-        at, stops = op.inputs[ys + seeds :][:xs], op.inputs[ys + seeds + xs :]
+        targets = [self._value(t, scope) for t in op.tensors[:ys]]
+        weights: list[Any] = [self._value(t, scope) for t in op.tensors[ys : ys + seeds]] or [None] * ys
+        at, stops = op.tensors[ys + seeds :][:xs], op.tensors[ys + seeds + xs :]
         around = [] if op.region is None else op.region.around
         made = tape.gradients(
             targets, weights, [self._at(t, scope) for t in at],
@@ -272,11 +262,11 @@ class Witness:
     def _do_custom_gradient(self, op: Operation, scope: Scope) -> list[Node]:
         """The results, cut off: outside of regions `gradients` goes on with what the user's function made."""
         ys, xs, derivative = op.attrs["ys"], op.attrs["xs"], op.attrs["derivative"]
-        values = [self._value(t, scope).value for t in op.inputs[:ys]]
+        values = [self._value(t, scope).value for t in op.tensors[:ys]]
         if derivative is None:
             return [leaf(value) for value in values]
         assert ys == 1, "the witness knows custom gradients of one result"
-        parents = [self._value(t, scope) for t in op.inputs[ys : ys + xs]]
+        parents = [self._value(t, scope) for t in op.tensors[ys : ys + xs]]
         return [Node(values[0], parents, lambda g: self._region(derivative, [g], scope))]
 
 

@@ -19,6 +19,7 @@ from importlib import resources
 from pathlib import Path
 
 from staticgraph.compiler.codegen.cuda.function import Extents, Function
+from staticgraph.compiler.graph import forks
 from staticgraph.runtime.devices import object_cache
 from staticgraph.runtime.gpu.source import source
 
@@ -47,7 +48,8 @@ class Unit:
         self._places = {name: place for place, name in enumerate(self.functions)}
         self._library = _loaded(library(list(self.functions.values()), options))
         self._library.simt_run.restype = ctypes.c_char_p
-        self._lock = threading.Lock()  # a library has one set of threads
+        self._lock = threading.RLock()  # a library has one set of threads
+        forks.in_child(self._forked)
 
     def run(
         self,
@@ -75,6 +77,9 @@ class Unit:
             )  # fmt: skip
         if wrong:
             raise RuntimeError(f"{name}: {wrong.decode(errors='replace')}")
+
+    def _forked(self) -> None:
+        forks.reclaim(self._lock)
 
 
 def translation_unit(functions: Sequence[Function]) -> str:

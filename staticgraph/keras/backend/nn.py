@@ -117,7 +117,7 @@ def softmax(x: Any, axis: int = -1) -> Tensor:
 
 def _logits(output: Tensor, activation: str) -> Tensor | None:
     """What an activation was applied to, which loses less than its result; None where it is another one."""
-    return output.op.inputs[0] if output.op.type == activation else None
+    return output.op.tensors[0] if output.op.type == activation else None
 
 
 def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Tensor:

@@ -37,7 +37,7 @@ class OperationLayer(Layer):
 
 def again(operation: Operation, tensors: Sequence[Tensor]) -> Any:
     """The same operation on other tensors."""
-    inputs, operands = list(tensors[: len(operation.inputs)]), list(tensors[len(operation.inputs) :])
+    inputs, operands = list(tensors[: len(operation.tensors)]), list(tensors[len(operation.tensors) :])
     values: dict[str, Any] = {}
     singles = sum(p.role is Role.TENSOR for p in operation.definition.params)
     for param in operation.definition.params:
@@ -45,7 +45,7 @@ def again(operation: Operation, tensors: Sequence[Tensor]) -> Any:
             case Role.TENSOR:
                 values[param.name] = inputs.pop(0)
             case Role.TENSORS:
-                count = len(operation.inputs) - singles
+                count = len(operation.tensors) - singles
                 values[param.name], inputs = inputs[:count], inputs[count:]
             case _ if param.name in operation.operands:
                 values[param.name] = operands.pop(0)

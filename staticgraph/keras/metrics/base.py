@@ -86,7 +86,7 @@ def _as_operation(update_state: Callable[..., Any]) -> Callable[..., Any]:
             update_state(self, *args, **kwargs)
             written = [
                 op for op in graph.get_operations()[begin:] if op.definition.effect is Effect.WRITE
-                and any(op.inputs[0] is v.handle for v in self.variables)
+                and any(op.tensors[0] is v.handle for v in self.variables)
             ]  # fmt: skip
             return group(*written)
 
