@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import float32, float64
-from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
 from staticgraph.compiler.ops.kinds import composite, on_host
@@ -254,9 +253,6 @@ def self_adjoint_eig(input: Any, *, compute_v: bool = True) -> Any:
 
 def _pseudo_inverse_type(input: TensorType, rcond: TensorType) -> TensorType:
     shape = matrices(input, square=False)
-    require(
-        rcond.dtype is input.dtype.real_dtype, f"rcond is {rcond.dtype} and the matrices are {input.dtype}"
-    )
     if shape is None or rcond.shape is None:
         return TensorType(input.dtype, None)
     batch = broadcast(shape[:-2], rcond.shape)
@@ -296,6 +292,6 @@ def pseudo_inverse(input: Any, rcond: Any) -> Any:
     Singular values up to `rcond` times the greatest one count as zero. There is no gradient by `rcond`.
     """
     values, left, right = svd(input)
-    counts = values > _column(rcond) * _largest(values)
+    counts = values > _column(ops.cast(rcond, dtype=values.dtype)) * _largest(values)
     inverted = ops.select(counts, 1.0 / ops.select(counts, values, 1.0), 0.0)
     return product(right * _as(_row(inverted), input.dtype), left, adj_b=True)

@@ -42,7 +42,7 @@ def compare(op: OpDef, deep: bool = True) -> Outcome:
 
 def _at(use: Use, singly: bool, by_element: bool = False) -> Outcome:
     def function(*inputs: Value) -> Sequence[Value]:
-        return _invariants(use, use.apply(inputs[0].recorder, inputs))
+        return invariants(use, use.apply(inputs[0].recorder, inputs))
 
     outcome = Outcome()
     for varied in _variables(use, singly):
@@ -65,7 +65,7 @@ def _variables(use: Use, singly: bool) -> list[tuple[set[int], set[int]]]:
     return [(group, group - set(exempt.second)) for group in groups if group]
 
 
-def _invariants(use: Use, results: tuple[Value, ...]) -> Sequence[Value]:
+def invariants(use: Use, results: tuple[Value, ...]) -> Sequence[Value]:
     """Results that do not depend on the vectors that LAPACK chooses: their phases, and bases of spaces."""
     make = _INVARIANTS.get(use.op.name)
     return results if make is None else make(use, *results)

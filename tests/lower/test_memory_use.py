@@ -48,7 +48,7 @@ def test_the_largest_values_are_listed_with_their_lines():
         (1536, "1.5 KB"),
         (3 << 20, "3.0 MB"),
         (5 << 40, "5.0 TB"),
-        (5 << 50, "5120.0 TB"),
+        (5 << 50, "5.0 PB"),
     ],
 )
 def test_sizes_as_text(size: int, text: str):

@@ -13,7 +13,7 @@ import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.commands.outcome import DONE
 from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileError, NotFoundError, OpError
-from staticgraph.runtime import atomic, failing
+from staticgraph.runtime import failing, temporary
 from staticgraph.runtime.replaying.replay import Replay, numbers, replay
 from staticgraph.runtime.replaying.replay_text import as_dict, ending, rows_text
 from staticgraph.runtime.saving import archive, container
@@ -284,7 +284,7 @@ def test_a_full_disk_does_not_hide_the_error(folder, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(atomic, "_write", full)
+    monkeypatch.setattr(temporary, "write", full)
     error = impossible(folder)
     last = str(error).splitlines()[-1]
     assert last.startswith("  the run was not kept: ") and "cannot save" in last
