@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from heapq import heapify, heappop, heappush
 from typing import TypeVar
 
 from staticgraph.compiler.dataclass import dataclass
@@ -82,32 +81,31 @@ def in_order(
 
 
 def sorted_by_needs(needs: Mapping[Key, Collection[Key]]) -> list[Key]:
-    """All keys, each after those that it needs, else as they are given. GraphDefError for a cycle.
+    """Return all keys, each after those that it needs.
+
+    Of two keys the one that is given first comes first, unless it needs the other: nodes with effects keep
+    their order.
+
+    Raises:
+        GraphDefError: Some keys need each other.
 
     >>> sorted_by_needs({"a": ["c"], "b": [], "c": []})
-    ['b', 'c', 'a']
+    ['c', 'a', 'b']
     """
-    names = list(needs)
-    places = {name: place for place, name in enumerate(names)}
-    waiting = {name: len(needed) for name, needed in needs.items()}
-    users: dict[Key, list[Key]] = {}
-    for name, needed in needs.items():
-        for each in needed:
-            users.setdefault(each, []).append(name)
-    ready = [places[name] for name, count in waiting.items() if not count]
-    heapify(ready)
-    found = []
-    while ready:
-        name = names[heappop(ready)]
-        found.append(name)
-        for user in users.get(name, ()):
-            waiting[user] -= 1
-            if not waiting[user]:
-                heappush(ready, places[user])
-    if len(found) < len(names):
-        stuck = next(name for name, count in waiting.items() if count)
-        raise GraphDefError(f"node {stuck!r} of the GraphDef needs itself, by way of its inputs")
-    return found
+    found: dict[Key, None] = {}
+    for first in needs:
+        way = {} if first in found else {first: iter(needs[first])}  # each key needs the next one
+        while way:
+            key, left = next(reversed(way.items()))
+            needed = next((each for each in left if each not in found), None)
+            if needed is None:
+                found[key] = None
+                del way[key]
+            elif needed in way:
+                raise GraphDefError(f"node {needed!r} of the GraphDef needs itself, by way of its inputs")
+            else:
+                way[needed] = iter(needs[needed])
+    return list(found)
 
 
 def dependents(by_name: Mapping[str, NodeDef], roots: set[str]) -> set[str]:

@@ -273,6 +273,21 @@ class TestWhatTensorFlowHasNot:
             sg.import_graph_def(graph.as_graph_def(), name="")
             assert sess.run("rows:0", {"x:0": [1, 2, 3]}).tolist() == [[2.0, 4.0, 6.0]] * 2
 
+    def test_nodes_with_effects_keep_the_order_of_the_file(self, graph):
+        """Of two writes the first one needs a node further down, and is read first all the same."""
+        v = sg.get_variable("v", initializer=[1.0, 2.0])
+        sg.identity(sg.assign_add(v, v * 2.0, name="first"), name="one")
+        sg.assign(v, sg.stack([v[1], v[0]]), name="second")
+        told = graph.as_graph_def()
+        late = [node for node in told.node if node.name.startswith("mul")]
+        rest = [node for node in told.node if node not in late]
+        del told.node[:]
+        told.node.extend([*rest, *late])
+        with sg.Graph().as_default() as again:
+            sg.import_graph_def(told, name="")
+            names = [op.name for op in again.get_operations()]
+        assert names.index("first") < names.index("second")
+
 
 class TestMany:
     def test_random_changes_of_bytes_are_errors_or_graphs(self):
