@@ -86,7 +86,7 @@ class TrainingHelper(Helper):
         with sg.name_scope(name, "TrainingHelper"):
             self.inputs = nest.map_structure(sg.convert_to_tensor, inputs)
             rows = self.inputs if time_major else nest.map_structure(swapped, self.inputs)
-            self._rows = nest.map_structure(_rows_of, rows)
+            self._rows = nest.map_structure(_Rows, rows)
             self.sequence_length = sg.convert_to_tensor(sequence_length, name="sequence_length")
             if self.sequence_length.shape.ndims != 1:
                 text = f"sequence_length must be a vector, not of shape {self.sequence_length.shape}"
@@ -95,10 +95,11 @@ class TrainingHelper(Helper):
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         with sg.name_scope(name, "TrainingHelperInitialize"):
-            return sg.equal(0, self.sequence_length), self._read(sg.constant(0))
+            finished = sg.equal(0, self.sequence_length)
+            return finished, self._read(sg.constant(0), finished)
 
-    def _read(self, time: Any) -> Any:
-        return nest.map_structure(lambda rows: rows.read(time), self._rows)
+    def _read(self, time: Any, finished: sg.Tensor) -> Any:
+        return nest.map_structure(lambda rows: rows.read(time, finished), self._rows)
 
     def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None, **_: Any) -> Any:
         return sg.argmax(outputs, axis=-1, output_type=sg.int32)
@@ -107,11 +108,20 @@ class TrainingHelper(Helper):
         self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None, **_: Any
     ) -> tuple[Any, Any, Any]:
         with sg.name_scope(name, "TrainingHelperNextInputs"):
-            return time + 1 >= self.sequence_length, self._read(time + 1), state
+            finished = time + 1 >= self.sequence_length
+            return finished, self._read(time + 1, finished), state
 
 
-def _rows_of(tensor: sg.Tensor) -> sg.TensorArray:
-    return sg.TensorArray(tensor.dtype, size=sg.shape(tensor)[0]).unstack(tensor)
+class _Rows:
+    """The rows of a tensor [time, ...], and zeros after the last step of all sequences."""
+
+    def __init__(self, tensor: sg.Tensor) -> None:
+        self._array = sg.TensorArray(tensor.dtype, size=sg.shape(tensor)[0]).unstack(tensor)
+        self._zeros = sg.zeros(sg.shape(tensor)[1:], tensor.dtype)
+
+    def read(self, time: sg.Tensor, finished: sg.Tensor) -> sg.Tensor:
+        """Return the row of a step; zeros if all sequences are `finished` [batch], when there may be none."""
+        return sg.cond(sg.reduce_all(finished), lambda: self._zeros, lambda: self._array.read(time))
 
 
 def _embedding(embedding: Any) -> Callable[[Any], sg.Tensor]:
@@ -172,7 +182,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         if auxiliary_inputs is not None:
             auxiliary = sg.convert_to_tensor(auxiliary_inputs)
             inputs = sg.concat([sg.convert_to_tensor(inputs), auxiliary], -1)
-            self._auxiliary = _rows_of(auxiliary if time_major else swapped(auxiliary))
+            self._auxiliary = _Rows(auxiliary if time_major else swapped(auxiliary))
         super().__init__(inputs, sequence_length, time_major, name)
 
     def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None, **_: Any) -> Any:
@@ -184,7 +194,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         finished, given, state = super().next_inputs(time, outputs, state)
         made = self._next_inputs_fn(outputs)
         if self._auxiliary is not None:
-            made = sg.concat([made, self._auxiliary.read(time + 1)], -1)
+            made = sg.concat([made, self._auxiliary.read(time + 1, finished)], -1)
         return finished, where_rows(sg.cast(sample_ids, sg.bool), made, given), state
 
 
