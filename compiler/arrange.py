@@ -80,7 +80,7 @@ class Written:
 
     @property
     def watched(self) -> bool:
-        """Whether a region of it looks at the watch."""
+        """Return True if a region of it looks at the watch."""
         mine = any(isinstance(s, abi.Region) and s.watched for s in self.segments)
         return mine or any(each.watched for each in self.inner)
 

@@ -159,7 +159,7 @@ class Executable:
     def _arrays(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler]
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """What a run reads, and what it writes."""
+        """Return the arrays that a run reads, and those that it writes."""
         step, layout = self.prepared.step, self.prepared.program
         read = zip(step.reads, layout.arguments[len(feeds) :], strict=False)
         arguments = [

@@ -21,7 +21,7 @@ from staticgraph.runtime.memory import empty, from_storage
 
 @dataclass(frozen=True)
 class Guard:
-    """What tells why runs of one program are refused.
+    """Finder of the reason why a run of one program is refused.
 
     Attributes:
         graph: The user's graph.

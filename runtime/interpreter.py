@@ -54,7 +54,7 @@ class Interpreter:
     def perform(
         self, node: Node, inputs: tuple[np.ndarray, ...], rounds: Rounds = ()
     ) -> tuple[np.ndarray, ...]:
-        """What a node makes of `inputs`."""
+        """Return the outputs of a node for `inputs`."""
         try:
             with np.errstate(all="ignore"):
                 made = self._made(node, inputs, rounds)

@@ -98,7 +98,7 @@ def _call(found: Finding) -> str:
 
 
 def _general_cure(found: Finding) -> str:
-    """What may help where nothing special is known of the op."""
+    """Return what may help if nothing special is known of the op."""
     if found.nans:
         return "NaN comes of 0 / 0, of 0 times infinity, and of infinity less infinity"
     dtype = found.node.outputs[found.output].dtype
@@ -117,7 +117,7 @@ def _moment(found: Finding) -> str:
 
 
 def _extent(found: Finding) -> str:
-    """How many elements are what, and which is the first."""
+    """Return how many elements are not finite, and which is the first."""
     kinds = {"NaN": found.nans, "Inf": found.infinities}
     size = found.node.outputs[found.output].size
     if size == 1:
@@ -127,7 +127,7 @@ def _extent(found: Finding) -> str:
 
 
 def _because(found: Finding) -> str:
-    """What the op was given there."""
+    """Return what the op was given there."""
     parts = []
     for _, name, values in found.operands:
         if name == STATE:

@@ -278,7 +278,7 @@ class Session:
             return made
 
     def _called(self, fetches: Any, feed_dict: Any) -> tuple[Caller, dict[Tensor, Any], Any]:
-        """What runs fetches, what it was fed, and what it gave."""
+        """Run fetches. Return what ran them, what it was fed, and what it gave."""
         fed = feed_tensors(self.graph, feed_dict)
         caller = self._caller(fetches, tuple(fed))
         return caller, fed, caller(*fed.values())

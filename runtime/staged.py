@@ -163,7 +163,7 @@ class Staged:
         return _Stage(tuple(tensors), (*targets, *acting), calls)
 
     def _calls(self, turn: Turn, taking: Collection[Operation], **rest: bool) -> Calls:
-        """What goes on around a stage that computes the inputs of the host ops `taking`."""
+        """Return the calls around a stage that computes the inputs of the host ops `taking`."""
         left_out = (self._hosts | self._text).difference(taking) | turn.done
         return Calls(
             tuple(taking), left_out, region=self._region, settled=frozenset(turn.settled), **rest

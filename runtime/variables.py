@@ -138,7 +138,7 @@ class VariableStore:
 
     @property
     def is_guarded(self) -> bool:
-        """Whether something must be looked at before each run."""
+        """Return True if something must be looked at before each run."""
         return self._guard is not None
 
     def guard(self, look: Callable[[], OpError | None]) -> None:

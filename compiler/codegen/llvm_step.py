@@ -82,7 +82,7 @@ def step(
 
 @dataclass(frozen=True, slots=True)
 class _Stopping:
-    """What it takes to stop: the watch, the scratch memory of the thread that runs the step, and a clock."""
+    """Parts of a stop: the watch, the scratch memory of the thread that runs the step, and a clock."""
 
     watch: BufferRef
     private: BufferRef

@@ -1,4 +1,4 @@
-"""How a region stops: its chunks look at a flag, and do nothing from then on.
+"""Stopping a region: its chunks look at a flag, and do nothing from then on.
 
 Threads claim chunks as ever, so that the thread pool needs to know nothing of it, and the step returns after
 the region. From the first phase on that overwrites a variable, the step can only go on to its end: then only

@@ -62,14 +62,14 @@ def _check_sizes(type: TensorType) -> None:
 
 
 def is_known(param: Param, value: Any) -> bool:
-    """Whether the value of an operand is known in full."""
+    """Return True if the value of an operand is known in full."""
     if isinstance(value, tuple):
         return None not in value
     return value is not None or param.default is None
 
 
 def _is_open(param: Param, value: Any) -> bool:
-    """Whether an attribute is left out, or an operand is not known yet, in full or in part."""
+    """Return True if an attribute is left out, or an operand is not known yet, in full or in part."""
     if value is None:
         return param.default is None or param.partial
     return param.partial and isinstance(value, tuple) and None in value

@@ -1,4 +1,4 @@
-"""What new operations get from the scopes around them: a device, control dependencies, a region."""
+"""Properties of new operations that the scopes around them decide: device, control dependencies, region."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def in_bounds(body: tuple[Stmt, ...], buffers: Mapping[str, Buffer]) -> tuple[St
 
 
 class _Known:
-    """What holds at a place in a kernel."""
+    """Facts that hold at a place in a kernel."""
 
     def __init__(self, other: _Known | None = None) -> None:
         self.ranges: dict[Expr, Range] = dict(other.ranges) if other else {}
@@ -108,7 +108,7 @@ class _Known:
         self.meaning = {m: e for m, e in self.meaning.items() if not is_gone(m, e)}
 
     def given(self, condition: Expr, holds: bool = True) -> _Known:
-        """What holds besides if `condition` does, or if it does not."""
+        """Return the facts that hold if `condition` does, or if it does not."""
         known = _Known(self)
         stack = [condition]
         while stack:
@@ -143,7 +143,7 @@ class _Known:
         return form if self._is_exact(form) else Affine({expr: 1})
 
     def _is_exact(self, form: Affine) -> bool:
-        """Whether no part of a sum overflows."""
+        """Return True if no part of a sum overflows."""
         terms = (max(map(abs, self.range(term))) * abs(factor) for term, factor in form.terms.items())
         return abs(form.constant) + sum(terms) < _EXACT
 

@@ -29,7 +29,7 @@ Slots = tuple[int, ...]
 
 
 class Match:
-    """What was found: `match[0]` is all of it, `match[1]` the first group, None if that took no part."""
+    """A match: `match[0]` is all of it, `match[1]` the first group, None if that took no part."""
 
     def __init__(self, text: str, slots: Slots) -> None:
         self._text = text

@@ -109,6 +109,6 @@ def _unknown_cotangent(input: np.ndarray, key: str) -> np.ndarray:
 
 @structural(type=same_type, effect=Effect.MARK, numpy=_unknown_cotangent, differentiable=False)
 def cotangent(input: Any, *, key: str) -> Any:
-    """What stands for the derivative by `input` in a custom gradient of an older version: `key` tells it from
+    """Stand-in for the derivative by `input` in a custom gradient of an older version: `key` tells it from
     others.
     """

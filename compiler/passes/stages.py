@@ -189,7 +189,7 @@ def reaches(
 
 
 def _has_effect(op: Operation) -> bool:
-    """Whether an operation does something that the user sees."""
+    """Return True if an operation does something that the user sees."""
     return any(inner.definition.effect is Effect.EFFECT for inner in with_inner([op]))
 
 

@@ -61,7 +61,7 @@ class Watch:
 
     @property
     def is_told(self) -> bool:
-        """Whether the step is to stop since its time is over."""
+        """Return True if the step is to stop since its time is over."""
         return bool(self._words[at.STOP])
 
     def time_into(self, address: int) -> None:

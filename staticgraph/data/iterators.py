@@ -83,7 +83,7 @@ class _Position:
 
 
 def _lost() -> PythonIterator[Element]:
-    """What an iterator becomes in a forked process if another thread of the parent was inside it."""
+    """Iterator of a forked process, if another thread of the parent was inside it."""
     raise left_behind("the elements that a thread was computing")
     yield
 

@@ -82,7 +82,7 @@ def feed(array: np.ndarray) -> np.ndarray:
 
 
 def foreign(array: Hashable) -> bool:
-    """Whether a result has bytes that no computation has made."""
+    """Return True if a result has bytes that no computation has made."""
     made = np.asarray(array)
     if made.dtype.kind not in "fiuc" or made.dtype.itemsize < 4:
         return False

@@ -34,7 +34,7 @@ def store(place: Expr, value: Expr = one) -> Store:
 
 
 def is_proven(*body: Stmt) -> bool:
-    """Whether nothing is clamped: the body is given back as it is."""
+    """Return True if nothing is clamped: the body is given back as it is."""
     return in_bounds(body, BUFFERS) is body
 
 

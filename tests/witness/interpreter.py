@@ -168,7 +168,7 @@ class Witness:
     # State
 
     def _is_whole(self, tensor: Tensor) -> bool:
-        """Whether a tensor is the variable itself, which is read where it is used."""
+        """Return True if a tensor is the variable itself, which is read where it is used."""
         return tensor.op.definition.name in ("variable", "read_variable")
 
     def _variable(self, tensor: Tensor) -> Operation:

@@ -32,7 +32,7 @@ LOSSES = (
 
 
 def refused(tf, call):
-    """Whether a call raises, and what is an error of the user's in TensorFlow too."""
+    """Return True if a call raises, and what is an error of the user's in TensorFlow too."""
     try:
         call()
     except (ValueError, TypeError, tf.errors.InvalidArgumentError):
