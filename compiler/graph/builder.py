@@ -90,7 +90,7 @@ class Builder:
             require(known and all(t.is_static for t in types), "the sizes of its result are not known")
             return types
         except RuleError as error:
-            raise refused(error, _call(op, inputs), self.where) from None
+            raise refused(error, op.name, _call(op, inputs), self.where) from None
 
     def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
         types = self.types(op, inputs, attrs)
@@ -98,7 +98,7 @@ class Builder:
             if folded := self._fold(op, inputs, attrs, types):
                 return folded
         except RuleError as error:  # what is known of the values does not fit
-            raise refused(error, _call(op, inputs), self.where) from None
+            raise refused(error, op.name, _call(op, inputs), self.where) from None
         self.serial += 1
         return Node(op, inputs, attrs, types, self.serial, self.where, self)
 

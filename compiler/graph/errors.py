@@ -167,6 +167,14 @@ class FedShapeError(ShapeError, InvalidArgumentError):
     """Shapes of what was fed do not fit."""
 
 
+class SizeError(ShapeError):
+    """A result has more elements than a computer can address."""
+
+
+class FedSizeError(ResourceExhaustedError, SizeError):
+    """A result has more elements than a computer can address, by what was fed."""
+
+
 class OperandError(ShapeError, InvalidArgumentError):
     """An operand such as an axis has a wrong value, which TensorFlow 1 finds out only in a run."""
 
@@ -250,7 +258,9 @@ class GraphGrowthWarning(RuntimeWarning):
 
 
 # What the error of a type rule is called where the types are those of a run.
-IN_A_RUN: dict[type[GraphError], type[GraphError]] = {ShapeError: FedShapeError, DtypeError: UnlikeDtypeError}
+IN_A_RUN: dict[type[GraphError], type[GraphError]] = {
+    DtypeError: UnlikeDtypeError, ShapeError: FedShapeError, SizeError: FedSizeError,
+}  # fmt: skip
 
 
 class RuleError(Exception):
@@ -265,10 +275,15 @@ class RuleError(Exception):
         self.kind = kind
 
 
-def refused(error: RuleError, call: str, where: Provenance | None) -> GraphError:
-    """The error of a run for a type rule's: the types are those of a run, and `call` shows them."""
-    kind = IN_A_RUN.get(error.kind, error.kind)
-    return kind(layout(f"{call}: {error.what}", where, (), error.hint))
+def refused(error: RuleError, name: str, call: str, where: Provenance | None) -> GraphError:
+    """Return the error of a run for a type rule's: the types are those of a run, and `call` shows them.
+
+    `name` is that of the op: with the line it tells the user's operation.
+    """
+    made = IN_A_RUN.get(error.kind, error.kind)(layout(f"{call}: {error.what}", where, (), error.hint))
+    if isinstance(made, OpError):
+        made.place = where, name
+    return made
 
 
 def require(condition: Any, what: str, hint: str | None = None, kind: type[GraphError] = ShapeError) -> None:

@@ -10,8 +10,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import DtypeError, GraphError, OpError, RuleError, require, shown
+from staticgraph.compiler.graph.errors import (
+    DtypeError,
+    GraphError,
+    OpError,
+    RuleError,
+    SizeError,
+    require,
+    shown,
+)
 from staticgraph.compiler.graph.opdef import OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType, shape_text
 
@@ -52,12 +62,13 @@ def _check_kinds(op: OpDef, attrs: Mapping[str, Any]) -> None:
 def _check_sizes(type: TensorType) -> None:
     if type.shape is None:
         return
-    whole = all(n is None or (isinstance(n, int) and n >= 0) for n in type.shape)
+    whole = all(n is None or (isinstance(n, int | np.integer) and n >= 0) for n in type.shape)
     require(
         whole, f"a result would have the shape {list(type.shape)}", hint="sizes are whole numbers, 0 or more"
     )
     size = math.prod(n for n in type.shape if n) * type.dtype.size
-    require(size < _ADDRESSES, f"a result of shape {shape_text(type.shape)} has too many elements")
+    what = f"a result of shape {shape_text(type.shape)} needs more memory than there are addresses"
+    require(size < _ADDRESSES, what, "it has too many elements for any computer", SizeError)
     require(len(type.shape) <= MOST_AXES, f"a result has {len(type.shape)} axes, and can have {MOST_AXES}")
 
 
@@ -76,7 +87,7 @@ def _is_open(param: Param, value: Any) -> bool:
 
 
 def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and -_ADDRESSES <= value < 2 * _ADDRESSES
+    return isinstance(value, int | np.integer) and -_ADDRESSES <= int(value) < 2 * _ADDRESSES
 
 
 def _are_ints(value: Any) -> bool:

@@ -50,7 +50,7 @@ def _first(wrong: Any) -> tuple[int, ...]:
 def _inside(x: Any, low: int | None, high: int | None) -> Any:
     """Return for each element of an array or a value if it is in [low, high). None is no limit."""
     if low is None:
-        return x < high
+        return x < high if high is not None else x == x
     return x >= low if high is None else (x >= low) & (x < high)
 
 

@@ -44,5 +44,5 @@ def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]
             try:
                 return node.op.expand(*inputs, **node.attrs)
             except RuleError as error:
-                raise refused(error, node.op.name, node.where) from None
+                raise refused(error, node.op.name, node.op.name, node.where) from None
         return build.apply(node.op, inputs, node.attrs)

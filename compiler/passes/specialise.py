@@ -242,7 +242,8 @@ class Specialiser:
                 try:
                     self._perform(op)
                 except RuleError as error:
-                    raise refused(error, f"{op.name} ({op.type})", op.where) from None
+                    call = f"{op.name} ({op.type})"
+                    raise refused(error, op.definition.name, call, op.where) from None
 
     def _perform(self, op: Operation) -> None:
         definition = op.definition

@@ -163,7 +163,7 @@ class Writer(Builder):
             if found is not None and len(types) == 1:
                 if not (isinstance(found, tuple) and None in found):
                     return self.constant(found, types[0].dtype), None
-                partial = found
+                partial = tuple(None if n is None else int(n) for n in found)
         exact = not any(
             isinstance(v, Held) or (isinstance(v, tuple) and any(isinstance(e, Held) for e in v))
             for v in attrs.values()

@@ -89,7 +89,8 @@ def test_a_dump_has_the_passes_the_kernels_and_the_code(host, tmp_path, capfd):
     folder = max(tmp_path.iterdir())
     names = sorted(path.name for path in folder.iterdir())
     assert names[:4] == ["00-graph.txt", "01-loops.txt", "02-expand.txt", "03-simplify.txt"]
-    assert names[4:] == ["code.cu", "kernels.txt"]
+    assert names[4:5] == ["04-defined.txt"]
+    assert names[5:] == ["code.cu", "kernels.txt"]
     code = (folder / "code.cu").read_text()
     assert '#line 1 "prelude"' in code and len(functions) > 1
     assert all(f.text in code for f in functions)

@@ -76,7 +76,7 @@ def test_each_situation():
     for name, text in told.items():
         assert "memory" in text or "Unable to allocate" in text, (name, text)
         assert "hint: " in text or "Python" in name, (name, text)
-    for name in ("fetch", "temporary", "rows of a loop", "new value", "tile", "more than 64 bits"):
+    for name in ("fetch", "temporary", "rows of a loop", "new value", "tile"):
         assert "the step needs" in told[name] and "at most" in told[name], told[name]
     assert "wide:0 is fed" in told["feed"]
 

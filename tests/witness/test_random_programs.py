@@ -94,7 +94,7 @@ def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch):
     small = shrunk(program, differs, most=150)
     assert differs(small)
     assert "tf.sin(" in small.script()
-    assert len(small.statements) <= 3 < len(program.statements)
+    assert len(small.statements) <= 6 < len(program.statements)
 
 
 def test_a_script_is_the_program(capsys: pytest.CaptureFixture[str]):
