@@ -24,7 +24,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import _bootstrap
 from typing import Any, TypeVar
-from weakref import WeakMethod, WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 _BRIEF_WAIT = 1.0  # seconds, for all brief locks together
 _IMPORT_WAIT = 10.0  # seconds
@@ -36,7 +36,7 @@ _brief: WeakSet[Any] = WeakSet()
 _patient: list[Any] = [threading.RLock()]  # the first is for forks themselves: one at a time
 _pauses: list[tuple[Callable[[], object], Callable[[], object]]] = []  # and what ends each
 _functions: list[Callable[[], object]] = []
-_methods: set[WeakMethod[Callable[[], object]]] = set()
+_methods: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # names of methods, by object
 _held: list[Any] = []  # by the fork in progress
 
 
@@ -65,7 +65,7 @@ def pausing(pause: Callable[[], object], resume: Callable[[], object]) -> None:
 def in_child(function: Callable[[], object]) -> None:
     """Call a function in each child process; a method of an object, as long as the object is there."""
     if hasattr(function, "__self__"):
-        _methods.add(WeakMethod(function, _methods.discard))
+        _methods[function.__self__] = function.__name__
     else:
         _functions.append(function)
 
@@ -142,7 +142,7 @@ def _after_in_child() -> None:
             lock._waiters.clear()  # type: ignore[attr-defined] # threads that are not there
         if id(lock) not in taken:
             lock._at_fork_reinit()
-    methods = [method for reference in list(_methods) if (method := reference()) is not None]
+    methods = [getattr(owner, name) for owner, name in list(_methods.items())]
     for function in (*_functions, *methods):
         function()
 

@@ -12,7 +12,7 @@ from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, Sweep
 from staticgraph.compiler.codegen.cuda.strides import accessed
 from staticgraph.compiler.codegen.cuda.vectors import reached
 from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.graph.dtypes import DType, float64, int64
+from staticgraph.compiler.graph.dtypes import DType, bfloat16, float64, int64
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Scalar, free_indices, walk
 from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, statements
@@ -28,8 +28,9 @@ _ROOM_OF_WARP = 64
 _ALL_REGISTERS, _MOST_BLOCKS = 65536, 16  # of a multiprocessor
 # What a thread needs at most, as `Sharing` counts it, and the registers it gets. Where these are fewer, more
 # blocks share a multiprocessor, so that some load while others compute.
-_REGISTERS = ((40, 64), (math.inf, 128))
+_REGISTERS = ((40, 64), (128, 128), (math.inf, 255))
 _OF_STREAM, _OF_TAIL, _OF_SUMS, _OF_DOUBLES = 8, 8, 24, 48  # for operands that are not kept, and so on
+_OF_SUMS_OF_DOUBLES, _OF_ROUNDING = 60, 12  # sm_75 spills with fewer; bfloat16 is rounded by its bits
 _ROOM_OF_DOUBLES = (48, 24)  # registers for all that a block keeps of a row, and with sums over rows
 _STREAMING = 512  # threads for a row, of which nothing is kept
 _EARLY = 64  # threads that meet at barriers, which keep the compiler from loading earlier by itself
@@ -120,8 +121,9 @@ def _beside(program: RowProgram, kept: tuple[Expr, ...], lanes: int, sums: bool)
         if isinstance(e, Load) and e not in kept and _moves(e, sweep) and not program.buffers[e.buffer].local
     }
     uneven = any(sweep.vectors.extent % lanes for sweep in program.sweeps)
-    doubles = _OF_DOUBLES * _has_doubles(program)
-    return _OF_STREAM * sum(passing.values()) + _OF_TAIL * uneven + _OF_SUMS * sums + doubles
+    wide = (_OF_DOUBLES + _OF_SUMS_OF_DOUBLES * sums) * _has_doubles(program)
+    rounded = _OF_ROUNDING * any(b.dtype is bfloat16 for b in program.buffers.values())
+    return _OF_STREAM * sum(passing.values()) + _OF_TAIL * uneven + _OF_SUMS * sums + wide + rounded
 
 
 def _has_doubles(program: RowProgram) -> bool:
