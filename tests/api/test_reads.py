@@ -119,7 +119,10 @@ MODULES = {
     "backend": tf.keras.backend, "layers": sg.layers,
 }  # fmt: skip
 STARTS = [np.ones((2, 4, 4, 3), np.float32), np.int32(3)]
-TOUCH_MORE = {"InteractiveSession", "Session", "load", "save", "main"}  # than the graph, as "set_..." do
+TOUCH_MORE = {  # than the graph, as "set_..." do
+    "InteractiveSession", "Session", "clear_session", "load", "main", "manual_variable_initialization",
+    "reset_uids", "save",
+}  # fmt: skip
 
 
 def functions(module: Any) -> Iterator[Callable[..., Any]]:

@@ -14,7 +14,6 @@ DIFFERENCES = {
         "TensorFlow's round makes 0.0 of what its own rint makes -0.0; here both keep the sign."
     ),
     "arithmetic: pow of zero": "The derivative of x ** 0 at 0 is NaN in TensorFlow; here it is 0.",
-    "arithmetic: pow of zero [float64]": "The same.",
     "nn: fused_batch_norm for inference": (
         "TensorFlow has no derivative by the moments that are given; here there is one."
     ),
