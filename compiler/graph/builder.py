@@ -32,8 +32,9 @@ SOURCE_LIMIT = 1 << 10  # for what is computed from positions alone: shapes and 
 
 
 def may_fold(op: OpDef, result: TensorType, limit: int) -> bool:
-    """Whether the NumPy meaning of `op` is quick if its result has up to so many elements. Those of windows
-    may do much work for a small result.
+    """Return True if NumPy performs `op` quickly, its result having up to `limit` elements.
+
+    Ops with windows are never quick: they may do much work for a small result.
     """
     has_windows = any(p.name in ("padding", "dilations") for p in op.params)
     return not has_windows and math.prod(max(n, 1) for n in result.static_shape) <= limit

@@ -214,7 +214,7 @@ class Program:
 
     @property
     def may_stop(self) -> bool:
-        """Whether a run can end before it is done: a host call may fail, loops and long work be stopped."""
+        """True if a run can end before it is done: a host call may fail, loops and long work be stopped."""
         return self.watched or any(map(_stops, self.instructions))
 
     def again(self) -> Program:

@@ -54,7 +54,10 @@ class Stages:
     native: tuple[Operation, ...]  # all operations that compiled stages do
 
     def seen(self, op: Operation, fed: Collection[Tensor]) -> set[Operation]:
-        """What an operation needs, itself included: also the assignments before a read to what is read."""
+        """Return all that an operation needs, itself included.
+
+        Assignments to a variable before it is read are needed, too.
+        """
         found = above([op], fed)
         while True:
             read: dict[Operation, int] = {}  # the number of the last read of each variable

@@ -227,7 +227,7 @@ class TestFiles:
             np.testing.assert_array_equal(run(sg.gradients(y, x)[0], {x: X}), [5] * 3)
 
     def test_a_cotangent_of_an_older_file_is_never_zeros(self):
-        """Where its value decides a size, there is none yet."""
+        """A cotangent whose value decides a size has no value yet."""
         x = sg.placeholder(sg.float32, [3])
         y = sg.sin(x)
         cotangent = ops.cotangent(y, key="1")

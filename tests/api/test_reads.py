@@ -26,7 +26,7 @@ def named(fetches: Any) -> dict[str, Any]:
 
 
 def recorded(name: str) -> list[dict[str, np.ndarray]]:
-    """What TensorFlow gave in two runs."""
+    """Answers of TensorFlow in two runs."""
     outcome = RECORDED[name]
     return [
         {f"y{key.split()[-1]}": value for key, value in outcome.items() if key.startswith(f"run {run} ")}
@@ -64,7 +64,7 @@ def test_as_tensorflow_everywhere(name: str):
 
 
 def before_and_after(read: Callable[[Any], Any], start: Any = (1.0, 2.0)) -> tuple[np.ndarray, np.ndarray]:
-    """What `read` gives of a variable, when that is assigned to later; and the variable before."""
+    """Return what `read` gives of a variable that is assigned to later, and the variable before."""
     with sg.Graph().as_default(), sg.Session() as sess:
         v = sg.Variable(start, name="v")
         old = read(v)

@@ -72,7 +72,7 @@ def test_some_between_guarded_pages():
 
 
 def test_the_audit_sees_a_rule_that_does_not_look(monkeypatch: pytest.MonkeyPatch):
-    """What it is for: `reverse_sequence` with too few lengths."""
+    """The purpose of it: `reverse_sequence` with too few lengths."""
     op = next(op for op in TESTED if op.name == "reverse_sequence")
     [wrong] = [v for v in sizes(samples(op)[0]) if [a.shape for a in v.arrays] == [(2, 5), (1,)]]
     assert "refused" in judged(wrong)

@@ -1,4 +1,4 @@
-"""Where values enter and leave: variables, placeholders, random numbers, updates."""
+"""Entries and exits of values: variables, placeholders, random numbers, updates."""
 
 from __future__ import annotations
 
