@@ -160,9 +160,10 @@ def bisect(call: Call, how: How) -> Bisection:
 
 
 def _silent(step: Step) -> Step:
-    """The step without its assertions and prints, as far as they are not in loops."""
+    """The step without its checks, assertions and prints, as far as they are not in loops."""
     count = step.fetches + len(step.writes) + len(step.draws)
-    return replace(step, function=step.function.with_results(step.function.results[:count]))
+    kept = step.function.with_results(step.function.results[:count])
+    return replace(step, function=kept, losses=0, checked=False)
 
 
 def _names(step: Step, fetches: Fetches) -> list[str]:

@@ -194,6 +194,17 @@ def test_a_wrong_rule_in_a_loop(monkeypatch):
     assert found.fault == "the rule 'tanh is sine'" and found.wrong_pass.name == "loops"
 
 
+def test_a_checked_step_whose_last_update_is_zero():
+    """Its checks are left out, and no other result is taken for them."""
+    w = sg.Variable(np.ones([3], np.float32), name="w")
+    b = sg.Variable(np.zeros([], np.float32), name="b")
+    at = sg.placeholder(sg.int32, [2], name="at")
+    with sg.control_dependencies([sg.gather(w, at)]):
+        step = sg.group(w.assign_add(sg.gather(w, at)[0] + w), b.assign(b * 2.0))
+    found = bisected(step, {at: [0, 2]})
+    assert found.agrees and len(found.results) == 2
+
+
 def test_kernels_in_a_wrong_order(monkeypatch, rng):
     """Each is right by itself, and the program is not."""
     x = sg.placeholder(sg.float32, [4, 300], name="x")
