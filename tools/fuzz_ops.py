@@ -98,10 +98,10 @@ def _child(first: int, every: int, stride: int, at: Synchronized[int], told: Con
 def _turn(numbers: range, every: int, at: Synchronized[int]) -> Counter[str]:
     """Load the files of these numbers, and run some of them."""
     from tests.audit import guarded
-    from tests.fuzz_readers import hostile
+    from tests.fuzz_readers import good_files, hostile
 
     guarded.install(at_end=numbers.start // (_TURN * _TURNS) % 4 != 3)
-    hostile.guard[0] = guarded.feed
+    good_files.guard[0] = guarded.feed
     resource.setrlimit(resource.RLIMIT_AS, (8 * _BYTES, 8 * _BYTES))
     signal.signal(signal.SIGALRM, _stop)
     counts: Counter[str] = Counter()

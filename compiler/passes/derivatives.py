@@ -38,12 +38,13 @@ def watched(operations: Iterable[Operation]) -> tuple[set[Tensor], Reads]:
 def perform_gradients(at: Specialiser, op: Operation) -> tuple[Value, ...]:
     """The derivatives that a gradients operation stands for."""
     ys, seeds, xs, stops = gradient_parts(op)
+    targets = [at.value(t) for t in ys]  # before `_places`: a y that is a variable is read here
     places = [_places(at, x) for x in xs]
     wanted = [place for each in places for place in each]
     stopped = [place for t in stops for place in _places(at, t)]
     weights: list[Value | None] = [at.value(t) for t in seeds] or [None] * len(ys)
     try:
-        found = iter(vjp(at.build, [at.value(t) for t in ys], weights, wanted, stopped))
+        found = iter(vjp(at.build, targets, weights, wanted, stopped))
     except RoundsNeeded as needed:
         loop = at.loops.get(needed.family)
         if loop is None:  # made of a gradient function in a body

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import layout, misuse, shown
+from staticgraph.compiler.graph.errors import headline, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.framework import GraphKeys, get_default_graph
+from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.messages.meta_graph import MetaGraphDef, SaverDef
 from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.saving import checkpoint
@@ -334,9 +335,8 @@ def import_meta_graph(
 
     A Saver for its variables, whose values `restore` brings; None where it has none. `clear_devices` forgets
     the devices that its nodes ask for; with `import_scope` all names lie in that scope. `input_map` is that
-    of
-    `import_graph_def`. OSError where there is no such file, InvalidFileError for another file, GraphDefError
-    for nodes that cannot be imported.
+    of `import_graph_def`. OSError where there is no such file, InvalidFileError for another file,
+    GraphDefError for nodes that cannot be imported and for two variables of one name.
 
     >>> import os, tempfile
     >>> import staticgraph as sg
@@ -353,11 +353,12 @@ def import_meta_graph(
     meta = given if isinstance(given, MetaGraphDef) else read_meta_graph_file(given)
     saved, _ = import_scoped_meta_graph(meta, clear_devices, import_scope, **kwargs)
     told = meta.saver_def if meta.HasField("saver_def") else None
-    if saved:
-        return Saver({key: op.outputs[0] for key, op in saved.items()}, saver_def=told)
-    if get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES):
-        return Saver(saver_def=told)
-    return None
+    if not saved and not get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES):
+        return None
+    try:
+        return Saver({key: op.outputs[0] for key, op in saved.items()} or None, saver_def=told)
+    except ValueError as error:
+        raise GraphDefError(layout(headline(error), user_frame())) from None
 
 
 def _by_key(given: Any) -> dict[str, Operation]:

@@ -215,6 +215,22 @@ def test_a_derivative_by_a_read_is_that_of_what_uses_it():
         assert sess.run(sg.gradients(y, v, stop_gradients=[read])) == [5.0]
 
 
+def variable_alone() -> dict[str, Any]:
+    v = sg.Variable([2.0, 3.0], name="v")
+    weights = sg.constant([5.0, 7.0])
+    by = {"plain": sg.gradients(v, v)[0], "weighted": sg.gradients(v, [v], grad_ys=[weights])[0]}
+    by["assigned"] = sg.gradients(v.assign_add(weights), v)[0]
+    with sg.control_dependencies([*by.values()]):
+        step = sg.train.GradientDescentOptimizer(0.5).minimize(v, var_list=[v])
+    with sg.control_dependencies([step]):
+        return {**by, "after": v.read_value()}
+
+
+def test_the_derivative_of_a_variable_by_itself_is_one_everywhere():
+    expected = {"plain": [1.0, 1.0], "weighted": [5.0, 7.0], "assigned": [1.0, 1.0], "after": [6.5, 9.5]}
+    check_everywhere(variable_alone, {}, expected=[expected])
+
+
 def test_derivatives_of_parts_add_up_after_an_assignment():
     with sg.Session() as sess:
         x, v = sg.placeholder(sg.float32, []), sg.Variable(1.0, name="v")

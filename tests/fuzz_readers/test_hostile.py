@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from tests.fuzz_readers import hostile
+from tests.fuzz_readers import graphs, hostile
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "fuzz_ops.py"
@@ -39,9 +39,14 @@ def test_the_same_number_is_the_same_file():
 
 
 def test_numbers_count_ops_and_formats_evenly():
-    ops = {op.name for op in hostile.subjects()}
-    drawn = [hostile.kind(number) for number in range(len(ops) * len(hostile.FORMATS))]
-    assert sorted(drawn) == sorted((op, format) for op in ops for format in hostile.FORMATS)
+    assert len(set(hostile.kinds())) == len(hostile.kinds()) == len(graphs.subjects()) * len(hostile.FORMATS)
+    assert len(graphs.subjects()) > 340
+
+
+@pytest.mark.parametrize("name", graphs.UNSAMPLED)
+def test_ops_without_samples_have_files(name: str, tmp_path: Path):
+    seed = hostile.seed(name, "sg", 0, False)
+    assert seed is not None and seed.load(seed.message, tmp_path)(Always())
 
 
 def test_some_files_between_guarded_pages(tmp_path: Path):

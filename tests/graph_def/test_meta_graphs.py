@@ -357,3 +357,13 @@ def test_a_signature_is_checked():
             sg.saved_model.signature_def_utils.regression_signature_def(x, x)
         with pytest.raises(ValueError, match="Prediction inputs cannot be empty"):
             sg.saved_model.signature_def_utils.predict_signature_def({}, {"y": y})
+
+
+def test_two_variables_of_one_name_are_refused():
+    with sg.Graph().as_default():
+        sg.Variable(1.0, name="v")
+        meta = sg.train.export_meta_graph()
+    twice = meta.collection_def["variables"].bytes_list.value
+    twice.append(twice[0])
+    with sg.Graph().as_default(), pytest.raises(GraphDefError, match="have the same name: v"):
+        sg.train.import_meta_graph(meta)
