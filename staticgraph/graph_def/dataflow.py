@@ -278,8 +278,11 @@ class _Level:
         for unit in mine:
             if unit not in stands_for:
                 needs[unit] = self._needs(self._inputs(unit))
-        for unit, needed in needs.items():
-            needs[unit] = {stands_for.get(each, each) for each in needed} & needs.keys()
+        needs = {  # in the order of the file, so that what nothing else orders keeps its place
+            unit: {stands_for.get(each, each) for each in needs[unit]} & needs.keys()
+            for unit in mine
+            if unit in needs
+        }
         self.count += len(needs)
         if self.count > 4 * len(self.units) + 1000:
             raise GraphDefError("its branches share too many of their nodes")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -32,8 +32,8 @@ _gaps: dict[int, list[int]] = {}  # offsets of pages between the buffers of an a
 _at_end = True
 
 
-def guarded_bytes(size: int) -> np.ndarray:
-    """`memory.aligned_bytes`, between pages without access."""
+def guarded_bytes(size: int, gaps: Sequence[int] = ()) -> np.ndarray:
+    """`memory.aligned_bytes`, between pages without access, with others of them at `gaps`."""
     inside = -(-max(size, 1) // PAGE) * PAGE
     block = mmap.mmap(-1, inside + 2 * PAGE)
     whole = np.frombuffer(block, np.uint8)
@@ -42,11 +42,15 @@ def guarded_bytes(size: int) -> np.ndarray:
     start = PAGE + (inside - padded(size) if _at_end else 0)
     address = whole.ctypes.data
     assert (address + start) % ALIGNMENT == 0
-    gaps = [start + gap for gap in _gaps.get(size, ())]
-    for page in (0, PAGE + inside, *gaps):
+    for page in (0, PAGE + inside, *(start + gap for gap in gaps)):
         if _libc.mprotect(ctypes.c_void_p(address + page), PAGE, _NONE):
             raise OSError(ctypes.get_errno(), "mprotect")
     return whole[start:][:size]
+
+
+def guarded_arena(size: int) -> np.ndarray:
+    """The same for the blocks of an executable, one of which is the arena."""
+    return guarded_bytes(size, _gaps.get(size, ()))
 
 
 def plan_apart(lifetimes: Mapping[Key, Lifetime]) -> tuple[dict[Key, int], int]:
@@ -69,8 +73,10 @@ def install(at_end: bool = True) -> None:
     """Let all memory of compiled code in this process be guarded."""
     global _at_end
     _at_end = at_end
-    for module in (memory, executable, binding, pool, stamps):
-        setattr(module, memory.aligned_bytes.__name__, guarded_bytes)
+    name = memory.aligned_bytes.__name__
+    for module in (memory, binding, pool, stamps):
+        setattr(module, name, guarded_bytes)
+    setattr(executable, name, guarded_arena)
     setattr(lower, "plan_arena", plan_apart)  # noqa: B010
 
 

@@ -288,6 +288,21 @@ class TestWhatTensorFlowHasNot:
             names = [op.name for op in again.get_operations()]
         assert names.index("first") < names.index("second")
 
+    def test_nodes_with_effects_keep_their_order_around_a_branch(self, graph):
+        v = sg.get_variable("v", initializer=[1.0, 2.0])
+        sg.identity(sg.assign_add(v, v), name="one")
+        flag = sg.placeholder_with_default(True, [])
+        with sg.control_dependencies([sg.assign(v, v * 3.0)]):
+            two = sg.identity(v, name="two")
+        sg.identity(sg.cond(flag, lambda: sg.assign_add(v, two), lambda: sg.identity(two)), name="three")
+        sg.identity(sg.assign_add(v, v), name="four")
+        told = graph.as_graph_def()
+        names = ["one:0", "two:0", "three:0", "four:0"]
+        with sg.Graph().as_default(), sg.Session() as sess:
+            sg.import_graph_def(told, name="")
+            sess.run("v/Assign")
+            assert [found[0] for found in sess.run(names)] == [2.0, 6.0, 12.0, 24.0]
+
 
 class TestMany:
     def test_random_changes_of_bytes_are_errors_or_graphs(self):

@@ -258,14 +258,18 @@ class Array(_Nested):
             lambda i, a: tf.less(i, self.count), lambda i, a: [i + 1, a.write(i, step(i)[0])], start,
             **machine.in_turn
         )  # fmt: skip
-        return [made[1].stack()]
+        rows = made[1].stack()
+        rows.set_shape([self.count] + rows.shape.as_list()[1:])  # of which a graph does not know how many
+        return [rows]
 
     def lines(self):
         name, made = self._function(0, self.blocks[0])
         out, body = self.outs[0], "lambda i, a: [i + 1, a.write(i, %s(i)[0])]" % name
         array = "tf.TensorArray(%r, size=%d)" % (self.dtype, self.count)
         text = "_, %s = tf.while_loop(lambda i, a: i < %d, %s, [tf.constant(0), %s])"
-        return made + [text % (out, self.count, body, array), "%s = %s.stack()" % (out, out)]
+        rows = ["%s = %s.stack()", "%s.set_shape([%d] + %s.shape.as_list()[1:])"]
+        rows = [rows[0] % (out, out), rows[1] % (out, self.count, out)]
+        return made + [text % (out, self.count, body, array)] + rows
 
 
 class Grad(Statement):
