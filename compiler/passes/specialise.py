@@ -301,7 +301,9 @@ class Specialiser:
             self._unshaped.add(number)
             shape = (0,)  # what is written later, in another stage, may be of any shape then
         size = self.operand(op, "size", op.operands["size"])
-        return ops.fill(self.build.constant(0, op.outputs[0].dtype), dims=(int(size), *shape))
+        attrs = {"dtype": op.attrs["dtype"], "size": size, "element_shape": shape, "number": number}
+        (type,) = self.build.types(op.definition, (), attrs)
+        return ops.fill(self.build.constant(0, type.dtype), dims=type.static_shape)
 
     def _find_rows(self, op: Operation, inputs: Sequence[Value]) -> None:
         match op.definition.name:

@@ -248,3 +248,11 @@ class TestErrors:
     def test_parts_of_different_lengths(self):
         with pytest.raises(ValueError, match="rows have one shape"):
             sg.TensorArray(sg.float64, 2).split(ROWS, [1, 3])
+
+
+@pytest.mark.parametrize("size", [[2, 3], -1])
+def test_a_size_that_turns_out_to_be_none(size):
+    given = sg.placeholder(sg.int32, None, name="size")
+    rows = sg.TensorArray(sg.float32, size=given, element_shape=[2]).write(0, [1.0, 2.0]).stack()
+    with sg.Session() as sess, pytest.raises(sg.errors.InvalidArgumentError, match="TensorArray"):
+        sess.run(rows, {given: size})
