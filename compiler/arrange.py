@@ -12,7 +12,7 @@ from itertools import chain, groupby, takewhile
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm_clock import PORTABLE, Clock
 from staticgraph.compiler.codegen.llvm_step import step
-from staticgraph.compiler.codegen.llvm_stop import LOOK
+from staticgraph.compiler.codegen.llvm_stop import LOOK, STOPPABLE
 from staticgraph.compiler.codegen.llvm_text import Code
 from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
@@ -119,7 +119,7 @@ def write(
     segments: list[abi.Segment] = []
     inner: list[Written] = []
     before: list[abi.Segment] = []
-    most, committed = 0, not may_stop
+    most, unwatched, committed = 0, 0.0, not may_stop
     variables = frozenset(ARGUMENTS + argument for argument in program.in_place if outermost)
     if not all(isinstance(i, Launch | Copy) for i in program.instructions):
         fixed = ()  # scratch memory is not kept while something else runs
@@ -153,8 +153,10 @@ def write(
                     segments.append(replace(control, times=_entry(times, instruction)))
         if not alone:
             once, region, shared = _region(work, times, fixed, variables)
-            long = region.cost >= LOOK and region.committing > 0
-            segments.append(replace(region, watched=long and not committed))
+            unwatched += region.cost
+            watched = unwatched >= STOPPABLE and region.committing > 0 and not committed
+            segments.append(replace(region, watched=watched))
+            unwatched = 0.0 if watched else unwatched
             committed |= region.committing < len(region.phases)
             before += [once] if once.phases else []
             most = max(most, shared)

@@ -12,6 +12,7 @@ from staticgraph.compiler.codegen.llvm_control_flow import SKIPPED, ask, return_
 from staticgraph.compiler.codegen.llvm_text import Emitter
 
 LOOK = 4e6  # ns of work of one thread between looks at the watch
+STOPPABLE = 2.5e7  # ns of work of one thread that are done without a look: nobody notices them
 
 
 def forget_skips(writer: Emitter, watch: str) -> None:

@@ -166,7 +166,7 @@ def test_short_steps_do_not_look_at_the_watch():
 def test_a_long_chain_of_small_kernels_looks_at_the_watch(monkeypatch: pytest.MonkeyPatch):
     """Even if one thread does them all."""
     monkeypatch.setattr(llvm_stop, "LOOK", 10.0)
-    monkeypatch.setattr("staticgraph.compiler.arrange.LOOK", 10.0)
+    monkeypatch.setattr("staticgraph.compiler.arrange.STOPPABLE", 10.0)
     monkeypatch.setattr("staticgraph.compiler.codegen.llvm_step.LOOK", 10.0)
     x = sg.placeholder(sg.float32, [8])
     y = x
