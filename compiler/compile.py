@@ -9,29 +9,29 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from staticgraph.compiler.arrange import Times, Written, walk, write
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.listing import LaunchCode
-from staticgraph.compiler.codegen.llvm_clock import Clock, clock_of
-from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.codegen.llvm.clock import Clock, clock_of
+from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.graph.collector import collector_paused
+from staticgraph.compiler.emit_step import Times, Written, walk, write
+from staticgraph.compiler.fusion.fuse import fuse
+from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
+from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
-from staticgraph.compiler.lower.once import by_meaning, runs_once
 from staticgraph.compiler.lower.program import Branch, Instruction, Launch, Loop, Loops, Program
-from staticgraph.compiler.passes.fuse import fuse
-from staticgraph.compiler.passes.group import Fusion
 from staticgraph.compiler.passes.pipeline import Observer, pipeline
-from staticgraph.compiler.passes.step import Step
 from staticgraph.compiler.rewrite.engine import Trace
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.gc_pause import collector_paused
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.codegen.contraction_choice import Choice
+    from staticgraph.compiler.codegen.gemm.choice import Choice
     from staticgraph.compiler.generate import Search
     from staticgraph.compiler.kernel.contraction import Contraction
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
 
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.attention.attention import attention as in_one
 from staticgraph.compiler.codegen.cuda.attention.form import keeps_to_rows
 from staticgraph.compiler.codegen.cuda.choose import emit, emit_kernel
@@ -16,20 +17,19 @@ from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import Call, Function, Work
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile import CompiledStep, Walked, optimize, structure_of
-from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.graph.collector import collector_paused
+from staticgraph.compiler.fusion.attention import attention
+from staticgraph.compiler.fusion.fuse import fuse
+from staticgraph.compiler.fusion.group import Fusion, Group
 from staticgraph.compiler.graph.function import Function as Graph
 from staticgraph.compiler.kernel.stmt import Kernel, padded
 from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.program import Instruction, Launch, Loops, Program, walk
-from staticgraph.compiler.passes.attention import attention
-from staticgraph.compiler.passes.fuse import fuse
-from staticgraph.compiler.passes.group import Fusion, Group
 from staticgraph.compiler.passes.pipeline import Observer
-from staticgraph.compiler.passes.step import Step
 from staticgraph.compiler.rewrite.engine import Trace
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.gc_pause import collector_paused
 
 Refused = frozenset[Convolution] | None
 # Bytes of scratch memory for launches that are done side by side, where they need as much.

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from staticgraph.compiler.codegen import abi, contraction, llvm
-from staticgraph.compiler.codegen.contraction_choice import NO_CHOICE, Choice
+from staticgraph.compiler.codegen import abi
+from staticgraph.compiler.codegen.gemm import gemm as contraction
+from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
+from staticgraph.compiler.codegen.llvm import kernel as llvm
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.kernel.align import align
-from staticgraph.compiler.kernel.chunk import chunked
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
-from staticgraph.compiler.kernel.cpu import schedule
-from staticgraph.compiler.kernel.place_rows import place_rows
+from staticgraph.compiler.kernel.parallelize import chunked
+from staticgraph.compiler.kernel.peel import align
+from staticgraph.compiler.kernel.row_schedule import place_rows
+from staticgraph.compiler.kernel.schedule_cpu import schedule
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.lower.program import Loops
 

@@ -11,8 +11,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph.compiler.codegen import dispatch_layout as at
-from staticgraph.compiler.codegen.dispatch_layout import Cell, Conversion, Feed, Form, Result
+from staticgraph.compiler.codegen.native import dispatch_layout as at
+from staticgraph.compiler.codegen.native.dispatch_layout import Cell, Conversion, Feed, Form, Result
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation

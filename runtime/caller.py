@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.capture.needed import HostNeeded, ValueNeeded
 from staticgraph.compiler.graph.errors import (
     FeedError,
     OpError,
@@ -19,7 +20,6 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
 from staticgraph.runtime.chain import short_way
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.failing import kept

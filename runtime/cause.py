@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 
 _SHOWN = 8  # elements of a value
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
-from staticgraph.compiler.codegen.dispatch_layout import Binding as Word
+from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
 from staticgraph.runtime.binding import Binding, bindable
 from staticgraph.runtime.devices.pool import POOL
 from staticgraph.runtime.dispatch import native, words

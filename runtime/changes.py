@@ -6,8 +6,8 @@ from dataclasses import field
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.variables import VariableStore
 
 

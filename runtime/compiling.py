@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from staticgraph.compiler.codegen.llvm_text import module
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.codegen.llvm.text import module
 from staticgraph.compiler.compile import Compiled, CompiledStep, compile
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.passes.pipeline import Observer
-from staticgraph.compiler.passes.step import Step
 from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.rewrite.rule import Rule
 from staticgraph.runtime.devices import cpu_jit

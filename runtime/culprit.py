@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.nan_guard import may_be_infinite
 from staticgraph.compiler.graph.errors import OpError, RuleError
 from staticgraph.compiler.graph.function import Function, Node, Value, as_outputs
 from staticgraph.compiler.graph.opdef import Kind, Role
 from staticgraph.compiler.ops.control_flow import taken
-from staticgraph.compiler.passes.guard import may_be_infinite
+from staticgraph.compiler.support.dataclass import dataclass
 
 TRIALS = 64  # sources that are tried: if it is none of these, the first one is blamed
 

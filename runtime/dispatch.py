@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.codegen import dispatch_layout as at
-from staticgraph.compiler.codegen.dispatch_layout import Head, Host, Known
-from staticgraph.compiler.codegen.llvm_dispatch import dispatch
-from staticgraph.compiler.codegen.llvm_find import find
+from staticgraph.compiler.codegen.native import dispatch_layout as at
+from staticgraph.compiler.codegen.native.dispatch import dispatch
+from staticgraph.compiler.codegen.native.dispatch_layout import Head, Host, Known
+from staticgraph.compiler.codegen.native.find import find
 from staticgraph.runtime.devices.cpu_jit import Library, load
 
 _NEW_FUNCTION = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(

@@ -18,8 +18,8 @@ from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.printer import function_text
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.kernel.place_rows import place_rows
 from staticgraph.compiler.kernel.printer import kernel_text
+from staticgraph.compiler.kernel.row_schedule import place_rows
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.lower.program import Launch, Loops, lines_of
 

@@ -9,9 +9,9 @@ from weakref import WeakSet
 
 import numpy as np
 
-from staticgraph.compiler.cached import cached_property
-from staticgraph.compiler.codegen.dispatch_layout import UNSOUND
-from staticgraph.compiler.codegen.dispatch_layout import Binding as Word
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
+from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
 from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExhaustedError, layout
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import failure
@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, PRIVATE, SHARED, Ref
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.runtime.changes import Changes
 from staticgraph.runtime.devices.cpu_jit import host, load, origins
 from staticgraph.runtime.devices.pool import POOL

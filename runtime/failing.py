@@ -129,7 +129,7 @@ def _told(settings: Settings) -> dict[str, str]:
 
 def _copy(plan: Plan, store: VariableStore) -> VariableStore:
     """The variables and the random states that a run may change before it fails."""
-    from staticgraph.compiler.passes.regions import outermost, with_inner  # building a graph needs no passes
+    from staticgraph.compiler.capture.regions import outermost, with_inner  # building a graph needs no passes
 
     copy = VariableStore()
     roots = [*map(outermost, plan.fetches.tensors), *plan.fetches.targets]

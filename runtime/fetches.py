@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from staticgraph.compiler.codegen.dispatch_layout import Form
+from staticgraph.compiler.codegen.native.dispatch_layout import Form
 from staticgraph.compiler.graph.errors import FetchError, headline, hint, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function, Node, Value, as_outputs
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.ops.control_flow import functions, taken
+from staticgraph.compiler.support.dataclass import dataclass
 
 Rounds = tuple[tuple[Node, int], ...]  # the loops around a node, outermost first, and in which round each is
 _SILENT = ("constant", "parameter", "unset")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.codegen.dispatch_layout import Known as Word
-from staticgraph.compiler.codegen.dispatch_layout import Run
+from staticgraph.compiler.codegen.native.dispatch_layout import Known as Word
+from staticgraph.compiler.codegen.native.dispatch_layout import Run
 from staticgraph.runtime.dispatch import Words, native, words
 from staticgraph.runtime.fetches import not_found
 

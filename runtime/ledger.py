@@ -13,11 +13,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, overload
 from weakref import WeakKeyDictionary
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import NoCompileError, layout
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cause import Cause, Reason
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.executable import Executable
@@ -140,7 +140,7 @@ class Ledger(Sequence[Compile]):
         """The program of `step`, with a guard if it is checked; also for NaN if the settings ask for it."""
         last, finite = step.may_overwrite, self.settings.check_nan
         if finite:
-            from staticgraph.compiler.passes.guard import checked  # what few programs ask for
+            from staticgraph.compiler.capture.nan_guard import checked  # what few programs ask for
 
             step = checked(step)
         watch = Guard(fetches.graph, lambda: step, last, finite) if step.checked else None

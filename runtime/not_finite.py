@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.segments import is_host
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.passes.pipeline import PIPELINE
-from staticgraph.compiler.passes.stages import is_host
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.culprit import STATE, Finding, culprit
 from staticgraph.runtime.owner import operation_at
 from staticgraph.runtime.progress import Progress

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.graph.collector import collector_paused
+from staticgraph.compiler.capture.needed import StaticFeedNeeded, VariableTypeNeeded
+from staticgraph.compiler.capture.segments import NO_CALLS, Calls
+from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.needed import StaticFeedNeeded, VariableTypeNeeded
-from staticgraph.compiler.passes.stages import NO_CALLS, Calls
-from staticgraph.compiler.passes.step import Step, uninitialized
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.cause import Signature, reason
 from staticgraph.runtime.changes import Changes
 from staticgraph.runtime.executable import Executable
@@ -115,7 +115,7 @@ class Plan:
     def step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
         """What a run with arrays of these shapes and variables of these types does."""
         with collector_paused():
-            from staticgraph.compiler.passes.specialise import specialise
+            from staticgraph.compiler.capture.capture import specialise
 
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.codegen.llvm_text import Code
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import Program
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled

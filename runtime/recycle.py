@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from staticgraph.compiler.codegen.dispatch_layout import Block
+from staticgraph.compiler.codegen.native.dispatch_layout import Block
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.runtime.memory import empty, storage_dtype

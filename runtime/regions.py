@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.capture.segments import Calls
 from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.control_flow import taken
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.compiler.passes.stages import Calls
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.plan import Plan
 from staticgraph.runtime.resources import remaining

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staticgraph.compiler.lower.once import by_meaning, runs_once
-from staticgraph.compiler.passes.step import Step
-from staticgraph.compiler.passes.step_digest import MOST_DATA, NoDigest, step_digest
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
+from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.runtime.devices import cpu_jit, object_cache
 from staticgraph.runtime.devices.sources import compiler_version
 from staticgraph.runtime.prepared import NO_FUNCTION, Prepared, PreparedStep, layout_of, prepared

@@ -16,8 +16,8 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.graph.errors import AbortedError, CancelledError, DeadlineExceededError, layout
-from staticgraph.compiler.graph.forks import brief, in_child
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.support.forks import brief, in_child
 
 _MOMENT = 0.1  # seconds
 

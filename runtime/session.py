@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.errors import EmptyGraphError, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_stack
 from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.feeds import RAGGED, feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
 from staticgraph.runtime.placement import ledger_for, meter_of, opened, pinned_on, store_on

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.cuts import crossing
+from staticgraph.compiler.capture.needed import HostNeeded, ValueNeeded
+from staticgraph.compiler.capture.regions import outermost, regions_of
+from staticgraph.compiler.capture.segments import Calls, is_host, reaches, stages
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.cuts import crossing
-from staticgraph.compiler.passes.needed import HostNeeded, ValueNeeded
-from staticgraph.compiler.passes.regions import outermost, regions_of
-from staticgraph.compiler.passes.stages import Calls, is_host, reaches, stages
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.chain import short_way
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
@@ -87,9 +87,7 @@ class Staged:
 
     def _arrange(self) -> None:
         fetches = self._fetches
-        self._stages = stages(
-            fetches.tensors, fetches.targets, self._feeds, self._forced, self._region
-        )
+        self._stages = stages(fetches.tensors, fetches.targets, self._feeds, self._forced, self._region)
         leading = self._stages.leading
         self._hosts = frozenset((*leading, *self._stages.trailing))
         # What each leading op takes is computed after these leading ops, and with these assignments.
@@ -165,9 +163,7 @@ class Staged:
     def _calls(self, turn: Turn, taking: Collection[Operation], **rest: bool) -> Calls:
         """Return the calls around a stage that computes the inputs of the host ops `taking`."""
         left_out = (self._hosts | self._text).difference(taking) | turn.done
-        return Calls(
-            tuple(taking), left_out, region=self._region, settled=frozenset(turn.settled), **rest
-        )
+        return Calls(tuple(taking), left_out, region=self._region, settled=frozenset(turn.settled), **rest)
 
     def _lead(self, turn: Turn) -> None:
         """Call the leading ops that were not called yet."""

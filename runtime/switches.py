@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.dataclass import dataclass
 
 MOST_THREADS = 256
 OPTIONAL_PASSES = ("fewer_products", "simplify", "fuse", "join")

@@ -8,6 +8,8 @@ from functools import partial
 
 import numpy as np
 
+from staticgraph.compiler.capture.segments import Stages, crosses, inputs_read
+from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError, UnimplementedError, layout
 from staticgraph.compiler.graph.interpret import perform
@@ -15,8 +17,6 @@ from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import compatible, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.compiler.passes.stages import Stages, crosses, inputs_read
-from staticgraph.compiler.passes.step import Step, uninitialized
 from staticgraph.runtime.changes import Changes
 from staticgraph.runtime.ledger import HostObserver
 from staticgraph.runtime.regions import Regions

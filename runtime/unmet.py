@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.interpret import failure
-from staticgraph.compiler.passes.proven import has_requirements
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.passes.prove_requirements import has_requirements
 from staticgraph.runtime.interpreter import Interpreter, Performed
 from staticgraph.runtime.owner import operation_at
 from staticgraph.runtime.progress import Progress

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from staticgraph.compiler.codegen.dispatch_layout import Cell, State
+from staticgraph.compiler.codegen.native.dispatch_layout import Cell, State
 from staticgraph.compiler.graph.dtypes import as_dtype, string
 from staticgraph.compiler.graph.errors import (
     AbortedError,
@@ -24,10 +24,10 @@ from staticgraph.compiler.graph.errors import (
     OpError,
     layout,
 )
-from staticgraph.compiler.graph.forks import in_child, reclaim
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.support.forks import in_child, reclaim
 from staticgraph.runtime.memory import empty, from_storage, to_storage
 from staticgraph.runtime.resources import Resources, remaining
 

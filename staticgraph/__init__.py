@@ -12,7 +12,7 @@ if not os.path.isdir(os.path.join(__path__[0], "compiler")):
 
     __path__.pop()
 
-from staticgraph.compiler.graph import collector as _collector
+from staticgraph.compiler.support import gc_pause as _collector
 
 # What is imported stays: to look through it for garbage would take a sixth of the time.
 _collecting = _collector.pause()

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import GradientError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.region import may_use
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.gradient_functions import GradientFunction, call, gradient_function
 from staticgraph.indexed_slices import IndexedSlices
 from staticgraph.reachability import Uses, source

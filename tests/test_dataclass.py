@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import pytest
 
-from staticgraph.compiler import dataclass as ours
+from staticgraph.compiler.support import dataclass as ours
 
 
 @pytest.fixture(params=[dataclasses.dataclass, ours.dataclass], ids=["theirs", "ours"])

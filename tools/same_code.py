@@ -1,7 +1,7 @@
 """Hash what the compiler makes, to show that a change of its source leaves the code alone.
 
     python tools/same_code.py FILE                   record the hashes in FILE
-    python tools/same_code.py FILE                   compare with it, if it exists: the status is 1 if one differs
+    python tools/same_code.py FILE                   compare with FILE, if it exists; status 1: some differ
     python tools/same_code.py FILE --only op,row     entries whose names begin so
     python tools/same_code.py FILE --scripts DIR     also what the scripts of TensorFlow 1 in a folder compile
 
@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-os.environ |= {"SG_CACHE": "0", "SG_DEVICE": "cpu"}
+os.environ |= {"SG_CACHE_DIR": "", "SG_DEVICE": "cpu"}
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
@@ -32,9 +32,9 @@ import staticgraph as sg
 from benchmarks import staticgraph_row
 from benchmarks.workloads import WORKLOADS
 from staticgraph.compiler import compile as compiler
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.lower.program import Program
-from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime import compiling
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.standin.runner import run_script

@@ -18,13 +18,13 @@ from dataclasses import field
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.branches import zeros
-from staticgraph.compiler.cached import cached_property
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import Builder, number
-from staticgraph.compiler.graph.closure import close, depends_on
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute, toposort
+from staticgraph.compiler.graph.lambda_lift import close, depends_on
 from staticgraph.compiler.graph.opdef import OPS, Kind
+from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.compiler.support.dataclass import dataclass
 
 Vjp = Callable[..., list[Value | None]]
 

@@ -17,8 +17,8 @@ times, or one for each chunk. `times` is the number of the first.
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.listing import Listing
-from staticgraph.compiler.codegen.llvm_text import Code
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.support.dataclass import dataclass
 
 SCRATCH_PARAMETERS = ("ptr %shared", "ptr %private", "i64 %chunk")  # those of a kernel after its buffers
 _TOGETHER = 40_000  # ns of work that a thread takes at a time

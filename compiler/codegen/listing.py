@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import zlib
 from dataclasses import asdict
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
-from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.codegen.llvm.text import Code
 
 
 def to_bytes(kernel: KernelCode) -> bytes:

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.cached import cached_property
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.strings import join_strings, split_strings
+from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from enum import Enum
 from functools import cache
 from typing import Any, Protocol
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 class Role(Enum):

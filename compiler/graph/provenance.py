@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 
 T = TypeVar("T")
 _PARENT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))

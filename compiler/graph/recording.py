@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import infer_dtype, plain
 from staticgraph.compiler.graph.dtypes import (
     DType,
@@ -37,6 +36,7 @@ from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 class _GraphLike(Protocol):

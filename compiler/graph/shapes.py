@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
+from staticgraph.compiler.support.dataclass import dataclass
 
 Shape = tuple[int | None, ...]
 MOST_PARTS = 1 << 16  # results of one operation
@@ -119,9 +119,7 @@ def compatible(a: Shape | None, b: Shape | None) -> bool:
     return True
 
 
-def normalize_axis(
-    axis: int, rank: int, name: str = "axis", kind: type[ShapeError] = ShapeError
-) -> int:
+def normalize_axis(axis: int, rank: int, name: str = "axis", kind: type[ShapeError] = ShapeError) -> int:
     """`axis` counted from the front; an error of this kind where it is out of range."""
     require(
         -rank <= axis < rank,

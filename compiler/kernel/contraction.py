@@ -27,7 +27,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import permutations
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64
 from staticgraph.compiler.kernel.expr import (
     Expr,
@@ -41,8 +40,9 @@ from staticgraph.compiler.kernel.expr import (
     walk,
 )
 from staticgraph.compiler.kernel.index import Affine, affine
-from staticgraph.compiler.kernel.padded import Inside, unpadded
+from staticgraph.compiler.kernel.predicated_loads import Inside, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.support.dataclass import dataclass
 
 Operand = tuple[Load, tuple[Inside, ...]]  # an element, and where it exists
 _SHORT = 16  # values of an index of the sum, for each of which code may be written

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.stmt import Buffer, Form, Stmt
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,10 +18,10 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce, Scalar, rebuild, unknown, walk
 from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.support.dataclass import dataclass
 
 Range = tuple[int | float, int | float]
 UNKNOWN: Range = (-math.inf, math.inf)

@@ -17,7 +17,6 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.dependence import accesses, obstacle
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, substitute, walk
 from staticgraph.compiler.kernel.stmt import (
@@ -35,6 +34,7 @@ from staticgraph.compiler.kernel.stmt import (
     rewrite,
     statements,
 )
+from staticgraph.compiler.support.dataclass import dataclass
 
 _REACH = 32  # statements that are looked at for a loop to join: so the time grows with the kernel's length
 

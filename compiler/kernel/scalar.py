@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, bool_
 from staticgraph.compiler.kernel import expr as _expr
 from staticgraph.compiler.kernel.expr import Const, Expr, Scalar
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

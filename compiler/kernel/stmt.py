@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from enum import Enum
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.expr import Expr, Index, Local, Scalar
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 class LoopKind(Enum):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.kernel.stmt import padded
@@ -24,6 +23,7 @@ from staticgraph.compiler.lower.program import (
     Ref,
     RowAt,
 )
+from staticgraph.compiler.support.dataclass import dataclass
 
 Lower = Callable[[Function, int, Mapping[int, int]], Program]
 Keep = Callable[[Constants], Ref]

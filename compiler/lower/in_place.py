@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
+from staticgraph.compiler.fusion.group import Group
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.kernel.expr import Expr, Load, walk
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Kernel, expressions, statements
-from staticgraph.compiler.lower.alike import Kernels
+from staticgraph.compiler.lower.kernel_dedup import Kernels
 from staticgraph.compiler.lower.kernels import first_store
 from staticgraph.compiler.lower.program import Loops
-from staticgraph.compiler.passes.group import Group
 
 
 def may_overwrite(

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.fusion.group import Group
+from staticgraph.compiler.fusion.inline_element import Fresh, Position, instantiate, pieces, template
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
@@ -18,13 +19,12 @@ from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitut
 from staticgraph.compiler.kernel.form import Staged, Updates
 from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.place import Nest, Placer
+from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Buffer, Form, Kernel, Loop, Stmt, Store
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.ops.kinds import Out, View, described
-from staticgraph.compiler.passes.group import Group
-from staticgraph.compiler.passes.pull import Fresh, Position, instantiate, pieces, template
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

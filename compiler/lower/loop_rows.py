@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,17 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
+from staticgraph.compiler.fusion.fuse import fuse
+from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_control, is_host, is_whole
+from staticgraph.compiler.fusion.inline_element import template
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.kernel.expr import Reduce
-from staticgraph.compiler.lower.alike import Kernels
+from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena
 from staticgraph.compiler.lower.constants import Constants, Pool
 from staticgraph.compiler.lower.control_flow import instruction, plans
 from staticgraph.compiler.lower.in_place import may_overwrite
-from staticgraph.compiler.lower.memory import fullest, plan_arena
+from staticgraph.compiler.lower.kernel_dedup import Kernels
 from staticgraph.compiler.lower.program import (
     ARENA,
     ARGUMENTS,
@@ -29,10 +32,7 @@ from staticgraph.compiler.lower.program import (
     Require,
     may_stop,
 )
-from staticgraph.compiler.lower.recompute import Item, lifetimes, recompute, spared
-from staticgraph.compiler.passes.fuse import fuse
-from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_control, is_host, is_whole
-from staticgraph.compiler.passes.pull import template
+from staticgraph.compiler.lower.rematerialize import Item, lifetimes, recompute, spared
 
 LARGE_ARENA = 1 << 26  # bytes, of all values: with fewer it matters little how long they are kept
 _UNSTOPPABLE = 3e9  # ns of work of one thread that a run may still do when it should stop

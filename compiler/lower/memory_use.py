@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import ResourceExhaustedError, layout
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import Program
+from staticgraph.compiler.support.dataclass import dataclass
 
 ADDRESSABLE = 1 << 47  # bytes: more than that no processor can address
 _SHOWN = 8  # values listed

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel
 from staticgraph.compiler.lower.constants import Constants
+from staticgraph.compiler.support.dataclass import dataclass
 
 ARENA, SHARED, PRIVATE, CONSTANTS, ARGUMENTS = range(5)
 

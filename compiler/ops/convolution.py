@@ -22,17 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
-from staticgraph.compiler.kernel.padded import padded_load
+from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.ops.assembly import spread_apart
 from staticgraph.compiler.ops.kinds import View, contraction
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.windows import LONGEST
+from staticgraph.compiler.support.dataclass import dataclass
 
 Ints = tuple[int, ...]
 _MOST_PARTS = 16  # convolutions that the gradient of one with strides may become

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
@@ -22,6 +21,7 @@ from staticgraph.compiler.ops.convolution import conv_filter, conv_transposed, c
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.windows import Window, check_padding, positions, window
+from staticgraph.compiler.support.dataclass import dataclass
 
 Ints = tuple[int, ...]
 _AXES = {

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import ANY, DType, int32
 from staticgraph.compiler.graph.errors import misuse, require, shown
 from staticgraph.compiler.graph.function import Value
@@ -19,6 +18,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.samples import Draw, Sample, real
+from staticgraph.compiler.support.dataclass import dataclass
 
 _RULE = (
     "an index is an integer, a slice, `...`, None (a new axis) or an integer tensor of rank 0; "

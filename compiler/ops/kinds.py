@@ -26,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import ANY, EVERY, DType, bool_, float32, int64
 from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, ops, register
 from staticgraph.compiler.graph.requirements import verified
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Form, Stmt
+from staticgraph.compiler.support.dataclass import dataclass
 
 _VARARGS = 0x04  # of code.co_flags: the function takes *args
 

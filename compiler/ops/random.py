@@ -19,9 +19,9 @@ from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import Kind, OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, operand_shape
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.binary_search import how_many
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
 from staticgraph.compiler.kernel.form import Scan, Staged
-from staticgraph.compiler.kernel.search import how_many
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,

@@ -18,8 +18,8 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import TypeAlias
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.ops.linear_match import LinearPattern, Match
+from staticgraph.compiler.support.dataclass import dataclass
 
 _POSIX = {
     "alnum": "0-9A-Za-z",

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import ANY, REAL, DType, float32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
+from staticgraph.compiler.support.dataclass import dataclass
 
 LARGEST_IMAGE = 1 << 16  # pixels along an axis of a result
 _GATHERED = 4  # old pixels per new one, up to which they are gathered; more are a product with a matrix

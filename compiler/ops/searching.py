@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, operand_shape, shape_text
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.search import how_many
+from staticgraph.compiler.kernel.binary_search import how_many
 from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops.kinds import Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX, check_index

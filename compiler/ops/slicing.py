@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import ANY, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
@@ -17,6 +16,7 @@ from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.assembly import spread_apart
 from staticgraph.compiler.ops.kinds import View, composite, movement
 from staticgraph.compiler.ops.samples import Sample, real
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 def _sizes(shape: Shape | None, begin: Any, size: Any) -> Shape | None:

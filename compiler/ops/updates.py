@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import bool_, int32, int64, uint32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, substitute, walk
@@ -20,6 +19,7 @@ from staticgraph.compiler.kernel.form import Selection, Staged, Updates
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.kinds import Out
 from staticgraph.compiler.ops.movement import raveled, unraveled
+from staticgraph.compiler.support.dataclass import dataclass
 
 _LEAST_CHUNK = 32  # updates
 # Several updates, put together, do what they do one after the other: by this, where they are done by that.

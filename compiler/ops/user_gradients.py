@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.closure import inline
 from staticgraph.compiler.graph.errors import GradientError, UnimplementedError, require
 from staticgraph.compiler.graph.function import Function, Value
+from staticgraph.compiler.graph.lambda_lift import inline
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType

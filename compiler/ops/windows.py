@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.shapes import Shape
+from staticgraph.compiler.support.dataclass import dataclass
 
 LONGEST = 1 << 24  # elements from the first tap of a window to the last
 LONGEST_PADDED = 1 << 8  # the same, of windows that see more padding than elements

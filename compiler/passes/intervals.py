@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 
 from staticgraph.compiler.graph.function import Function, Node, Value
-from staticgraph.compiler.passes.rounds import conjuncts, plain, step_of
+from staticgraph.compiler.passes.trip_count import conjuncts, plain, step_of
 
 Interval = tuple[float, float]  # the least and the greatest
 

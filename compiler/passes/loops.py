@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.compiler.graph.builder import Builder
-from staticgraph.compiler.graph.closure import close, depends_on
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute, transform
+from staticgraph.compiler.graph.lambda_lift import close, depends_on
 from staticgraph.compiler.graph.opdef import OPS, Kind
 
 # Kinds of ops that are done while their result is read: taken out of a loop, they would only need memory.

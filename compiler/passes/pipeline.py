@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.passes.defined import defined
 from staticgraph.compiler.passes.expand import expand
-from staticgraph.compiler.passes.fewer_products import fewer_products
 from staticgraph.compiler.passes.loops import tidy
 from staticgraph.compiler.passes.simplify import simplify as apply_rules
+from staticgraph.compiler.passes.undefined_derivatives import defined
+from staticgraph.compiler.passes.winograd import fewer_products
 from staticgraph.compiler.rewrite.engine import Trace
+from staticgraph.compiler.support.dataclass import dataclass
 
 Pass = Callable[[Function], Function]
 Observer = Callable[[str, Function, Function], None]

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import number, plain
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import OPS, OpDef, Role
 from staticgraph.compiler.graph.operators import Operators
+from staticgraph.compiler.support.dataclass import dataclass
 
 Bindings = dict[str, Any]
 

@@ -7,11 +7,11 @@ from enum import Flag
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import OpDef, recording
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.rewrite.pattern import Bindings, Pattern, Use, as_pattern, build, head, match
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 class Inexact(Flag):

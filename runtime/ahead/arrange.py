@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from staticgraph.compiler.codegen.llvm_interface import (
+from staticgraph.compiler.codegen.llvm.c_interface import (
     NOTHING,
     POOL,
     QUIET_WATCH,
@@ -18,11 +18,11 @@ from staticgraph.compiler.codegen.llvm_interface import (
     Pool,
     State,
 )
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.ahead.interface import Array, Field, Function, Interface
 from staticgraph.runtime.ahead.names import Names
 from staticgraph.runtime.ahead.steps import CompiledFunction

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from staticgraph.compiler.codegen.llvm_interface import (
+from staticgraph.compiler.codegen.llvm.c_interface import (
     data,
     entry,
     init,
@@ -15,11 +15,11 @@ from staticgraph.compiler.codegen.llvm_interface import (
     pool_functions,
     surroundings,
 )
-from staticgraph.compiler.codegen.llvm_pool import pool_code, serial_code
-from staticgraph.compiler.codegen.pool_layout import MOST_WORKERS
+from staticgraph.compiler.codegen.native.pool import pool_code, serial_code
+from staticgraph.compiler.codegen.native.pool_layout import MOST_WORKERS
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundError, layout
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.ahead.arrange import constants_of, interface_of
 from staticgraph.runtime.ahead.example import example
 from staticgraph.runtime.ahead.header import header

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from staticgraph.compiler.codegen.llvm_interface import (
+from staticgraph.compiler.codegen.llvm.c_interface import (
     NO_NUMBER,
     NO_POINTER,
     NOT_READY,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
-from staticgraph.compiler.codegen.llvm_interface import Entry, Pool, State
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.codegen.llvm.c_interface import Entry, Pool, State
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
+from staticgraph.compiler.support.dataclass import dataclass
 
 _C_TYPES = {
     "float32": "float", "float64": "double", "bool": "uint8_t", "float16": "uint16_t", "bfloat16": "uint16_t",

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from staticgraph.compiler.capture.capture import specialise
+from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
+from staticgraph.compiler.capture.segments import stages
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, compile
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import InvalidArgumentError, UnimplementedError, layout
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import Shape, TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
-from staticgraph.compiler.passes.specialise import specialise
-from staticgraph.compiler.passes.stages import stages
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.saving.loaded import LoadedFunction, LoadedGraph
 

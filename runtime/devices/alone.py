@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from staticgraph.compiler.codegen.abi import KernelCode
-from staticgraph.compiler.codegen.llvm_text import Code, Emitter
+from staticgraph.compiler.codegen.llvm.text import Code, Emitter
 from staticgraph.runtime.devices.cpu_jit import load
 from staticgraph.runtime.memory import aligned_bytes
 

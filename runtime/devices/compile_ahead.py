@@ -24,8 +24,8 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable
 
-from staticgraph.compiler.codegen.llvm_text import Code
-from staticgraph.compiler.graph import forks
+from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.support import forks
 
 THREADS = max(1, min(4, os.cpu_count() or 1) - 1)  # the caller is busy with the next text meanwhile
 TURN = 0.0005  # seconds

@@ -19,10 +19,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.codegen.llvm_text import Code, module
+from staticgraph.compiler.codegen.llvm.text import Code, module
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
-from staticgraph.compiler.graph import forks
-from staticgraph.compiler.graph.collector import collector_paused
+from staticgraph.compiler.support import forks
+from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime import switches
 from staticgraph.runtime.devices import half, object_cache
 from staticgraph.runtime.devices.compile_ahead import CompileAhead

@@ -14,7 +14,7 @@ from staticgraph.runtime.devices import object_cache
 from staticgraph.runtime.devices.sources import compiler_version
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.codegen.contraction_choice import Choice
+    from staticgraph.compiler.codegen.gemm.choice import Choice
     from staticgraph.compiler.codegen.target import CpuTarget
     from staticgraph.compiler.kernel.contraction import Contraction
 

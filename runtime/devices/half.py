@@ -7,7 +7,7 @@ of other processors do.
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.codegen.llvm.text import Code
 
 SYMBOLS = ("__extendhfsf2", "__truncsfhf2", "__truncdfhf2")
 

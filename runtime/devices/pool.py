@@ -1,4 +1,4 @@
-"""The threads that help with a step. How they share the work is in compiler/codegen/llvm_pool.py.
+"""The threads that help with a step. How they share the work is in compiler/codegen/native/pool.py.
 
 There is one pool in a process. Its workers are Python threads that spend their life in one native call, so
 that the interpreter knows them and they hold up neither it nor its end. They are started when the first step
@@ -14,8 +14,8 @@ import warnings
 
 import numpy as np
 
-from staticgraph.compiler.codegen.llvm_pool import PoolCode, pool_code
-from staticgraph.compiler.codegen.pool_layout import (
+from staticgraph.compiler.codegen.native.pool import PoolCode, pool_code
+from staticgraph.compiler.codegen.native.pool_layout import (
     LIMIT,
     MOST_WORKERS,
     POOL_BYTES,
@@ -24,7 +24,7 @@ from staticgraph.compiler.codegen.pool_layout import (
     RUN,
     THREADS,
 )
-from staticgraph.compiler.graph import forks
+from staticgraph.compiler.support import forks
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.cpu_jit import Library, host, load
 from staticgraph.runtime.memory import aligned_bytes

@@ -17,10 +17,10 @@ from dataclasses import replace
 import numpy as np
 
 from staticgraph.compiler.codegen.abi import KernelCode
-from staticgraph.compiler.codegen.contraction import emit
-from staticgraph.compiler.codegen.contraction_choice import NO_CHOICE, Choice, from_record, rounds, to_record
-from staticgraph.compiler.codegen.contraction_plan import direction, registers
-from staticgraph.compiler.codegen.contraction_tiles import Along
+from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice, from_record, rounds, to_record
+from staticgraph.compiler.codegen.gemm.gemm import emit
+from staticgraph.compiler.codegen.gemm.plan import direction, registers
+from staticgraph.compiler.codegen.gemm.tiles import Along
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.stmt import Buffer

@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from staticgraph.compiler.codegen import llvm_control_flow as at
-from staticgraph.compiler.codegen.llvm_control_flow import guarded
-from staticgraph.compiler.graph import forks
+from staticgraph.compiler.codegen.llvm import control_flow as at
+from staticgraph.compiler.codegen.llvm.control_flow import guarded
+from staticgraph.compiler.support import forks
 from staticgraph.runtime.devices.cpu_jit import Library, load
 
 _FUNCTIONS = {

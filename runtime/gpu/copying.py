@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from staticgraph.compiler.graph import forks
+from staticgraph.compiler.support import forks
 
 PIECE = 2 << 20  # bytes that a thread copies at a time
 _MOST_THREADS = 8  # which together copy as fast as memory is

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import (
     FailedPreconditionError,
@@ -20,6 +19,7 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     UnimplementedError,
 )
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.order import Span
 
 TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}  # of cudaDataType_t

@@ -9,8 +9,8 @@ from weakref import finalize
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import UnimplementedError
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.driver import Convolving, Driver, Kernel, Multiplication
 
 

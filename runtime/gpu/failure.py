@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import (
     FailedPreconditionError,
     OpError,
@@ -16,6 +15,7 @@ from staticgraph.compiler.graph.errors import (
     UnavailableError,
     misuse,
 )
+from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
     from staticgraph.compiler.lower.memory_use import MemoryUse

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from staticgraph.compiler.capture.feed_checks import beforehand
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.passes.beforehand import beforehand
-from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.compiling import Watching
 from staticgraph.runtime.compiling import compiled as compiled_for_host
 from staticgraph.runtime.executable import Executable

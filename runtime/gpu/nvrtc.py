@@ -18,8 +18,8 @@ from importlib.metadata import PackageNotFoundError, files
 from typing import Any
 
 from staticgraph.compiler.codegen.cuda.function import Function
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import FailedPreconditionError
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.devices import object_cache
 from staticgraph.runtime.gpu.source import source
 

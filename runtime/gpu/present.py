@@ -8,8 +8,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import FailedPreconditionError, OpError, misuse
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.cupy_driver import CupyDriver
 from staticgraph.runtime.gpu.driver import Card, Driver
 from staticgraph.runtime.gpu.failure import NO_CARD, failure

@@ -13,9 +13,9 @@ from dataclasses import field
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.constants import Constants
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.driver import Arrival, Direction, Driver, Event
 from staticgraph.runtime.gpu.order import Span

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from staticgraph.compiler.codegen.dispatch_layout import State
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.codegen.native.dispatch_layout import State
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.driver import Direction
 from staticgraph.runtime.memory import empty
@@ -47,9 +47,7 @@ class DeviceStore(VariableStore):
         if home is not None and home.newer:
             value = empty(home.type)
             if value.nbytes:
-                self.device.driver.copy(
-                    value.ctypes.data, home.address, value.nbytes, Direction.FROM_DEVICE
-                )
+                self.device.driver.copy(value.ctypes.data, home.address, value.nbytes, Direction.FROM_DEVICE)
             home.newer = False
             self.turns += 1
             super().commit(variable, value)

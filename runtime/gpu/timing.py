@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.lower.program import Instruction
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.driver import Driver, Mark
 from staticgraph.runtime.seeing.stamps import Stamp, Times
 

@@ -8,17 +8,17 @@ from typing import Protocol
 
 import numpy as np
 
-from staticgraph.compiler.arrange import write
-from staticgraph.compiler.codegen.llvm_text import module
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.codegen.llvm.text import module
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, CompiledStep, compile, emit
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.emit_step import write
+from staticgraph.compiler.fusion.fuse import fuse
+from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import Program
-from staticgraph.compiler.passes.fuse import fuse
-from staticgraph.compiler.passes.group import Fusion
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.memory import empty, from_storage, to_storage

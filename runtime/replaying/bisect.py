@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.interpreter import Interpreter
 from staticgraph.runtime.placement import opened

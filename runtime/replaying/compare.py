@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.ops.control_flow import functions
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.interpreter import Interpreter
 
 _ULPS = 64  # in which single elements may differ, times the root of the number of terms of a sum

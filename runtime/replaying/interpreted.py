@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import Program
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cause import Reason
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Does a step that computes some fetches, for values of its params; gives its results.
 Execute = Callable[[Step, Fetches, list[np.ndarray]], list[np.ndarray]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Laid:
     """What is asked of a compiled step besides its code."""

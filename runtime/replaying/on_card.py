@@ -8,16 +8,16 @@ from functools import partial
 
 import numpy as np
 
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.compile_gpu import GpuCompiled, coded, compile_gpu, fused
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, Program
-from staticgraph.compiler.passes.group import Fusion
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.driver import Direction
 from staticgraph.runtime.gpu.recorder import Recorder, prepare

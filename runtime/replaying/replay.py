@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.control_flow import functions
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.interpreter import Interpreter, Performed
 from staticgraph.runtime.plan import Plan

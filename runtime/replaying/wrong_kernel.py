@@ -10,16 +10,16 @@ from functools import partial
 
 import numpy as np
 
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile import CompiledStep
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_control, is_host
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import lines_of
 from staticgraph.compiler.ops.control_flow import functions, taken
-from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_control, is_host
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.interpreter import Interpreter
 from staticgraph.runtime.replaying.backend import Arrays, Backend
 from staticgraph.runtime.replaying.compare import ROUNDING, Difference, Nudge, Tolerance, differing, terms

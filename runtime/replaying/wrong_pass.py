@@ -6,11 +6,11 @@ from collections.abc import Sequence, Set
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.passes.pipeline import pipeline
 from staticgraph.compiler.rewrite.rule import Rule
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.interpreter import Interpreter
 from staticgraph.runtime.replaying.compare import Difference, Tolerance, compared
 

@@ -12,8 +12,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.compiler.support.dataclass import dataclass
 
 ALIGNMENT = 64  # the widest vectors
 

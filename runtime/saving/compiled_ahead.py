@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.codegen.llvm_control_flow import guarded
-from staticgraph.compiler.codegen.llvm_dispatch import dispatch
-from staticgraph.compiler.codegen.llvm_pool import pool_code
+from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.codegen.llvm.control_flow import guarded
+from staticgraph.compiler.codegen.native.dispatch import dispatch
+from staticgraph.compiler.codegen.native.pool import pool_code
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import compile
 from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
-from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.target import target_of
 from staticgraph.runtime.fetches import Fetches

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.regions import outermost, whole, with_inner
 from staticgraph.compiler.graph.dependencies import needed
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, OpError
@@ -27,7 +27,7 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.compiler.passes.regions import outermost, whole, with_inner
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.saving import archive, container, graph_file, graph_json, safetensors
 from staticgraph.runtime.saving.attributes import decode_strings, encode

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.prelude import PRELUDE
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import InvalidFileError
-from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.gpu import nvrtc
 from staticgraph.runtime.gpu.device import Device, Image
 from staticgraph.runtime.saving.attributes import encode_type

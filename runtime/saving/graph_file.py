@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, layout, misuse
 from staticgraph.compiler.graph.function import Literal
@@ -28,6 +27,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.saving import container, graph_json, safetensors
 from staticgraph.runtime.saving.attributes import decode_strings, encode, encode_type, type_of

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from staticgraph import compiler
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.devices import cpu_jit, half
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
@@ -37,9 +37,9 @@ from staticgraph.runtime.session import Session
 
 _PROGRAMS = "programs.json"
 _DECIDING = (
-    "arrange.py", "lower/program.py", "codegen/abi.py", "codegen/llvm_step.py", "codegen/llvm_pool.py",
-    "codegen/pool_layout.py", "codegen/llvm_control_flow.py", "codegen/dispatch_layout.py",
-    "codegen/llvm_dispatch.py",
+    "arrange.py", "lower/program.py", "codegen/abi.py", "codegen/llvm/step.py", "codegen/native/pool.py",
+    "codegen/native/pool_layout.py", "codegen/llvm/control_flow.py", "codegen/native/dispatch_layout.py",
+    "codegen/native/dispatch.py",
 )  # fmt: skip
 # What all processors of a family can do; other names stand for one model of a processor.
 _V2 = {"+sse3", "+ssse3", "+sse4.1", "+sse4.2", "+popcnt", "+cx16"}

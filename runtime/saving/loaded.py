@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.collector import collector_paused
 from staticgraph.compiler.graph.errors import (
     FeedError,
     InvalidArgumentError,
@@ -21,6 +20,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.saving import graph_file
 from staticgraph.runtime.saving.graph_file import CARDS, SavedGraph
 from staticgraph.runtime.saving.nearest import nearest

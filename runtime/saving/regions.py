@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from staticgraph.compiler.capture.regions import held_regions
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.region import Region, may_use
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.regions import held_regions
 from staticgraph.runtime.saving.strict_json import check, items
 
 _DEEPEST = 100  # regions around an operation

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.regions import whole
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.errors import SaveError, headline, layout
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.regions import whole
+from staticgraph.compiler.support.dataclass import dataclass
 
 STRUCTURES = ("dict", "list", "one", "none")  # what a call returns
 PREDICT, TRAIN = "predict", "train"  # the names of what `save` is given without a name

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, field
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import counted
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.saving import container, safetensors
 from staticgraph.runtime.saving.attributes import type_of
 from staticgraph.runtime.saving.graph_file import BODY, CARDS, GRAPH, KERNELS, WEIGHTS

@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.compiler.support.dataclass import dataclass
 
 _END, _END_MARK = struct.Struct("<4s4H2IH"), b"PK\5\6"
 _LOCATOR, _LOCATOR_MARK = struct.Struct("<4sIQI"), b"PK\6\7"

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.saving import checkpoint, npz, safetensors

@@ -11,11 +11,11 @@ import threading
 import warnings
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import GraphGrowthWarning
-from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.forks import brief
 
 MANY = 100  # pairs of runs between which one line has added operations
 _LINES = 10_000  # that are counted; code that is made anew all the time has no end of lines

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.compile import CompiledStep
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.provenance import Provenance
-from staticgraph.compiler.lower.effort import Effort, effort
+from staticgraph.compiler.lower.flop_count import Effort, effort
 from staticgraph.compiler.lower.program import HostCall, Launch, Loop, lines_of
+from staticgraph.compiler.support.dataclass import dataclass
 
 _NAMED = 3  # ops in a name
 _QUIET = ("constant", "parameter", "unset")

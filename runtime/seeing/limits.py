@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
-from staticgraph.compiler.codegen.llvm_text import NAME, function, splat, suffix, vector
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.codegen.llvm.text import NAME, function, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import float64
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.devices.cpu_jit import Library, host, load
 from staticgraph.runtime.memory import aligned_bytes
 from staticgraph.runtime.seeing.kernels import KernelView

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.passes.stages import is_host
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.ledger import Ledger
 
 if TYPE_CHECKING:

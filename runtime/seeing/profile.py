@@ -8,10 +8,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.compile import CompiledStep
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import FailedPreconditionError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.lower.program import Branch, Copy, Instruction, Loop
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.ledger import Ledger
 from staticgraph.runtime.seeing.kernels import KernelView, kernels_of
@@ -263,9 +263,7 @@ def _control_name(instruction: Instruction) -> str:
     return kind + (f" at {where.short}" if where is not None else "")
 
 
-def _events(
-    parts: Sequence[Stamp], views: dict[int, KernelView], threads: dict[int, int]
-) -> Iterator[Event]:
+def _events(parts: Sequence[Stamp], views: dict[int, KernelView], threads: dict[int, int]) -> Iterator[Event]:
     """What each thread did of an instruction, chunks that it did one after the other as one event."""
 
     def of_thread(stamp: Stamp) -> tuple[int, int]:

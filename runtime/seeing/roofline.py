@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.atomic import write_file
 from staticgraph.runtime.seeing.limits import Limits
 from staticgraph.runtime.seeing.profile import KernelTime, StepTimes

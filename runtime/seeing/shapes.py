@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.capture.segments import reaches
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import FeedError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import as_shape, compatible
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.passes.stages import reaches
 from staticgraph.runtime.feeds import convert, feed_tensors
 from staticgraph.runtime.fetches import Fetches
 

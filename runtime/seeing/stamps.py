@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from staticgraph.compiler.codegen.llvm_clock import (
+from staticgraph.compiler.codegen.llvm.clock import (
     CALLS,
     END,
     ENTRY_WORDS,
@@ -22,8 +22,8 @@ from staticgraph.compiler.codegen.llvm_clock import (
     clock_of,
 )
 from staticgraph.compiler.compile import Compiled, timed
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.lower.program import Instruction
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.watch import Watch
 from staticgraph.runtime.executable import Executable

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from staticgraph.compiler.compile import CompiledStep
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.fusion.neighbours import neighbours
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.lower.memory_use import MemoryUse, size_text
-from staticgraph.compiler.passes.neighbours import neighbours
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.ledger import Compile
 from staticgraph.runtime.seeing.kernels import KernelView, kernels_of

@@ -7,8 +7,8 @@ import functools
 import time
 from collections.abc import Callable
 
-from staticgraph.compiler.codegen.llvm_clock import clock_code, clock_of
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.codegen.llvm.clock import clock_code, clock_of
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.devices.cpu_jit import Library, host, load
 
 _LONG_ENOUGH = 20_000_000  # ns between two looks at both clocks: the rate is good to a few parts in 10,000

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from staticgraph.commands import machine
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime import switches
 from staticgraph.runtime.saving.nearest import nearest
 from staticgraph.runtime.table import duration

@@ -10,8 +10,8 @@ import numpy as np
 
 from staticgraph.commands.opening import Opened
 from staticgraph.commands.terminal import Progress
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.lower.memory_use import size_text
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.devices.cpu_jit import host
 from staticgraph.runtime.seeing.profile import KernelTime, Profile, StepTimes
 from staticgraph.runtime.table import counted, duration, table, wrapped

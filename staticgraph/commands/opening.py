@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from staticgraph.commands.outcome import UsageError
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.contents.graph_defs import whole
 from staticgraph.graph_def.files import read_graph
 from staticgraph.graph_util import import_graph_def

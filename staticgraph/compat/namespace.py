@@ -15,9 +15,9 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.compat.nearest import nearest
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.support.dataclass import dataclass
 
 MISSING = object()
 

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import DataLossError
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.selecting import numbers_of, rows_of
 from staticgraph.data.structure import Component, Element, Sparse, leaves

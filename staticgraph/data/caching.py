@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import InvalidFileError, SaveError
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.data.encoding import decoded, encoded
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.structure import Element, as_arrays, as_element, dtypes_of, leaves

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.structure import Element
 from staticgraph.io.file_records import fixed_records, line_without_end, matching, open_bytes

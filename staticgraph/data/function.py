@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.cached import cached_property
+from staticgraph.compiler.capture.regions import with_inner
+from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OutOfRangeError, layout
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.regions import with_inner
-from staticgraph.compiler.passes.stages import is_host
+from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.data.pipeline import Given, Node, Run, tensors_of
 from staticgraph.data.portable import is_portable
 from staticgraph.data.structure import (

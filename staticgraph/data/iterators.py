@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.capture.segments import above
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import (
     FailedPreconditionError,
@@ -20,14 +21,13 @@ from staticgraph.compiler.graph.errors import (
     OutOfRangeError,
     layout,
 )
-from staticgraph.compiler.graph.forks import in_child, reclaim
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
-from staticgraph.compiler.passes.stages import above
+from staticgraph.compiler.support.forks import in_child, reclaim
 from staticgraph.data.pipeline import Node, Run, tensors_of
 from staticgraph.data.structure import (
     Component,

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import OpError
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.data.function import Function
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.structure import Element, leaves

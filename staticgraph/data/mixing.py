@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from staticgraph.array_ops import expand_dims, squeeze
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, compatible
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.data.dataset import Dataset
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.structure import Element, relaxed

@@ -12,10 +12,10 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, layout
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.data.structure import Element
 from staticgraph.runtime.resources import Resources
 from staticgraph.sparse.tensor import SparseTensor

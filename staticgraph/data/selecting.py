@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.sources import Slices
 from staticgraph.data.structure import Element

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, UnknownError, layout
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.structure import Component, Element, fits, leaves, rows
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.builder import infer_dtype
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorType, as_shape, compatible
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.inputs import convert_to_tensor
 from staticgraph.nest import like
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue

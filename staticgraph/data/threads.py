@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
-from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.graph.forks import brief
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.forks import brief
 from staticgraph.data.function import Function
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.structure import Element

@@ -7,13 +7,13 @@ from typing import Any
 
 from staticgraph.array_ops import concat, rank, shape
 from staticgraph.compiler import ops
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import ShapeError, layout
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.creation import ones
 from staticgraph.debugging.assertions import Assert
 from staticgraph.debugging.types import assert_type

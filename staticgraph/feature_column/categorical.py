@@ -9,9 +9,9 @@ import numpy as np
 
 from staticgraph import array_ops, io, strings
 from staticgraph.casts import cast
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, int64, string
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.creation import fill
 from staticgraph.debugging.assertions import Assert
 from staticgraph.feature_column.columns import (

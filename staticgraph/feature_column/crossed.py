@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from staticgraph import array_ops, io
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import bool_, int64, string
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.creation import ones_like
 from staticgraph.feature_column.categorical import HashedCategoricalColumn
 from staticgraph.feature_column.columns import CategoricalColumn, Features, refuse

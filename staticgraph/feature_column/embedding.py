@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph import nn, sparse, train
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.feature_column.categorical import WeightedCategoricalColumn
 from staticgraph.feature_column.columns import CategoricalColumn, DenseColumn, Features, Ids, refuse
 from staticgraph.framework import get_collection_ref, name_scope

@@ -10,11 +10,11 @@ import numpy as np
 
 from staticgraph import array_ops, creation, io
 from staticgraph.casts import cast
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, int32, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.feature_column.columns import (
     CategoricalColumn,
     DenseColumn,

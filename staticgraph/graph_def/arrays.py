@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.regions import regions_of
 
 __all__ = ["CHANGES", "Arrays", "Made"]
 

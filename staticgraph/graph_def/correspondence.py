@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Param, Role
 from staticgraph.compiler.graph.opdef import REQUIRED as NEEDED
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.graph_def.signatures import Argument, Attribute, Signature, signature
 
 __all__ = ["GRADIENT", "OWN", "Pairs", "by_type", "pairs"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.graph_def.ordering import MERGES, NEXT, Edge, edge, origin, sorted_by_needs
 from staticgraph.messages.graph import NodeDef

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
@@ -18,7 +19,6 @@ from staticgraph.compiler.graph.opdef import Param, Role
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.regions import regions_of
 from staticgraph.graph_def.arrays import Arrays, Made
 from staticgraph.graph_def.attributes import attr_value
 from staticgraph.graph_def.correspondence import GRADIENT, OWN, Pairs, pairs

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.graph_def.ordering import Edge
 from staticgraph.graph_def.signatures import signature

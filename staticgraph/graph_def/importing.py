@@ -10,11 +10,11 @@ from typing import Any
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.naming import check_op_name
 from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import as_tensor
 from staticgraph.compiler.graph.region import Region
+from staticgraph.compiler.graph.scopes.names import check_op_name
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import get_default_graph
 from staticgraph.graph_def.attributes import plain_value

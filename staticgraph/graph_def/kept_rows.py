@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, float32, int32
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.graph_def.round_counts import RoundCount, round_count
 from staticgraph.graph_def.write_control_flow import RESOURCE, ControlFlow, Nodes
 

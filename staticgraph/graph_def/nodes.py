@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import GraphError, NotFoundError
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.graph_def.signatures import Argument, Signature
 
 __all__ = ["READERS", "GraphDefError", "Node", "UnknownOpError", "constant", "reads", "several"]

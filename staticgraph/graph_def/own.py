@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from staticgraph.compiler.capture.regions import held_regions
 from staticgraph.compiler.graph.errors import GraphError, InvalidFileError
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
@@ -22,7 +23,6 @@ from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.restore import Recorded, restore
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.regions import held_regions
 from staticgraph.graph_def.attributes import attr_value, plain_value
 from staticgraph.graph_def.correspondence import OWN
 from staticgraph.messages.graph import AttrValue, NodeDef

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, int32, int64
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.graph_def.dataflow import PUSHES, Branch, Loop, Step
 from staticgraph.graph_def.nodes import GraphDefError, constant
 from staticgraph.graph_def.ordering import Edge

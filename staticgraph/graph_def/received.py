@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.graph_def.nodes import constant
 
 __all__ = ["Received", "Rows"]

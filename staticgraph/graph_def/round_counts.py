@@ -4,11 +4,11 @@ that no round changes.
 
 from __future__ import annotations
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 
 __all__ = ["RoundCount", "round_count"]
 

@@ -16,8 +16,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
+from staticgraph.compiler.support.dataclass import dataclass
 
 __all__ = ["REQUIRED", "Argument", "Attribute", "Signature", "foreign_signature", "signature"]
 

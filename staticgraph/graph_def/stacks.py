@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.graph_def.dataflow import ENTERS, IDENTITIES, PUSHES, SWITCHES, Branch, Loop, Step
 from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.graph_def.ordering import edge, origin

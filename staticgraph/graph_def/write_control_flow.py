@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.dtypes import bool_, float32
 from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.regions import regions_of
 from staticgraph.graph_def.arrays import Arrays, Made
 from staticgraph.messages.types import DataType
 

@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.capture.cuts import taken, written
+from staticgraph.compiler.capture.prune import gradient_parts
+from staticgraph.compiler.capture.regions import outermost, regions_of, with_inner
 from staticgraph.compiler.graph.errors import GraphError, headline
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.cuts import taken, written
-from staticgraph.compiler.passes.prune import gradient_parts
-from staticgraph.compiler.passes.regions import outermost, regions_of, with_inner
 from staticgraph.graph_def.gradient_graph import GradientGraph, Writing
 from staticgraph.graph_def.gradient_loops import branch_parts, loop_parts
 from staticgraph.graph_def.gradient_rules import RULES, Given, NoRule

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.graph_def.nodes import GraphDefError, Node, reads
 from staticgraph.lookup import operations
 from staticgraph.lookup.sources import entries_of_file

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.shapes import Shape
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.messages.wire import DecodeError
 
 Read = TypeVar("Read")

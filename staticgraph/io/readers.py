@@ -13,10 +13,10 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
-from staticgraph.compiler.graph.forks import in_child, reclaim
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
+from staticgraph.compiler.support.forks import in_child, reclaim
 from staticgraph.io.file_records import fixed_records, line_without_end, open_bytes
 from staticgraph.io.tf_record import TFRecordOptions, tf_record_iterator
 from staticgraph.queue.base import QueueBase

@@ -10,9 +10,9 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, int64, string
 from staticgraph.compiler.graph.errors import FailedPreconditionError, InvalidArgumentError
-from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.ops.kinds import host
+from staticgraph.compiler.support.forks import brief
 from staticgraph.runtime.resources import resources
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.messages import wire
 
 _WHOLE, _REAL = (int, np.integer), (float, np.floating, np.integer)  # what NumPy takes at once

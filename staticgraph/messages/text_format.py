@@ -17,9 +17,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.messages.fields import Field, MapField, MessageField, RepeatedMessageField
 from staticgraph.messages.wire import DecodeError, check_depth
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.graph.dependencies import needed
 from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.regions import with_inner
 from staticgraph.onnx import (
     write_arrays,
     write_linalg,

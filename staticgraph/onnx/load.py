@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import NotFoundError, layout
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.inputs import placeholder
 from staticgraph.messages.wire import DecodeError
 from staticgraph.onnx.errors import OnnxError, UnknownValueError, UnsupportedOnnxError

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import bool_, int64
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.onnx.errors import OnnxError, UnknownValueError
 from staticgraph.onnx.nodes import Node, operator
 from staticgraph.onnx.values import cast, constant, reshape, select, wide

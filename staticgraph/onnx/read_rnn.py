@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.control_flow import while_loop
 from staticgraph.onnx.nodes import Node, operator
 from staticgraph.onnx.read_math import FORMULAS

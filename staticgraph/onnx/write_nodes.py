@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.onnx.proto import (
     AttributeProto,
     GraphProto,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import FeedError, GraphError, OpError, UnimplementedError, layout
 from staticgraph.compiler.graph.function import as_outputs
@@ -16,6 +15,7 @@ from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.onnx.write_graph import Writer
 from staticgraph.onnx.write_rules import NoForm, reason, without
 from staticgraph.onnx.write_value import Held, UnknownSize

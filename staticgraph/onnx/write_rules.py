@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.graph.opdef import Kind, OpDef
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.onnx.write_value import Held
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.shapes import Shape, TensorType
+from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
     from staticgraph.onnx.write_builder import Builder

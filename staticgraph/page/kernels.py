@@ -7,15 +7,15 @@ from dataclasses import field, replace
 from typing import Any
 
 from staticgraph.compiler.compile import CompiledStep
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.fusion.group import Group
+from staticgraph.compiler.fusion.neighbours import neighbours
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.kernel.place_rows import place_rows
 from staticgraph.compiler.kernel.printer import kernel_text
+from staticgraph.compiler.kernel.row_schedule import place_rows
 from staticgraph.compiler.lower.program import HostCall, Launch, Loops
-from staticgraph.compiler.passes.group import Group
-from staticgraph.compiler.passes.neighbours import neighbours
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.saving.nearest import nearest
 from staticgraph.runtime.seeing.kernels import KernelView, kernels_of
 from staticgraph.visualize.model import Drawing, Path

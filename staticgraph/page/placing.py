@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.page.sheets import Port, Sheet
 from staticgraph.visualize.model import Box, Flow, Link, Role
 from staticgraph.visualize.render import layouts

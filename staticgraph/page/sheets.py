@@ -13,7 +13,7 @@ from dataclasses import field, replace
 
 import networkx as nx
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.visualize.fold import merged
 from staticgraph.visualize.model import Box, Drawing, Flow, Link, Role
 from staticgraph.visualize.series import cut, shortened

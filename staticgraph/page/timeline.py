@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
 from staticgraph.compiler.lower.program import (
     ARENA,
@@ -19,6 +18,7 @@ from staticgraph.compiler.lower.program import (
     Ref,
     inner_programs,
 )
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import field
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import CancelledError, OpError, OutOfRangeError
-from staticgraph.compiler.graph.forks import brief
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.forks import brief
 from staticgraph.queue.elements import Element, Elements
 from staticgraph.runtime.resources import wait, waiting
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.solver.description import Description
 from staticgraph.solver.errors import DataError, told
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.solver.description import DataTable, Description
 from staticgraph.solver.objective import Answer
 from staticgraph.solver.sources import Classes, Examples, load

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.solver.errors import DescriptionError, told
 from staticgraph.solver.places import Path as Keys
 from staticgraph.solver.places import Place, nearest_place

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from staticgraph import train
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.keras import activations, constraints, initializers, layers, regularizers
 from staticgraph.keras.engine.layer import Layer, snake_case
 from staticgraph.solver.values import (

@@ -15,12 +15,12 @@ import numpy as np
 
 from staticgraph.array_ops import reshape
 from staticgraph.clip import clip_by_global_norm
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, float32, int32
 from staticgraph.compiler.graph.errors import GraphError, OpError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance, made_for
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.framework import name_scope, set_random_seed
 from staticgraph.inputs import constant, identity, placeholder
 from staticgraph.keras import constraints, initializers, regularizers

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from enum import Enum
 
 from staticgraph import nn
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, float32, int64
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.indexing import one_hot
 from staticgraph.keras import losses
 from staticgraph.keras.metrics import functions

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 
 Path = tuple[str | int, ...]  # ("layer", 2, "units"): the key `units` of the third [[layer]]
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.keras.utils.progress import Progbar, is_screen
 from staticgraph.runtime.table import table
 from staticgraph.solver.data import Data

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import SaveError
 from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.session import Session
 from staticgraph.saving import LoadedGraph, load, save
 from staticgraph.solver.errors import DescriptionError, told

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import OpError
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.keras.datasets import cifar10, cifar100, fashion_mnist, mnist
 from staticgraph.solver.csv_table import label_numbers, read_csv
 from staticgraph.solver.description import Description

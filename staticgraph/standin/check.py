@@ -9,7 +9,7 @@ from pathlib import Path
 from staticgraph.compat.areas import TREE
 from staticgraph.compat.namespace import MISSING
 from staticgraph.compat.nearest import nearest
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 
 _TOP = "tensorflow"
 

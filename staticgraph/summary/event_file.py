@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from staticgraph.compiler.graph.errors import SaveError, misuse
-from staticgraph.compiler.graph.forks import brief
+from staticgraph.compiler.support.forks import brief
 from staticgraph.io.tf_record import framed, tf_record_iterator
 from staticgraph.messages.event import Event
 

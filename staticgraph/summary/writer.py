@@ -9,8 +9,8 @@ import warnings
 from typing import Any, ClassVar
 
 from staticgraph.compiler.graph.errors import misuse, shown
-from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
+from staticgraph.compiler.support.forks import brief
 from staticgraph.graph_def import as_graph_def, as_meta_graph_def
 from staticgraph.messages.event import Event, SessionLog, TaggedRunMetadata
 from staticgraph.messages.graph import GraphDef

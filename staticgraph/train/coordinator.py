@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Any
 
 from staticgraph.compiler.graph.errors import OutOfRangeError, layout
-from staticgraph.compiler.graph.forks import brief
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.support.forks import brief
 from staticgraph.train.log import log
 
 __all__ = ["Coordinator", "LooperThread"]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import field
 from itertools import count
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.fusion.fuse import fuse
+from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_control, is_host
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.opdef import Role as ParamRole
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.passes.fuse import fuse
-from staticgraph.compiler.passes.group import Fusion, Group, is_alias, is_control, is_host
-from staticgraph.compiler.passes.step import Step
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
 from staticgraph.visualize.parts import Part, parts_of, rounds_text
 from staticgraph.visualize.recorded import without_plain_references

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.visualize.markup import plain
 from staticgraph.visualize.model import Drawing, Flow, Role, Work
 from staticgraph.visualize.palette import ACCENT, FLOWS, QUIET, ROLES, WORKS

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from enum import Enum
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 
 Path = tuple[str, ...]  # a scope, from the outermost inwards
 

@@ -6,7 +6,7 @@ lightness, which are told apart with any colour vision.
 
 from __future__ import annotations
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.visualize.model import Flow, Role, Work
 
 FONT = "Helvetica,Arial,sans-serif"

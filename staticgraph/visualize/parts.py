@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.lower.loop_rows import ByRow, by_row
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.visualize.model import Region, Work
 
 

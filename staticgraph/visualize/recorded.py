@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import takewhile
 
+from staticgraph.compiler.capture.regions import whole
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.opdef import Role as ParamRole
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.regions import whole
 from staticgraph.visualize import frames
 from staticgraph.visualize.model import Box, Drawing, Flow, Link, Path, Region, Role
 from staticgraph.visualize.wording import (

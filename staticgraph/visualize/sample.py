@@ -7,6 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.capture.capture import specialise
+from staticgraph.compiler.capture.needed import StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
+from staticgraph.compiler.capture.regions import is_rounds, whole
+from staticgraph.compiler.capture.segments import Calls, is_host, stages
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import FeedError, FetchError, layout
@@ -14,11 +19,6 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, TensorType, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.needed import StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
-from staticgraph.compiler.passes.regions import is_rounds, whole
-from staticgraph.compiler.passes.specialise import specialise
-from staticgraph.compiler.passes.stages import Calls, is_host, stages
-from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.feeds import convert, feed_tensors
 from staticgraph.runtime.fetches import Fetches
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.visualize.model import Box, Drawing, Path, Role, Work
 from staticgraph.visualize.wording import counted, shorten, stem
 

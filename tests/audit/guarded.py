@@ -16,7 +16,7 @@ import numpy as np
 
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower import lower
-from staticgraph.compiler.lower.memory import Key, Lifetime
+from staticgraph.compiler.lower.buffer_assignment import Key, Lifetime
 from staticgraph.runtime import binding, executable, memory
 from staticgraph.runtime.devices import pool
 from staticgraph.runtime.seeing import stamps

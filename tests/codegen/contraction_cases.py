@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.codegen.contraction import emit
-from staticgraph.compiler.codegen.contraction_choice import NO_CHOICE, Choice
+from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
+from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
-from staticgraph.compiler.kernel.padded import padded_load
+from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.devices import cpu_jit
 from tests.codegen.native import launch, loaded, stored

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from staticgraph.compiler.codegen.abi import KernelCode
-from staticgraph.compiler.codegen.llvm import emit
+from staticgraph.compiler.codegen.llvm.kernel import emit
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.runtime.devices import cpu_jit

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from staticgraph.compiler.codegen import contraction_kernel
-from staticgraph.compiler.codegen.contraction import emit
-from staticgraph.compiler.codegen.contraction_choice import Choice
-from staticgraph.compiler.codegen.contraction_fold import slots
-from staticgraph.compiler.codegen.contraction_plan import plan
-from staticgraph.compiler.codegen.contraction_slices import sliced
-from staticgraph.compiler.codegen.contraction_writer import Writer
+from staticgraph.compiler.codegen.gemm import micro_kernel as contraction_kernel
+from staticgraph.compiler.codegen.gemm.choice import Choice
+from staticgraph.compiler.codegen.gemm.gemm import emit
+from staticgraph.compiler.codegen.gemm.pack_narrow_panels import slots
+from staticgraph.compiler.codegen.gemm.plan import plan
+from staticgraph.compiler.codegen.gemm.split_k import sliced
+from staticgraph.compiler.codegen.gemm.writer import Writer
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.contraction import emit
-from staticgraph.compiler.codegen.contraction_choice import NO_CHOICE, Choice, from_record, rounds, to_record
-from staticgraph.compiler.codegen.contraction_plan import direction, registers
-from staticgraph.compiler.codegen.contraction_tiles import Along
+from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice, from_record, rounds, to_record
+from staticgraph.compiler.codegen.gemm.gemm import emit
+from staticgraph.compiler.codegen.gemm.plan import direction, registers
+from staticgraph.compiler.codegen.gemm.tiles import Along
 from staticgraph.compiler.graph.dtypes import bfloat16, float64
 from tests.codegen.contraction_cases import Conv, inputs, matmul, processor, run, widened
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.llvm import emit
+from staticgraph.compiler.codegen.llvm.kernel import emit
 from staticgraph.compiler.codegen.target import CpuTarget, register_bytes
 from staticgraph.compiler.graph.dtypes import (
     DType,

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen import llvm_control_flow
 from staticgraph.compiler.codegen.abi import Branch, BufferRef, Carried, Copy, HostCall, Inner, Loop, RowAt
-from staticgraph.compiler.codegen.llvm_control_flow import guarded
-from staticgraph.compiler.codegen.llvm_step import step
-from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.codegen.llvm import control_flow as llvm_control_flow
+from staticgraph.compiler.codegen.llvm.control_flow import guarded
+from staticgraph.compiler.codegen.llvm.step import step
+from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.runtime.devices import cpu_jit
 
 MEMORY, HOST, WATCH = range(3)  # slots of the table of a step

@@ -2,7 +2,7 @@
 
 import pytest
 
-from staticgraph.compiler.codegen.llvm_lanes import choose_lanes
+from staticgraph.compiler.codegen.llvm.lanes import choose_lanes
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.expr import Index, Load, Local

@@ -10,7 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen import llvm_pool, pool_layout
+from staticgraph.compiler.codegen.native import pool as llvm_pool
+from staticgraph.compiler.codegen.native import pool_layout
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.pool import Pool
 

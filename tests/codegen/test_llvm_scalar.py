@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.llvm_scalar import TABLE
+from staticgraph.compiler.codegen.llvm.scalar import TABLE
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
 from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES

@@ -5,9 +5,9 @@ import ctypes
 import numpy as np
 
 from staticgraph.compiler.codegen.abi import BufferRef, Call, Copy, HostCall, KernelCode, Part, Region, Work
-from staticgraph.compiler.codegen.llvm import emit
-from staticgraph.compiler.codegen.llvm_step import step
-from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.codegen.llvm.kernel import emit
+from staticgraph.compiler.codegen.llvm.step import step
+from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store

@@ -5,8 +5,8 @@ import re
 import llvmlite.binding as llvm
 import pytest
 
-from staticgraph.compiler.codegen.llvm import emit
-from staticgraph.compiler.codegen.llvm_text import module
+from staticgraph.compiler.codegen.llvm.kernel import emit
+from staticgraph.compiler.codegen.llvm.text import module
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType, bool_, float32, float64
 from staticgraph.compiler.kernel.expr import Index, Load, Scalar

@@ -12,7 +12,7 @@ import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.commands.outcome import DONE, FAILED, UNLIKE, USAGE
 from staticgraph.compiler import compile as compiling
-from staticgraph.compiler.codegen import llvm_scalar
+from staticgraph.compiler.codegen.llvm import scalar as llvm_scalar
 from staticgraph.compiler.graph.dtypes import float32
 
 

@@ -16,6 +16,8 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.autodiff.reverse import vjp
+from staticgraph.compiler.capture.capture import specialise
+from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, complex64, complex128, float32, float64
 from staticgraph.compiler.graph.errors import RuleError
@@ -23,8 +25,6 @@ from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import recording
-from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
-from staticgraph.compiler.passes.specialise import specialise
 
 COMPARED = (float32, float64, complex64, complex128)
 

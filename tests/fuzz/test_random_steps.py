@@ -16,11 +16,15 @@ from hypothesis import strategies as st
 
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
-from staticgraph.compiler.codegen import contraction_pack, contraction_plan, contraction_slices
+from staticgraph.compiler.codegen.gemm import pack as contraction_pack
+from staticgraph.compiler.codegen.gemm import plan as contraction_plan
+from staticgraph.compiler.codegen.gemm import split_k as contraction_slices
+from staticgraph.compiler.fusion import cost
+from staticgraph.compiler.fusion import horizontal_fusion as join
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.compiler.kernel import chunk, place_rows
-from staticgraph.compiler.lower import phases
-from staticgraph.compiler.passes import cost, join
+from staticgraph.compiler.kernel import parallelize as chunk
+from staticgraph.compiler.kernel import row_schedule as place_rows
+from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.runtime import compiling
 from tests.fuzz.graphs import widened
 from tests.fuzz.programs import Program

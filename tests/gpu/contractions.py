@@ -13,13 +13,13 @@ from staticgraph.compiler.codegen.cuda.function import Work
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.compile import optimize
 from staticgraph.compiler.compile_gpu import LEFT_OUT
+from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float64
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import Launch, Loops
-from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.runtime.gpu.standin import product as products
 from staticgraph.runtime.gpu.standin.build import Unit
 from tests.codegen.native import loaded, stored

@@ -8,7 +8,7 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.choose import emit, emit_kernel
 from staticgraph.compiler.codegen.cuda.elements.statements import statements
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.stmt import Kernel
 from tests.gpu.loops import check as check_loops

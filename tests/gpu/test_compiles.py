@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.gpu import nvrtc
 from staticgraph.runtime.gpu.nvrtc import ARCHITECTURES
 from tests.gpu.test_registry import BATCHES

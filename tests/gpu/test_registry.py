@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.opdef import OpDef
-from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.standin.driver import StandIn

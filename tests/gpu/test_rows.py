@@ -25,7 +25,7 @@ from staticgraph.compiler.graph.dtypes import (
 )
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.runtime.gpu.standin.driver import StandIn

@@ -12,7 +12,7 @@ from staticgraph.compiler.codegen.cuda.function import Work
 from staticgraph.compiler.codegen.cuda.scalar import TABLE, apply
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, bool_, float16, float32, float64, int32
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES, cast
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Store
 from staticgraph.runtime.gpu import nvrtc

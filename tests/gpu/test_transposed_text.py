@@ -10,7 +10,7 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.elements import turned
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, float16, float32, float64, int32, uint8
 from staticgraph.compiler.kernel.expr import Index, Load
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.gpu import nvrtc
 from tests.gpu.loops import Build, emitted, floats, kinds, loops

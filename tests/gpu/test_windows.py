@@ -13,7 +13,7 @@ from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.codegen.cuda.products.windows import Packed, Windowed, windowed
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.kernel.expr import Load, Scalar, substitute
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.gpu.standin import convolution as convolving
 from tests.codegen.native import loaded, stored

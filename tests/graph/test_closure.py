@@ -6,8 +6,8 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
-from staticgraph.compiler.graph.closure import close, depends_on
 from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.graph.lambda_lift import close, depends_on
 from staticgraph.compiler.graph.provenance import user_frame
 
 

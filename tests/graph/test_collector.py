@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from staticgraph.compiler.graph.collector import collector_paused
+from staticgraph.compiler.support.gc_pause import collector_paused
 
 
 @pytest.fixture(autouse=True)

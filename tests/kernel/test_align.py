@@ -5,11 +5,11 @@ import pytest
 
 from staticgraph.compiler.graph.dtypes import float32, float64, int8
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.align import align
-from staticgraph.compiler.kernel.cpu import schedule
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.place import place
+from staticgraph.compiler.kernel.lower_reductions import place
+from staticgraph.compiler.kernel.peel import align
+from staticgraph.compiler.kernel.schedule_cpu import schedule
 from staticgraph.compiler.kernel.stmt import Kernel, LoopKind, Store, statements
 from staticgraph.runtime.devices import cpu_jit
 from tests.codegen.native import run

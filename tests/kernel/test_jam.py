@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.graph.dtypes import float32, float64
-from staticgraph.compiler.kernel.cpu import schedule
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.place import place
+from staticgraph.compiler.kernel.lower_reductions import place
 from staticgraph.compiler.kernel.printer import kernel_text
+from staticgraph.compiler.kernel.schedule_cpu import schedule
 from staticgraph.compiler.kernel.stmt import Kernel, Let, Loop, Store, statements
 from tests.codegen.native import run
 from tests.kernel.cases import array, filled, result

@@ -7,7 +7,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
 from staticgraph.compiler.kernel.index import affine, simplify_index
-from staticgraph.compiler.kernel.padded import padded_load, unpadded
+from staticgraph.compiler.kernel.predicated_loads import padded_load, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 
 ROW, COLUMN, TAP = Index("i", 6), Index("j", 5), Index("t", 3)

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, float64, int32, int64
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.cpu import schedule
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, free_indices
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.place import place
+from staticgraph.compiler.kernel.lower_reductions import place
 from staticgraph.compiler.kernel.printer import kernel_text
+from staticgraph.compiler.kernel.schedule_cpu import schedule
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.kernel.verify import verify
 from tests.kernel.cases import filled, unplaced

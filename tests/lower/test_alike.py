@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import recording
-from staticgraph.compiler.lower import alike
+from staticgraph.compiler.lower import kernel_dedup as alike
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import Launch
-from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.runtime.executable import evaluate
 
 

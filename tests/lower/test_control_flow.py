@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile import compile, optimize
+from staticgraph.compiler.fusion.fuse import fuse
+from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.kernel.stmt import padded
-from staticgraph.compiler.lower import phases
+from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, Branch, Loop, Program
-from staticgraph.compiler.passes.fuse import fuse
-from staticgraph.compiler.passes.group import Fusion
 from staticgraph.compiler.passes.map_rows import RowLoops
-from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime.devices.cpu_jit import host
 from staticgraph.runtime.executable import evaluate
 from tests.graph.inner import branched, looped

@@ -7,7 +7,7 @@ from staticgraph.compiler.compile import optimize
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.lower.effort import effort
+from staticgraph.compiler.lower.flop_count import effort
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import Launch
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
-from staticgraph.compiler.lower.memory import fullest, plan_arena
+from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena
 
 lifetimes = st.lists(
     st.tuples(st.integers(0, 3000), st.integers(0, 30), st.integers(0, 12)), max_size=40

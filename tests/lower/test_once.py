@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.lower.once import LIMIT
+from staticgraph.compiler.lower.interpret_initializers import LIMIT
 from staticgraph.runtime.executable import Executable
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.passes.fuse import fuse
 from staticgraph.runtime.executable import evaluate
 
 SIZE, COUNT = 64, 8

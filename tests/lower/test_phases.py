@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from staticgraph.compiler.lower.phases import MOST_CHUNKS, Part, Span, Task, schedule
+from staticgraph.compiler.lower.parallel_schedule import MOST_CHUNKS, Part, Span, Task, schedule
 
 
 def task(*chunks: int, cost: float = 1e5, reads=(), writes=(), shared: int = 0, ahead=()) -> Task:

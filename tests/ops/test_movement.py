@@ -6,14 +6,14 @@ import pytest
 import staticgraph as sg
 from staticgraph import array_ops, creation, indexing, sorting
 from staticgraph.compiler import ops
+from staticgraph.compiler.capture.capture import specialise
+from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import ShapeError
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.compiler.passes.needed import HostNeeded, StaticFeedNeeded
-from staticgraph.compiler.passes.specialise import specialise
 from staticgraph.runtime.executable import evaluate
 
 

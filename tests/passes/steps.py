@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.capture.capture import specialise
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.passes.specialise import specialise
-from staticgraph.compiler.passes.step import Step
 
 Feeds = Mapping[Tensor, Any]
 

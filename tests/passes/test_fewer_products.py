@@ -9,7 +9,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.compiler.passes.fewer_products import fewer_products
+from staticgraph.compiler.passes.winograd import fewer_products
 from staticgraph.runtime.executable import evaluate
 
 C = 32  # the fewest channels for which it pays
@@ -64,7 +64,7 @@ def test_so_many_images_at_a_time(
     images: int, groups: int, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     """Two have room in the cache."""
-    monkeypatch.setattr("staticgraph.compiler.passes.fewer_products._GROUP", 2 * 16 * 64 * C * 4)
+    monkeypatch.setattr("staticgraph.compiler.passes.winograd._GROUP", 2 * 16 * 64 * C * 4)
     build = Builder()
     x, w = build.parameter("x", "float32", (images, 16, 16, C)), build.parameter("w", "float32", (3, 3, C, C))
     function = Function((x, w), (convolution("conv_windows", x, w, (16, 16), (1, 1)),))
@@ -84,7 +84,7 @@ def test_derivative_by_the_filter(
     rng: np.random.Generator,
 ) -> None:  # fmt: skip
     """Summed over groups of two images."""
-    monkeypatch.setattr("staticgraph.compiler.passes.fewer_products._GROUP", 2 * 16 * 64 * (C + 1) * 4)
+    monkeypatch.setattr("staticgraph.compiler.passes.winograd._GROUP", 2 * 16 * 64 * (C + 1) * 4)
     build = Builder()
     x = build.parameter("x", "float32", (images, 16, 16, C))
     dy = build.parameter("dy", "float32", (images, *counts, C + 1))
@@ -145,7 +145,7 @@ def test_equal_layers_share_the_body_of_their_loops(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     """What is done for a group of images is the same in all of them; with another padding it is not."""
-    monkeypatch.setattr("staticgraph.compiler.passes.fewer_products._GROUP", 2 * 16 * 64 * C * 4)
+    monkeypatch.setattr("staticgraph.compiler.passes.winograd._GROUP", 2 * 16 * 64 * C * 4)
     build = Builder()
     x = h = build.parameter("x", "float32", (4, 16, 16, C))
     filters = [build.parameter(f"w{n}", "float32", (3, 3, C, C)) for n in range(4)]

@@ -11,10 +11,10 @@ import pytest
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.compile import optimize
+from staticgraph.compiler.fusion.fuse import fuse
+from staticgraph.compiler.fusion.group import MEMBER_LIMIT
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Value
-from staticgraph.compiler.passes.fuse import fuse
-from staticgraph.compiler.passes.group import MEMBER_LIMIT
 
 
 def kernels(*results: Value) -> str:

@@ -4,10 +4,10 @@ import pytest
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.compile import optimize
+from staticgraph.compiler.fusion.group import is_alias
+from staticgraph.compiler.fusion.neighbours import neighbours
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.passes.group import is_alias
-from staticgraph.compiler.passes.neighbours import neighbours
 
 
 def reasons(*results):

@@ -11,7 +11,7 @@ import pytest
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.passes.rounds import most_rounds
+from staticgraph.compiler.passes.trip_count import most_rounds
 
 
 def rounds(cond: Callable[..., Value], step: Callable[..., Value], first: Any, dtype: str = "int32"):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.capture.needed import StaticFeedNeeded, ValueNeeded
 from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError
 from staticgraph.compiler.graph.verify import verify
-from staticgraph.compiler.passes.needed import StaticFeedNeeded, ValueNeeded
 from tests.passes.steps import run, step_of
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.llvm_interface import OUT_OF_RANGE
+from staticgraph.compiler.codegen.llvm.c_interface import OUT_OF_RANGE
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef

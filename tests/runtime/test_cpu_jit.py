@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from staticgraph.compiler.codegen.llvm_text import Code, Emitter
+from staticgraph.compiler.codegen.llvm.text import Code, Emitter
 from staticgraph.runtime.devices import compile_ahead, cpu_jit, object_cache
 
 
@@ -223,7 +223,7 @@ FORK_WHILE_COMPILING = """
 import os
 import sys
 import time
-from staticgraph.compiler.codegen.llvm_text import Emitter
+from staticgraph.compiler.codegen.llvm.text import Emitter
 from staticgraph.runtime.devices import cpu_jit
 
 def storing(number):

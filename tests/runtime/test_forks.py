@@ -174,7 +174,7 @@ print(child(work))
     ),
     "the collector that another thread has paused": (
         """
-from staticgraph.compiler.graph.collector import collector_paused
+from staticgraph.compiler.support.gc_pause import collector_paused
 def pause(begun):
     with collector_paused():
         begun.set()

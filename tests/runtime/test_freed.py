@@ -79,7 +79,7 @@ def test_a_graph_is_freed(build: Callable[[], Any]):
 
 
 def test_a_loop_that_makes_graphs_does_not_fill_the_memory(monkeypatch):
-    from staticgraph.compiler.graph import collector
+    from staticgraph.compiler.support import gc_pause as collector
 
     for name, value in {"_LEAST": 20_000, "_limit": 20_000, "_made": 0}.items():
         monkeypatch.setattr(collector, name, value)

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.llvm_text import Code
+from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.runtime.devices import cpu_jit, half
 
 TYPES = {np.float16: "half", np.float32: "float", np.float64: "double"}

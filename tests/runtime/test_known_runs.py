@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.dispatch_layout import State
+from staticgraph.compiler.codegen.native.dispatch_layout import State
 from staticgraph.compiler.graph.errors import ClosedSessionError, FeedError, InvalidArgumentError
 from staticgraph.runtime import dispatch, session
 from staticgraph.runtime.known_runs import MOST, KnownRuns

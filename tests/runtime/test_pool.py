@@ -15,9 +15,9 @@ from hypothesis import given
 
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
-from staticgraph.compiler.codegen import llvm_pool
-from staticgraph.compiler.kernel import chunk
-from staticgraph.compiler.lower import phases
+from staticgraph.compiler.codegen.native import pool as llvm_pool
+from staticgraph.compiler.kernel import parallelize as chunk
+from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.pool import Pool
 from staticgraph.runtime.executable import evaluate

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.passes.step import Step
-from staticgraph.compiler.passes.step_digest import MOST_DATA, NoDigest, step_digest
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
 from staticgraph.runtime import remembered
 from staticgraph.runtime.devices import cpu_jit
 from tests.fuzz.programs import Program

@@ -9,8 +9,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.abi import KernelCode
-from staticgraph.compiler.codegen.contraction import emit
-from staticgraph.compiler.codegen.contraction_choice import NO_CHOICE
+from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE
+from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.runtime.devices import cpu_jit, search
 from tests.codegen.contraction_cases import matmul
 

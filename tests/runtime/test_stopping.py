@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen import llvm_stop
+from staticgraph.compiler.codegen.llvm import stop as llvm_stop
 from staticgraph.compiler.lower import lower
 
 SIZE = 700
@@ -166,8 +166,8 @@ def test_short_steps_do_not_look_at_the_watch():
 def test_a_long_chain_of_small_kernels_looks_at_the_watch(monkeypatch: pytest.MonkeyPatch):
     """Even if one thread does them all."""
     monkeypatch.setattr(llvm_stop, "LOOK", 10.0)
-    monkeypatch.setattr("staticgraph.compiler.arrange.STOPPABLE", 10.0)
-    monkeypatch.setattr("staticgraph.compiler.codegen.llvm_step.LOOK", 10.0)
+    monkeypatch.setattr("staticgraph.compiler.emit_step.STOPPABLE", 10.0)
+    monkeypatch.setattr("staticgraph.compiler.codegen.llvm.step.LOOK", 10.0)
     x = sg.placeholder(sg.float32, [8])
     y = x
     for _ in range(5):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.codegen.abi import BufferRef, HostCall, Inner, Loop
-from staticgraph.compiler.codegen.llvm_control_flow import STOP
-from staticgraph.compiler.codegen.llvm_step import step
+from staticgraph.compiler.codegen.llvm.control_flow import STOP
+from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.watch import Watch, plain
 

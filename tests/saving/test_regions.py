@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileError, SaveError
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.passes.regions import regions_of
 from staticgraph.runtime.saving import archive, container
 from staticgraph.runtime.saving.loaded import load
 from staticgraph.saving import save

@@ -11,7 +11,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler import compile as compiling
 from staticgraph.compiler import ops
-from staticgraph.compiler.codegen import llvm_scalar
+from staticgraph.compiler.codegen.llvm import scalar as llvm_scalar
 from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.lower import lower as lowering
 from staticgraph.compiler.passes import simplify

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.capture.nan_guard import DECISIONS, checked
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.opdef import OPS
-from staticgraph.compiler.passes.guard import DECISIONS, checked
-from staticgraph.compiler.passes.step import Step
 from staticgraph.runtime import culprit
 from tests.ops.harness import TESTED, Build, dtype_choices, uses
 
@@ -21,7 +21,7 @@ def x():
 
 def told(fetches, feeds=None, sess=None):
     """What the error of a run says first, in one line."""
-    with (sess or sg.Session(check_nan=True)) as sess, pytest.raises(InvalidArgumentError) as caught:
+    with sess or sg.Session(check_nan=True) as sess, pytest.raises(InvalidArgumentError) as caught:
         sess.run(fetches, feeds)
     return headline(caught.value)
 
@@ -104,8 +104,10 @@ def test_a_derivative_of_what_is_masked(x):
 @pytest.mark.parametrize(
     "optimizer",
     [
-        sg.train.GradientDescentOptimizer(0.1), sg.train.AdamOptimizer(0.1),
-        sg.train.MomentumOptimizer(0.1, 0.9), sg.train.RMSPropOptimizer(0.1),
+        sg.train.GradientDescentOptimizer(0.1),
+        sg.train.AdamOptimizer(0.1),
+        sg.train.MomentumOptimizer(0.1, 0.9),
+        sg.train.RMSPropOptimizer(0.1),
     ],
 )
 def test_an_update(x, optimizer):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen import llvm_clock
-from staticgraph.compiler.codegen.dispatch_layout import Binding as Word
-from staticgraph.compiler.codegen.llvm_clock import clock_code, clock_of
+from staticgraph.compiler.codegen.llvm import clock as llvm_clock
+from staticgraph.compiler.codegen.llvm.clock import clock_code, clock_of
+from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
 from staticgraph.runtime import chain
 from staticgraph.runtime.devices import cpu_jit
 from staticgraph.runtime.devices.llvm_objects import ObjectWriter, initialize_all

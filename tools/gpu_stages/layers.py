@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
+from staticgraph.compiler.capture.capture import specialise
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.passes.specialise import specialise
 from staticgraph.runtime.gpu import in_groups
 from staticgraph.runtime.memory import to_storage
 

@@ -28,7 +28,7 @@ from staticgraph.compiler.codegen.cuda.sums.full import full
 from staticgraph.compiler.codegen.cuda.sums.sums import Sums, sums_of
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_indices, substitute, walk
-from staticgraph.compiler.kernel.place import Nest, place
+from staticgraph.compiler.kernel.lower_reductions import Nest, place
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store, expressions
 
 _LONG = 8192  # numbers to be added up that are worth several blocks

@@ -12,8 +12,8 @@ import math
 from enum import Enum
 
 from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32
+from staticgraph.compiler.support.dataclass import dataclass
 
 Ints = tuple[int, ...]
 DTYPES = (float32, float16, bfloat16)

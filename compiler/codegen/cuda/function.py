@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.codegen.listing import Listing
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.support.dataclass import dataclass
 
 Extents = tuple[int, int, int]
 C_TYPES = {

@@ -7,8 +7,8 @@ import itertools
 import math
 from enum import Enum
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 class Precision(Enum):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.kernel.scalar import bitcast
+from staticgraph.compiler.support.dataclass import dataclass
 
 Table = Mapping[DType, Sequence[float]]  # the coefficients of a polynomial, lowest first, for each dtype
 

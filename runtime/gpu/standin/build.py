@@ -19,7 +19,7 @@ from importlib import resources
 from pathlib import Path
 
 from staticgraph.compiler.codegen.cuda.function import Extents, Function
-from staticgraph.compiler.graph import forks
+from staticgraph.compiler.support import forks
 from staticgraph.runtime.devices import object_cache
 from staticgraph.runtime.gpu.source import source
 

@@ -22,7 +22,7 @@ import numpy as np
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.driver import Card, Direction, Kernel
 from staticgraph.runtime.gpu.standin import convolution as convolving
 from staticgraph.runtime.gpu.standin import product as products
@@ -148,6 +148,7 @@ class StandIn(Queue):
     def free_memory(self) -> int:
         self.open()
         return self.memory.limit - self.memory.used
+
 
 def _digest(function: Function) -> bytes:
     return hashlib.sha256(f"{function.name}\n{function.text}".encode()).hexdigest().encode()

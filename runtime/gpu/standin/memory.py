@@ -11,8 +11,8 @@ import weakref
 
 import numpy as np
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import ResourceExhaustedError, counted
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.spans import Spans
 
 ALIGNMENT = 256

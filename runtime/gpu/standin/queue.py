@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import field
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.standin import topological
 from staticgraph.runtime.gpu.standin.memory import Memory, move
 

@@ -11,7 +11,7 @@ import numpy as np
 from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.standin import convolution as convolving
 from staticgraph.runtime.gpu.standin import product as products
 from staticgraph.runtime.gpu.standin.build import Unit

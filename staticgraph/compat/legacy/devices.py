@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.placement import without_gpus
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import DtypeError, ShapeError, layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.keras.engine.structure import leaves, listed
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from staticgraph.array_ops import shape as shape_of
 from staticgraph.casts import cast
-from staticgraph.compiler.cached import cached_property
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.framework import GraphKeys, graph_of, name_scope
 from staticgraph.inputs import convert_to_tensor, identity, placeholder
 from staticgraph.keras import initializers, regularizers, state

@@ -8,9 +8,9 @@ from typing import Any
 
 from staticgraph import inputs
 from staticgraph.casts import cast
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.framework import name_scope
 from staticgraph.inputs import convert_to_tensor, group
 from staticgraph.keras import losses, metrics, state

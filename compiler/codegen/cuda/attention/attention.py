@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen.cuda.rows.group import of_tile
 from staticgraph.compiler.codegen.cuda.rows.inlined import Inlined
 from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, row_program
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.place import Nest, Placer
+from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt
 
 _COUNTED = 2**30  # rows or columns, of which tiles count fewer

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, int64
 from staticgraph.compiler.kernel.contraction import Access, Contraction, access
 from staticgraph.compiler.kernel.expr import (
@@ -29,8 +28,9 @@ from staticgraph.compiler.kernel.expr import (
     substitute,
     walk,
 )
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.support.dataclass import dataclass
 
 SCORES, WEIGHTS = "scores", "weights"  # of every row, in shared memory
 

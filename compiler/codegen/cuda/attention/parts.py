@@ -16,9 +16,9 @@ from staticgraph.compiler.codegen.cuda.products.inner import Inner, inner
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
 from staticgraph.compiler.codegen.cuda.vectors import parameters
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.support.dataclass import dataclass
 
 IN_SHARED = (SCORES, WEIGHTS)  # in the same place: a weight replaces its score
 Lines = list[str]

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from staticgraph.compiler.codegen.cuda.attention.form import SCORES, WEIGHTS, position
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce, Scalar, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

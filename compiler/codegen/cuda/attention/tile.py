@@ -19,8 +19,8 @@ from staticgraph.compiler.codegen.cuda.attention.form import Form
 from staticgraph.compiler.codegen.cuda.products import block
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Contraction
+from staticgraph.compiler.support.dataclass import dataclass
 
 _MOST_SHARED = 48 * 1024  # bytes
 _LONGEST, _LONGEST_BY_TENSOR = 128, 256  # products of a score, and columns of a result

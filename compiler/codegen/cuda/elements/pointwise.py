@@ -20,11 +20,11 @@ from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes, replaced
 from staticgraph.compiler.codegen.cuda.elements.transposed import transposed
 from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
 from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, walk
 from staticgraph.compiler.kernel.index import Affine, Range, offset, simplify_index
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.support.dataclass import dataclass
 
 THREADS = 256  # of a block
 _VECTOR = 16  # bytes that a thread reads or writes in one go

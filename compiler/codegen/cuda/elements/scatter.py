@@ -23,12 +23,12 @@ from staticgraph.compiler.codegen.cuda.expr import Writer
 from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import bool_, int32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, free_indices, substitute, walk
 from staticgraph.compiler.kernel.index import Affine, offset, simplify_index
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store
+from staticgraph.compiler.support.dataclass import dataclass
 
 KEYS = "scatter_keys"
 _LEAST = 32  # updates: fewer are done one after the other

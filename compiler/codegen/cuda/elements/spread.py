@@ -16,11 +16,10 @@ import math
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
-from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.kernel.chunk import begun_with_stores
 from staticgraph.compiler.kernel.dependence import accesses, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, free_indices, substitute, walk
 from staticgraph.compiler.kernel.index import Affine, linear, simplify_index
+from staticgraph.compiler.kernel.parallelize import begun_with_stores
 from staticgraph.compiler.kernel.stmt import (
     If,
     Kernel,
@@ -36,6 +35,7 @@ from staticgraph.compiler.kernel.stmt import (
     rewrite,
     statements,
 )
+from staticgraph.compiler.support.dataclass import dataclass
 
 Body = tuple[Stmt, ...]
 

@@ -17,12 +17,12 @@ from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, Extents, Parameter, Work, call
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.connect import connect
-from staticgraph.compiler.kernel.cpu import flatten
 from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.schedule_cpu import flatten
+from staticgraph.compiler.kernel.spill_across_phases import connect
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,

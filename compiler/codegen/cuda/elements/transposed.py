@@ -24,7 +24,7 @@ from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, Parameter,
 from staticgraph.compiler.codegen.cuda.strides import accessed
 from staticgraph.compiler.kernel.expr import Index, Load, substitute
 from staticgraph.compiler.kernel.index import offset
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer
 
 _EARLY = 128  # bytes of other operands that a thread reads before the barrier

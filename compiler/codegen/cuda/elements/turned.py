@@ -16,11 +16,11 @@ from staticgraph.compiler.codegen.cuda.card import THREADS
 from staticgraph.compiler.codegen.cuda.elements.lanes import Table, replaced
 from staticgraph.compiler.codegen.cuda.products.axes import Axis
 from staticgraph.compiler.codegen.cuda.strides import accessed, split
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.expr import Index, Load
 from staticgraph.compiler.kernel.index import Affine, offset
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.support.dataclass import dataclass
 
 EDGE = {1: 128, 2: 64, 4: 64, 8: 32}  # elements on both sides of a tile, by the bytes of the widest
 WIDTH = {1: 8, 2: 4, 4: 4, 8: 2}  # of a vector at most

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.support.dataclass import dataclass
 
 Values = Mapping[Index, str]  # the text of the value that an index has
 _INT32 = 2**31

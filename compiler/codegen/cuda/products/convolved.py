@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.codegen.cuda.products.windows import Buffers, Order, Packed, windowed
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.kernel.expr import Const, Expr, Load, Reduce, Scalar, substitute, walk
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store, expressions
 
 # It is for its tensor cores. All bits of float32 are multiplied without them, and then our tiles take as long

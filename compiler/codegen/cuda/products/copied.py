@@ -17,8 +17,8 @@ from staticgraph.compiler.codegen.cuda.function import C_TYPES
 from staticgraph.compiler.codegen.cuda.products.axes import Axis, Values, integer, is_line, place
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.support.dataclass import dataclass
 
 NEIGHBOURS = 8  # along the sum, which threads next to each other copy
 _INT16 = 2**15

@@ -15,9 +15,9 @@ from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.products.axes import Axis, Values, in_packs, integer, is_wide, place
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, pack_width, parameters
 from staticgraph.compiler.codegen.cuda.scalar import loaded
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Contraction, Limit
 from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.support.dataclass import dataclass
 
 _WRITTEN_OUT = 32  # products in the text
 _COUNTED = 2**30  # values of an index of which a loop counts fewer in 32 bits

@@ -8,8 +8,8 @@ from staticgraph.compiler.codegen.cuda.products.axes import Axes, Values
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, pack_width
 from staticgraph.compiler.codegen.cuda.products.operand import Side
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Contraction
+from staticgraph.compiler.support.dataclass import dataclass
 
 _LINE = 8  # rows or columns that a warp's lanes have at once, and products of the sum
 

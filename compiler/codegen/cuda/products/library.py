@@ -18,11 +18,11 @@ from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis
 from staticgraph.compiler.codegen.cuda.products.pointers import apart, pointers
 from staticgraph.compiler.codegen.cuda.products.slices import elementwise, in_scratch
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, float32, float64, uint64
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, substitute, walk
 from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.support.dataclass import dataclass
 
 _EXACT = Precision.FLOAT32
 _SMALL = 32**3  # products of numbers: less is done sooner by a function of our own

@@ -12,9 +12,9 @@ from typing import Protocol
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.products.axes import Axis, Values, in_packs, is_wide
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 class Side(Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from staticgraph.compiler.codegen.cuda.card import CORES
-from staticgraph.compiler.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass
 
 _STAGES = 4  # steps of the sum in shared memory at most
 _REGISTERS = 128  # of a thread with many results, so that there are two blocks side by side

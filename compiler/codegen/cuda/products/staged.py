@@ -12,8 +12,8 @@ from staticgraph.compiler.codegen.cuda.function import C_TYPES
 from staticgraph.compiler.codegen.cuda.products.axes import Values, integer, place
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

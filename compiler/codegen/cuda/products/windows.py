@@ -18,13 +18,13 @@ from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.convolution import DTYPES, Convolution, Ints, Made
 from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.kernel.contraction import factors
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, free_indices
 from staticgraph.compiler.kernel.index import affine
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.support.dataclass import dataclass
 
 Buffers = Mapping[str, Buffer]
 _LEAST_AXES, _MOST_AXES = 2, 3  # of space

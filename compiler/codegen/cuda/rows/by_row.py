@@ -13,7 +13,7 @@ from staticgraph.compiler.codegen.cuda.rows.rows import row_call
 from staticgraph.compiler.codegen.cuda.rows.totals import RowSums
 from staticgraph.compiler.codegen.cuda.strides import neighbours
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.place import Nest, Placer
+from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt
 
 _LONG = 16384  # columns of rows that must be many

@@ -11,11 +11,11 @@ from staticgraph.compiler.codegen.cuda.card import CORES, THREADS, WARP
 from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, Sweep
 from staticgraph.compiler.codegen.cuda.strides import accessed
 from staticgraph.compiler.codegen.cuda.vectors import reached
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float64, int64
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Scalar, free_indices, walk
 from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, statements
+from staticgraph.compiler.support.dataclass import dataclass
 
 _MOST_ROUNDS = 64  # of a kernel without sums: rows that a group does one after the other
 _SHORT = 1024  # columns that one warp does

@@ -14,7 +14,6 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.expr import (
     Const,
     Expr,
@@ -27,8 +26,9 @@ from staticgraph.compiler.kernel.expr import (
     walk,
 )
 from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(slots=True)

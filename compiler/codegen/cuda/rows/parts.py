@@ -12,8 +12,8 @@ from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing
 from staticgraph.compiler.codegen.cuda.rows.program import Sweep
 from staticgraph.compiler.codegen.cuda.scalar import stored
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.support.dataclass import dataclass
 
 _POOL = 40 << 10  # bytes of shared memory for all sums
 

@@ -21,12 +21,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.strides import Columns, split, width
-from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.kernel.cpu import flatten, interchange
 from staticgraph.compiler.kernel.dependence import conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.loop_fusion import fuse_loops
+from staticgraph.compiler.kernel.schedule_cpu import flatten, interchange
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -40,6 +39,7 @@ from staticgraph.compiler.kernel.stmt import (
     rewrite,
     statements,
 )
+from staticgraph.compiler.support.dataclass import dataclass
 
 _SERIAL = 64  # rounds of loops that one thread does for one column
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.rows.inlined import outermost
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, rebuild, substitute, walk
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, expressions
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from dataclasses import field, replace
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing
 from staticgraph.compiler.codegen.cuda.rows.inlined import outermost
 from staticgraph.compiler.codegen.cuda.rows.parts import Part, part_rows
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, free_indices, substitute
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

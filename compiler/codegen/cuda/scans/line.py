@@ -10,13 +10,13 @@ from staticgraph.compiler.codegen.cuda.function import Call, Extents, Parameter,
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.strides import split
 from staticgraph.compiler.codegen.cuda.vectors import parameters
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
 from staticgraph.compiler.kernel.form import Scan
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.support.dataclass import dataclass
 
 PARTIAL = "scan_partial"  # scratch: what the items of each part of a row give together
 

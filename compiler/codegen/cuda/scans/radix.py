@@ -16,11 +16,11 @@ from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, Work
 from staticgraph.compiler.codegen.cuda.scans.along import by_warp
 from staticgraph.compiler.codegen.cuda.scans.line import Line
 from staticgraph.compiler.codegen.cuda.scans.ranking import Ranking
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import DType, int32, uint32, uint64
 from staticgraph.compiler.kernel.expr import Index, Load, Local
 from staticgraph.compiler.kernel.form import Scan
 from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.support.dataclass import dataclass
 
 _BITS = 8  # of a digit
 _DIGITS = 1 << _BITS

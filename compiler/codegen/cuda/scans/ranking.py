@@ -8,13 +8,13 @@ from staticgraph.compiler.codegen.cuda.expr import Writer
 from staticgraph.compiler.codegen.cuda.function import Call, call
 from staticgraph.compiler.codegen.cuda.strides import split
 from staticgraph.compiler.codegen.cuda.vectors import parameters
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
 from staticgraph.compiler.kernel.form import Selection
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

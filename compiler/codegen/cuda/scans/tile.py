@@ -14,10 +14,10 @@ from staticgraph.compiler.codegen.cuda.card import WARP
 from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
 from staticgraph.compiler.codegen.cuda.function import Call
 from staticgraph.compiler.codegen.cuda.scans.ranking import Ranking
-from staticgraph.compiler.dataclass import dataclass
 from staticgraph.compiler.graph.dtypes import int32, uint32, uint64
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.support.dataclass import dataclass
 
 _SHARED = 32 << 10  # bytes of a block's pairs: several blocks fit a multiprocessor
 _LEAST = 512  # pairs of a block, where rows are short

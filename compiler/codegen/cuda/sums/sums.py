@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.strides import Columns, neighbours, split, width
-from staticgraph.compiler.dataclass import dataclass
-from staticgraph.compiler.kernel.cpu import flatten
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, free_indices, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.place import Nest
+from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.scalar import read
+from staticgraph.compiler.kernel.schedule_cpu import flatten
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Stmt, Store, Update, rewrite
+from staticgraph.compiler.support.dataclass import dataclass
 
 Scratch = tuple[tuple[str, int], ...]
 

@@ -1,0 +1,95 @@
+"""Which operations of the user's graph a step needs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from staticgraph.compiler.capture.segments import is_host, is_replayed
+from staticgraph.compiler.graph.errors import FeedError, UnimplementedError, layout
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.structural import variable_of
+
+
+def prune(
+    roots: Iterable[Operation], fed: Collection[Tensor], elsewhere: Collection[Operation] = ()
+) -> tuple[list[Operation], set[Tensor]]:
+    """The operations that `roots` need, in order of construction, without those in `elsewhere`; and the fed
+    tensors that are computed too, since derivatives flow through them.
+
+    FeedError for a placeholder that is not fed.
+    """
+    overridden: set[Tensor] = set()
+    reason: dict[Operation, Operation | None] = {}
+    stack: list[tuple[Operation, Operation | None]] = [(op, None) for op in roots]
+    while stack:
+        op, user = stack.pop()
+        if op in reason or (op in elsewhere and overridden.isdisjoint(op.outputs)):
+            continue
+        if op.definition.name == "placeholder":
+            if op.outputs[0] in fed:  # a target, or something to wait for
+                continue
+            reason[op] = user
+            raise _missing(op, reason)
+        reason[op] = user
+        if op.definition.name == "symbolic_gradients":
+            through = _fed_between(op, fed)
+            overridden.update(through)
+            stack += [(t.op, op) for t in through]
+        stack += [(t.op, op) for t in op.all_inputs if t not in fed and t.op not in reason]
+        stack += [(c, op) for c in op.control_inputs if c not in reason]
+    return sorted(reason, key=lambda op: op.id), overridden
+
+
+def gradient_parts(
+    op: Operation,
+) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The inputs of a gradients operation: ys, seeds, xs, stops."""
+    a, b, c = op.attrs["ys"], op.attrs["seeds"], op.attrs["xs"]
+    inputs = op.tensors
+    return inputs[:a], inputs[a : a + b], inputs[a + b : a + b + c], inputs[a + b + c :]
+
+
+def _fed_between(gradients: Operation, fed: Collection[Tensor]) -> list[Tensor]:
+    """The fed tensors on paths from the xs to the ys of a gradients operation: derivatives flow there."""
+    inner = {t for t in fed if t.op.tensors and t.dtype.is_differentiable and variable_of(t) is None}
+    inner = {t for t in inner if t.op.definition.differentiable}
+    if not inner:
+        return []
+    ys, _, xs, stops = gradient_parts(gradients)
+    below: set[Operation] = set()
+    stack = [y for y in ys if y not in stops]
+    while stack:
+        tensor = stack.pop()
+        if tensor.op not in below:
+            below.add(tensor.op)
+            stack += [t for t in tensor.op.tensors if t not in stops]
+    depends = {variable_of(x) or x for x in xs}  # the result of an assignment is the variable
+    found = []
+    for op in sorted(below, key=lambda op: op.id):
+        differentiable = op.definition.differentiable is not False
+        if differentiable and any((variable_of(t, True) or t) in depends for t in op.tensors):
+            depends.update(t for t in op.outputs if t not in stops)
+            through = [t for t in op.outputs if t in inner]
+            if through and is_host(op) and not is_replayed(op):
+                text = f"no derivative flows through {op.name} ({op.type}), which is done in Python"
+                hint = "not compiled: what takes strings, calls Python, or changes its shape in each round"
+                raise UnimplementedError(layout(text, op.where, hint=hint), op)
+            found += through
+    return found
+
+
+def _missing(op: Operation, reason: dict[Operation, Operation | None]) -> FeedError:
+    path, at = [], reason[op]
+    while at is not None:
+        path.append(at)
+        at = reason[at]
+    names = [p.name for p in path]
+    if len(names) > 6:
+        names = [*names[:3], "...", *names[-2:]]
+    text = f"placeholder {op.name} ({op.outputs[0].type}) must be fed"
+    if path:
+        text += f": the fetch {path[-1].name} needs it, by {' <- '.join(reversed([op.name, *names]))}"
+    return FeedError(
+        layout(text, op.where, hint=f"add it to the feed_dict: {{{op.name.rpartition('/')[2]}: value}}"),
+        op,
+    )

@@ -1,0 +1,223 @@
+"""The stages of a run: which operations are called in Python, and whether before or after the compiled step.
+
+A compiled step has numbers in fixed shapes. What it cannot do are the *host ops*: ops of strings, ops whose
+results have as many elements as the data say, and ops with state outside of the session. In a run of
+
+    mask = x > mean;  kept = gather(x, where(mask));  loss = f(kept);  note = summary(loss)
+
+`where` is *leading*: the step needs its value. So an earlier compiled stage computes `mask`, `where` is
+called, and its result is given to the step as if it were fed. `summary` is *trailing*: the step gives it what
+it takes, and it is called when the step is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from staticgraph.compiler.capture.cuts import is_cut, string_variables, taken, written
+from staticgraph.compiler.capture.regions import is_rounds, outermost, regions_of, with_inner
+from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.opdef import Effect, Kind
+from staticgraph.compiler.graph.region import Region
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The host ops around one compiled stage of a run.
+
+    `after`: those that the stage computes the inputs of. `elsewhere`: those that the stage must leave out,
+    and operations that an earlier stage has done.
+    """
+
+    after: tuple[Operation, ...] = ()
+    elsewhere: frozenset[Operation] = frozenset()
+    final: bool = True  # whether the variables get the new values that the stage computes
+    region: Region | None = None  # whose operations it is about: of the graph itself, or of a loop or branch
+    may_fail: bool = False  # whether the run can fail after the stage: variables may not be overwritten in it
+    settled: frozenset[Tensor] = frozenset()  # fed tensors of before a cut: no derivative flows through them
+
+
+NO_CALLS = Calls()
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The host ops of a run, and what its compiled step does beside computing, in order of construction."""
+
+    leading: tuple[Operation, ...]
+    trailing: tuple[Operation, ...]
+    writes: tuple[Operation, ...]  # assignments; loops and branches with assignments in them
+    effects: tuple[Operation, ...]  # prints and the like; loops and branches with such operations in them
+    cuts: tuple[Operation, ...]  # leading ops before which the assignments made so far are committed
+    native: tuple[Operation, ...]  # all operations that compiled stages do
+
+    def seen(self, op: Operation, fed: Collection[Tensor]) -> set[Operation]:
+        """Return all that an operation needs, itself included.
+
+        Assignments to a variable before it is read are needed, too.
+        """
+        found = above([op], fed)
+        while True:
+            read: dict[Operation, int] = {}  # the number of the last read of each variable
+            for each in found:
+                read.update((owner, max(each.id, read.get(owner, 0))) for owner in taken(each))
+            new = [w for w in self.writes if w not in found]
+            more = [w for w in new if any(w.id < read.get(owner, 0) for owner in written(w))]
+            if not more:
+                return found
+            found |= above(more, fed)
+
+    def assigned(self, owner: Operation, op: Operation) -> bool:
+        """Whether a variable is assigned to before `op`."""
+        return any(w.id < op.id and owner in written(w) for w in self.writes)
+
+
+def is_host(op: Operation) -> bool:
+    """Whether an operation is called in Python, outside of compiled steps.
+
+    So are loops and branches that have such operations in them.
+    """
+    if op.definition.kind is Kind.HOST or any(t.dtype is string for t in (*op.all_inputs, *op.outputs)):
+        return True
+    return any(map(_hosted, regions_of(op)))
+
+
+def is_replayed(op: Operation) -> bool:
+    """Return if a derivative can flow through `op` although Python runs it: a loop that only changes shapes.
+    The compiler does its rounds one after the other, since their number is known when it has run.
+    """
+    if op.definition.name != "while_region" or not is_host(op):
+        return False
+    inner = with_inner([op])[1:]
+    return all(each.definition.effect in _COMPUTING and not is_host(each) for each in inner)
+
+
+_COMPUTING = {Effect.PURE, Effect.SOURCE, Effect.READ, Effect.CONTROL, Effect.MARK}
+
+
+def _hosted(region: Region) -> bool:
+    if region.hosted is None:
+        region.hosted = any(map(is_host, region.operations()))
+    return region.hosted
+
+
+def inputs_read(op: Operation) -> tuple[Tensor, ...]:
+    """The inputs whose values a host op takes; some only ask whether variables have any."""
+    asks = op.definition.name in ("report_uninitialized", "is_variable_initialized")
+    return () if asks else op.all_inputs
+
+
+def crosses(tensor: Tensor) -> bool:
+    """Whether a host op that takes `tensor` needs a compiled stage to compute it."""
+    return tensor.op.definition.name != "constant" and not is_host(tensor.op)
+
+
+def stages(
+    fetches: Iterable[Tensor],
+    targets: Iterable[Operation],
+    fed: Collection[Tensor],
+    forced: Collection[Operation] = (),
+    region: Region | None = None,
+) -> Stages:
+    """The stages of a run, of the graph or of a region of it. `forced`: host ops that are called first in any
+    case.
+    """
+    roots = [*(outermost(t, region) for t in fetches if t not in fed), *targets, *forced]
+    needed = sorted(above(roots, fed), key=lambda op: op.id)
+    hosts = [op for op in needed if is_host(op)]
+    folded = {op for op in _constant(needed) if op not in forced}
+    wanted = set(roots)
+    for op in reversed(hosts):
+        if op in wanted or op not in folded:
+            wanted.add(op)
+            wanted.update(_producers(op, fed))
+    called = [op for op in hosts if op in wanted]
+    native = [op for op in needed if not is_host(op)]
+    cuts = [op for op in called if is_cut(op, needed)]
+    first = [p for op in native for p in _producers(op, fed) if is_host(p) and p not in folded]
+    before = _with_earlier(above([*first, *forced, *cuts], fed), called, cuts, fed)
+    writes = [op for op in native if written(op)]
+    return Stages(
+        tuple(op for op in called if op in before),
+        tuple(op for op in called if op not in before),
+        tuple(writes),
+        tuple(op for op in native if op not in writes and _has_effect(op)),
+        tuple(cuts),
+        tuple(native),
+    )
+
+
+def _with_earlier(
+    leading: set[Operation], called: Sequence[Operation], cuts: Sequence[Operation], fed: Collection[Tensor]
+) -> set[Operation]:
+    """Return the leading ops, and those host ops that must be called before one of them.
+
+    These were made before a cut, or take a variable of strings before a leading op does.
+    """
+    last = max((cut.id for cut in cuts), default=0)
+    while True:
+        ends: dict[Operation, int] = {}
+        for op in called:
+            if op in leading:
+                ends.update((owner, op.id) for owner in string_variables(op))
+        late = [op for op in called if op not in leading]
+        more = [
+            op for op in late
+            if op.id < last or any(op.id < ends.get(owner, 0) for owner in string_variables(op))
+        ]  # fmt: skip
+        if not more:
+            return leading
+        leading = leading | above(more, fed)
+
+
+def reaches(
+    roots: Iterable[Operation], tensors: Iterable[Tensor], cut: Collection[Operation]
+) -> list[Tensor]:
+    """Return those of `tensors` that `roots` may depend on. Does not look above the operations in `cut`, but
+    for those through which derivatives flow.
+    """
+    seen: set[Operation] = set()
+    used: set[Tensor] = set()
+    stack = list(roots)
+    while stack:
+        op = stack.pop()
+        if op not in seen and (op not in cut or is_replayed(op)):
+            seen.add(op)
+            used.update(op.all_inputs)
+            used.update(t for inner in with_inner([op]) for t in inner.outputs if is_rounds(t))
+            stack += [*(t.op for t in op.all_inputs), *op.control_inputs]
+    return [t for t in tensors if t in used]
+
+
+def _has_effect(op: Operation) -> bool:
+    """Return True if an operation does something that the user sees."""
+    return any(inner.definition.effect is Effect.EFFECT for inner in with_inner([op]))
+
+
+def _producers(op: Operation, fed: Collection[Tensor]) -> list[Operation]:
+    return [t.op for t in op.all_inputs if t not in fed]
+
+
+def above(roots: Iterable[Operation], fed: Collection[Tensor]) -> set[Operation]:
+    """The operations that `roots` need, themselves included."""
+    seen: set[Operation] = set()
+    stack = list(roots)
+    while stack:
+        op = stack.pop()
+        if op not in seen:
+            seen.add(op)
+            stack += [*_producers(op, fed), *op.control_inputs]
+    return seen
+
+
+def _constant(ordered: Sequence[Operation]) -> set[Operation]:
+    """The operations that depend on constants only: a compile computes them, unless they are too large."""
+    found: set[Operation] = set()
+    for op in ordered:
+        definition = op.definition
+        pure = definition.effect is Effect.PURE and definition.reference is not None
+        if pure and all(t.op in found for t in op.all_inputs):
+            found.add(op)
+    return found

@@ -1,0 +1,65 @@
+"""The step of a run: a Function, and what its arguments and results are to the session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from staticgraph.compiler.graph.errors import UninitializedError, layout
+from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.compiler.support.dataclass import dataclass
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one run computes, and where its arguments come from and its results go.
+
+    The params of `function` are the feeds, then the variables' values before the run, then the counters of
+    random ops. Its results are the fetches, then the new values of `writes`, then the new counters of
+    `draws`, then, if there are effects such as prints, a number that depends on them all. In a `checked` step
+    the last result tells if all indices and the like are good: see `graph/requirements.py` and `guard.py`.
+    """
+
+    function: Function
+    feeds: tuple[Tensor, ...]
+    reads: tuple[Operation, ...]
+    counters: tuple[Operation, ...]
+    advances: tuple[int, ...]  # how far each counter moves per run
+    fetches: int
+    writes: tuple[Operation, ...]
+    draws: tuple[Operation, ...] = ()  # random ops in loops, whose new states the step tells
+    captured: tuple[tuple[Operation, Tensor], ...] = ()  # the last of the fetches: inputs of host ops
+    may_overwrite: bool = True  # variables: not where the run can fail after the step
+    losses: int = 0  # how many results come after all others: what derivatives are taken of, for `checked`
+    checked: bool = False  # the last result of all is a truth value without which the run changes nothing
+
+    @cached_property
+    def updates(self) -> dict[int, int]:
+        """For each result that is a new value of a variable: the argument with the old one, if it is read."""
+        if not self.may_overwrite:
+            return {}
+        old = {op: len(self.feeds) + i for i, op in enumerate(self.reads)}
+        return {self.fetches + i: old[op] for i, op in enumerate(self.writes) if op in old}
+
+    @cached_property
+    def needed(self) -> list[Operation]:
+        """The variables that must have a value before the run."""
+        used = {v for node in self.function.nodes for v in node.inputs} | set(self.function.results)
+        first = len(self.feeds)
+        params = self.function.params[first : first + len(self.reads)]
+        return [op for op, param in zip(self.reads, params, strict=True) if param in used]
+
+
+def uninitialized(missing: Sequence[Operation]) -> UninitializedError:
+    """The error for a run that needs variables without a value."""
+    names = ", ".join(op.name for op in missing[:8]) + (", ..." if len(missing) > 8 else "")
+    what = f"variable {names} has no value" if len(missing) == 1 else f"variables {names} have no value"
+    text = layout(
+        f"{what} yet",
+        user_frame(),
+        [(op.name, op.where) for op in missing[:3]],
+        hint="run global_variables_initializer() first, or restore a checkpoint",
+    )
+    return UninitializedError(text, missing[0])

@@ -1,0 +1,127 @@
+"""The work of a contraction cut into chunks, which threads take in any order.
+
+A chunk is a box: a range of each outer index, of the tiles of rows and of the panels of columns. How the box
+is cut follows from the shapes and the target alone, so that the results do not depend on who computes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.support.dataclass import dataclass
+
+_SHORT = 5_000  # nanoseconds: shorter chunks cost more to hand out than they gain
+_LONG = 50_000  # longer ones leave threads waiting at the end
+_EVEN = 16  # chunks that share out evenly among a few threads
+_ODD = 8  # one more part for so many, to have an even number
+_MOST = 128  # to ask for; up to twice as many may come out
+
+
+def chunks_wanted(nanoseconds: float) -> int:
+    """Into how many chunks work should be cut that takes one core so long.
+
+    >>> [chunks_wanted(n) for n in (9_000, 50_000, 200_000, 1_000_000, 1e9)]
+    [1, 10, 16, 20, 128]
+    """
+    if nanoseconds < 2 * _SHORT:
+        return 1
+    return min(_MOST, max(int(nanoseconds / _LONG), min(_EVEN, int(nanoseconds / _SHORT))))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The numbers from `start` to before `stop`, of `count` that there are in all."""
+
+    start: Number
+    stop: Number
+    count: int
+
+    def blocks(self, w: Writer, size: int, body: Callable[[Span], None]) -> None:
+        """`body` for the span in parts of at most `size`."""
+        w.each(
+            self.start, self.stop, size,
+            lambda n: body(Span(n, w.minimum(w.add(n, size), self.stop), self.count)),
+        )  # fmt: skip
+
+    def within(self, w: Writer, first: int, count: int, body: Callable[[Number], None]) -> None:
+        """`body(number)` for those of the span that are among the `count` numbers from `first`."""
+        start = self.start if first == 0 else w.maximum(self.start, first)
+        stop = self.stop if first + count == self.count else w.minimum(self.stop, first + count)
+        if count == self.count:
+            w.each(start, stop, 1, body)
+        else:
+            w.when_less(start, stop, lambda: w.each(start, stop, 1, body))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`count` numbers in parts of `size`, the last one perhaps smaller."""
+
+    count: int
+    size: int
+
+    @property
+    def parts(self) -> int:
+        """How many parts that makes."""
+        return -(-self.count // self.size)
+
+    @property
+    def longest(self) -> int:
+        """How many of the things the busier one of two threads has."""
+        return self.count if self.parts == 1 else -(-self.parts // 2) * self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A chunk for every combination of parts, those of the last dimension next to each other."""
+
+    dimensions: tuple[Part, ...]
+
+    @property
+    def chunks(self) -> int:
+        """Their number."""
+        return math.prod(d.parts for d in self.dimensions)
+
+    def spans(self, w: Writer) -> list[Span]:
+        """What the chunk `%chunk` has of every dimension."""
+        spans, rest = [], "%chunk"
+        left = self.chunks
+        for d in reversed(self.dimensions):
+            if d.parts == 1:
+                spans.append(Span(0, d.count, d.count))
+                continue
+            left //= d.parts
+            digit = rest if left == 1 else w.value(f"urem i64 {rest}, {d.parts}")
+            rest = rest if left == 1 else w.value(f"udiv i64 {rest}, {d.parts}")
+            start = w.mul(digit, d.size)
+            stop = w.add(start, d.size)
+            spans.append(Span(start, stop if d.count % d.size == 0 else w.minimum(stop, d.count), d.count))
+        return spans[::-1]
+
+
+def split(count: int, wanted: int) -> Part:
+    """About `wanted` equal parts, rather more than less, of `count` things.
+
+    An even number of parts where that is better: one of two threads waits for the odd one.
+
+    >>> split(49, 3), split(250, 16)
+    (Part(count=49, size=13), Part(count=250, size=14))
+    """
+    fewest = -(-count // max(1, count // wanted))
+    sizes = {-(-count // parts) for parts in range(fewest, fewest + fewest // _ODD + 1)}
+    return min((Part(count, size) for size in sorted(sizes, reverse=True)), key=lambda part: part.longest)
+
+
+def cut(counts: Sequence[int], wanted: int) -> Grid:
+    """About `wanted` chunks of a box: dimensions are cut one after the other, as far as need be.
+
+    >>> cut((64, 24, 1), 16).dimensions
+    (Part(count=64, size=4), Part(count=24, size=24), Part(count=1, size=1))
+    """
+    dimensions = []
+    for count in counts:
+        dimensions.append(split(count, wanted))
+        wanted = -(-wanted // dimensions[-1].parts)
+    return Grid(tuple(dimensions))

@@ -1,0 +1,179 @@
+"""The end of a micro-kernel: what becomes of the finished sums, vector by vector.
+
+Short formulas are written out for every vector of the tile, straight from the registers. Long ones, such as a
+gelu, are written once per vector of a row, in a loop over the rows: the text stays small. What is the same
+for all elements, such as the rate of a step of Adam, is computed before the first micro-kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from staticgraph.compiler.codegen.gemm.loops import Cursor
+from staticgraph.compiler.codegen.gemm.micro_kernel import Finish, Stream, Sums, Tile, read_lanes
+from staticgraph.compiler.codegen.gemm.prefetch import FAR_BYTES, Later
+from staticgraph.compiler.codegen.gemm.tiles import Piece
+from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, Value
+from staticgraph.compiler.codegen.llvm.text import memory_type, register_type
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.approximate import approximate
+from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.expr import Const, Expr, Local, Lookup, Scalar, substitute, walk
+
+_WRITTEN_OUT = 160  # operations of a tile
+
+
+def with_formulas(contraction: Contraction, target: CpuTarget) -> Contraction:
+    """Its functions replaced by formulas, as far as the target wants them."""
+    stores = (
+        replace(s, value=approximate(s.value, target.fast_math, target.table)) for s in contraction.stores
+    )
+    return replace(contraction, stores=tuple(stores))
+
+
+class Epilogue:
+    """The epilogue of a contraction whose values are formulas already.
+
+    Every distinct access has a pointer inside the micro-kernels.
+    """
+
+    def __init__(self, contraction: Contraction) -> None:
+        self._contraction = contraction
+        values = [store.value for store in contraction.stores]
+        self._constants = _constants(values, contraction)
+        self._values = [substitute(value, {**self._constants}) for value in values]
+        read = set(walk(*self._values))
+        loads = {local: access for local, access in contraction.loads.items() if local in read}
+        for n, (expr, local) in enumerate(self._constants.items()):
+            loads[local] = Access("", expr.dtype, n, {})
+        self.accesses: list[Access] = []
+        for access in (*contraction.targets, *loads.values()):
+            if access not in self.accesses:
+                self.accesses.append(access)
+        self._targets = [self.accesses.index(x) for x in contraction.targets]
+        self._loads = {local: self.accesses.index(x) for local, x in loads.items()}
+
+    @property
+    def pointers(self) -> tuple[str, ...]:
+        """Their names, in the order of `accesses`."""
+        return tuple(f"%e{n}" for n in range(len(self.accesses)))
+
+    def begin(self, w: Writer, cursor: Cursor) -> Cursor:
+        """Compute what is the same for all elements, in front of all loops: where it lies from there on."""
+        c = self._contraction
+        known: dict[Expr, str] = {}
+        read = set(walk(*self._constants))
+        for local, access in c.loads.items():
+            if local in read:
+                place = Cursor.at_start(w, c, {"": access}).at[""]
+                known[local] = w.load(place, access.dtype, 1, 1)
+        values = evaluate(w, list(self._constants), known, 1)
+        for value, local in zip(values, self._constants.values(), strict=True):
+            place = w.value(f"alloca {memory_type(local.dtype)}")
+            w.store(value, place, local.dtype, 1, 1)
+            cursor = cursor.changed(self.pointers[self._loads[local]], place)
+        return cursor
+
+    def later(self, rows: int, columns: int) -> tuple[Later, ...]:
+        """What a tile will read of large arrays, such as the weights and an optimizer's averages."""
+        c, out = self._contraction, []
+        for n in sorted(set(self._loads.values())):
+            access, row = self.accesses[n], self._row_step(n)
+            if row and access.step(c.lanes) == 1 and c.size(access) * access.dtype.size >= FAR_BYTES:
+                out.append(Later(self.pointers[n], access.dtype, rows, row, columns))
+        return tuple(out)
+
+    def finish(self, tile: Tile) -> Finish:
+        """What a micro-kernel does with its finished sums."""
+        operations = [e for e in walk(*self._values) if isinstance(e, Scalar | Lookup)]
+        long = tile.rows > 1 and len(operations) * len(tile.places) > _WRITTEN_OUT
+        return partial(self._looped if long else self._written_out, tile)
+
+    def _written_out(self, tile: Tile, w: Writer, sums: Sums) -> None:
+        loaded: dict[tuple[int, int, int], str] = {}
+        for (i, j), value in sums.items():
+            known: dict[Expr, str] = {self._contraction.acc: value}
+            for local, n in self._loads.items():
+                key = (n, i if self._row_step(n) else 0, j)
+                if key not in loaded:
+                    loaded[key] = self._load(w, n, self.pointers[n], i, tile.pieces[j])
+                known[local] = loaded[key]
+            self._store(w, known, self.pointers, i, tile.pieces[j])
+
+    def _looped(self, tile: Tile, w: Writer, sums: Sums) -> None:
+        width, dtype = sum(p.width for p in tile.pieces), tile.dtype
+        kept = w.reserve()
+        w.scopes[0].lines.insert(
+            0, f"  {kept} = alloca [{width * tile.rows} x {memory_type(dtype)}], align 64"
+        )
+        for (i, j), value in sums.items():
+            piece = tile.pieces[j]
+            w.store(value, w.address(kept, i * width + piece.start, dtype), dtype, piece.width, piece.width)
+
+        def row(r: Number) -> None:
+            bases = tuple(
+                w.address(pointer, w.mul(r, self._row_step(n)), self.accesses[n].dtype)
+                for n, pointer in enumerate(self.pointers)
+            )
+            line = w.address(kept, w.mul(r, width), dtype)
+            for piece in tile.pieces:
+                value = w.load(w.address(line, piece.start, dtype), dtype, piece.width, piece.width)
+                known: dict[Expr, str] = {self._contraction.acc: value}
+                for local, n in self._loads.items():
+                    known[local] = self._load(w, n, bases[n], 0, piece)
+                self._store(w, known, bases, 0, piece)
+
+        w.each(0, tile.rows, 1, row)
+
+    def _row_step(self, n: int) -> int:
+        return self.accesses[n].step(self._contraction.rows)
+
+    def _place(self, w: Writer, n: int, base: str, row: int, piece: Piece) -> tuple[str, DType, int]:
+        """Where the elements of one vector of the tile begin, their type, and how far apart they are."""
+        step = self.accesses[n].step(self._contraction.lanes)
+        dtype = self.accesses[n].dtype
+        return w.address(base, row * self._row_step(n) + piece.start * step, dtype), dtype, step
+
+    def _load(self, w: Writer, n: int, base: str, row: int, piece: Piece) -> str:
+        """The elements of one vector of the tile, as values in registers."""
+        pointer, dtype, step = self._place(w, n, base, row, piece)
+        if step == 0:
+            return w.spread(w.load(pointer, dtype, 1, 1), register_type(dtype), piece.width)
+        return read_lanes(w, pointer, Stream(dtype, 0, step), piece)
+
+    def _store(self, w: Writer, known: dict[Expr, str], bases: Sequence[str], row: int, piece: Piece) -> None:
+        """Evaluate all stores of one vector, then write."""
+        values = evaluate(w, self._values, known, piece.width)
+        for value, n in zip(values, self._targets, strict=True):
+            pointer, dtype, step = self._place(w, n, bases[n], row, piece)
+            if step == 1 or piece.width == 1:
+                w.store(value, pointer, dtype, piece.width, piece.valid)
+            else:
+                w.scatter(value, pointer, dtype, step, piece.width, piece.valid)
+
+
+def _constants(values: Sequence[Expr], c: Contraction) -> dict[Expr, Local]:
+    """What is computed of nothing but numbers that all elements share, each with a name."""
+    nodes = walk(*values)
+    same: set[Expr] = {local for local, access in c.loads.items() if not access.steps}
+    for node in nodes:
+        if isinstance(node, Scalar | Lookup) and all(
+            isinstance(x, Const) or x in same for x in node.children
+        ):
+            same.add(node)
+    needed = {*values, *(x for node in nodes if node not in same for x in node.children)} & same
+    computed = [node for node in nodes if node in needed and isinstance(node, Scalar | Lookup)]
+    floating = [node for node in computed if node.dtype.is_floating]
+    return {node: Local(f"same {n}", node.dtype) for n, node in enumerate(floating)}
+
+
+def evaluate(w: Writer, roots: Sequence[Expr], known: Mapping[Expr, str], width: int) -> list[str]:
+    """The values of expressions made of constants, primitives and what is `known`, in vectors."""
+    printer = ExprPrinter(w, width)
+    for expr, text in known.items():
+        printer.bind(expr, Value(text, width, w.level))
+    return [printer.vector(root) for root in roots]

@@ -1,0 +1,333 @@
+"""Contractions in LLVM: chunks, cache blocks and tiles around micro-kernels.
+
+The first phases of a kernel pack into shared memory what many chunks read; the next one multiplies;
+the last one adds the results of slices, where the sum was cut. The loops of a chunk that multiplies,
+outermost first:
+
+    indices that move b; blocks of columns     so that a block of b stays in the second-level cache
+    blocks of the sum                          the same
+      pack the block of b, if the chunk has it for itself and it must be turned around
+      the other outer indices; tiles of rows   a tile of a stays in the first-level cache
+        pack the tile of a
+        panels of columns: call the micro-kernel; that of the first tile packs what it reads of b
+
+Blocks exist only where the operands are large, and packing only where it pays. The order in which products
+are added depends on nothing but the shapes and the width of the target's vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from staticgraph.compiler.codegen.abi import KernelCode, Phase
+from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
+from staticgraph.compiler.codegen.gemm.chunks import Span
+from staticgraph.compiler.codegen.gemm.dot import dot_sums
+from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
+from staticgraph.compiler.codegen.gemm.loops import Cursor, each, parameters
+from staticgraph.compiler.codegen.gemm.micro_kernel import Spans, Stream, Tile, column_sums, micro_kernel
+from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
+from staticgraph.compiler.codegen.gemm.plan import Plan, adding_plan, nanoseconds, plan
+from staticgraph.compiler.codegen.gemm.rows import row_sums
+from staticgraph.compiler.codegen.gemm.scratch import Packed
+from staticgraph.compiler.codegen.gemm.split_k import slice_sums, sliced
+from staticgraph.compiler.codegen.gemm.tiles import Along, PanelRun, Run
+from staticgraph.compiler.codegen.gemm.transpose_b import turned
+from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
+from staticgraph.compiler.support.dataclass import dataclass
+
+_A, _B, _SUMS, _UNPACKED = "a", "b", "sums", "unpacked"
+_WHOLE = {Along.COLUMNS: column_sums, Along.ROWS: row_sums, Along.SUM: dot_sums}
+Inside = tuple[tuple[int, Spans], ...]  # rows with products, by index of the sum
+Whole = Callable[[Writer, Tile], list[str]]  # writes the finished sums of a tile
+
+
+def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE) -> KernelCode:
+    """The code of a contraction: its arguments are the buffers in their order. The results have the same bits
+    with any choice.
+    """
+    contraction = with_formulas(contraction, target)
+    cost = nanoseconds(contraction)
+    before: tuple[Phase, ...] = ()
+    reserved = 0
+    if turn := turned(contraction, target):
+        before, contraction, reserved = (turn.phase,), turn.contraction, turn.shared_bytes
+    cut = sliced(contraction, plan(contraction, target, reserved), reserved)
+    if cut is None:
+        decided = plan(contraction, target, reserved, choice)
+        phases = _multiply(contraction, decided)
+    else:
+        decided = plan(cut.partial, target, cut.shared_bytes, choice)
+        adding = _Generator(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
+        phases = (*_multiply(cut.partial, decided), adding.phase())
+    return KernelCode((*before, *phases), decided.shared_bytes, decided.private_bytes, cost)
+
+
+def _multiply(c: Contraction, p: Plan) -> tuple[Phase, ...]:
+    return (*packing(c, p), _Generator(c, p, _WHOLE[p.along]).phase())
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A block of the sum, inside its loops: how many steps
+    along each of its indices, and whether first and last.
+    """
+
+    counts: tuple[Number, ...]
+    first: str
+    last: str
+
+
+class _Generator:
+    """Writes the phase that makes the results. `whole` writes sums that are finished at once."""
+
+    def __init__(self, contraction: Contraction, plan: Plan, whole: Whole) -> None:
+        self._c, self._plan, self._whole, self._w = contraction, plan, whole, Writer()
+        self._epilogue = Epilogue(contraction)
+        self._accesses: dict[str, Access] = {
+            _A: (plan.a and plan.a.shared) or contraction.a,
+            _B: (plan.b and plan.b.shared) or contraction.b,
+        }
+        for name, access in zip(self._epilogue.pointers, self._epilogue.accesses, strict=True):
+            self._accesses[name] = access
+        if plan.partial is not None:
+            self._accesses[_SUMS] = plan.partial
+        if plan.turns or plan.first_packs:
+            self._accesses[_UNPACKED] = contraction.b
+        self._kernels: dict[tuple[int, Inside, PanelRun, bool], str] = {}
+
+    def phase(self) -> Phase:
+        """The function, and how many chunks there are."""
+        c, w, grid = self._c, self._w, self._plan.grid
+        moving = len(c.outer_of_b)
+        outer = grid.spans(w)
+        self._tiles, self._columns = outer.pop(), outer.pop(moving)
+        indices = list(zip(c.outer, outer, strict=True))
+        self._others = indices[moving:]
+        start = self._epilogue.begin(w, Cursor.at_start(w, c, self._accesses))
+        each(w, indices[:moving], start, self._column_blocks)
+        return Phase(w.finish(parameters(c)), grid.chunks)
+
+    def _column_blocks(self, cursor: Cursor) -> None:
+        if self._plan.panel_block:
+            self._columns.blocks(
+                self._w, self._plan.panel_block, lambda columns: self._depth_blocks(cursor, columns)
+            )
+        else:
+            self._depth_blocks(cursor, self._columns)
+
+    def _depth_blocks(self, cursor: Cursor, columns: Span) -> None:
+        """Loops over the blocks of the sum."""
+        w, blocks = self._w, self._plan.blocks
+        if self._plan.partial is None:
+            self._block(cursor, columns, _Block(tuple(i.extent for i in self._c.k), "true", "true"))
+            return
+
+        def level(n: int, cursor: Cursor, first: str, last: str) -> None:
+            index = self._c.k[n]
+            size = blocks.size if n == blocks.level else 1
+
+            def body(k: Number) -> None:
+                steps = w.minimum(size, w.add(index.extent, w.mul(k, -1))) if index.extent % size else size
+                at_first = self._both(first, self._compare("eq", k, 0))
+                at_last = self._both(last, self._compare("sge", w.add(k, size), index.extent))
+                moved = cursor.moved(w, index, k)
+                if n < blocks.level:
+                    level(n + 1, moved, at_first, at_last)
+                else:
+                    counts = (steps, *(i.extent for i in self._plan.block_indices[1:]))
+                    self._block(moved, columns, _Block(counts, at_first, at_last))
+
+            w.each(0, index.extent, size, body)
+
+        level(0, cursor, "true", "true")
+
+    def _compare(self, predicate: str, a: Number, b: int) -> str:
+        if isinstance(a, int):
+            return "true" if (a == b if predicate == "eq" else a >= b) else "false"
+        return self._w.value(f"icmp {predicate} i64 {a}, {b}")
+
+    def _both(self, a: str, b: str) -> str:
+        return b if a == "true" else a if b == "true" else self._w.value(f"and i1 {a}, {b}")
+
+    def _windowed(self, cursor: Cursor, block: _Block) -> tuple[Cursor, _Block]:
+        """Leave out the steps that are outside of the array at the present values of the outer indices."""
+        w, p, counts = self._w, self._plan, list(block.counts)
+        for limit in self._c.limits:
+            if limit.place is not None and limit.place is self._c.rows:
+                continue
+            value = 0 if limit.place is None else cursor.values.get(limit.place, 0)
+            first, stop = _inside(w, limit, w.add(w.mul(value, limit.place_step), limit.offset))
+            level = p.block_indices.index(limit.k)
+            counts[level] = w.add(stop, w.mul(first, -1))
+            for name, packed, stream in ((_A, None, p.a_stream), (_B, p.b, p.panel_b)):
+                dtype = stream.dtype if packed is None else p.dtype
+                place = w.address(cursor.at[name], w.mul(first, stream.k[level]), dtype)
+                cursor = cursor.changed(name, place)
+        return cursor, replace(block, counts=tuple(counts))
+
+    def _block(self, cursor: Cursor, columns: Span, block: _Block) -> None:
+        """Pack the block of b if it is the chunk's own, and go through the rows."""
+        w, p = self._w, self._plan
+        if p.b and not p.b.shared:
+            place = w.value(f"getelementptr i8, ptr %private, i64 {p.b.offset}")
+            if not p.first_packs:
+                pack_span(w, p.b, p.b_stream, block.counts, cursor.at[_B], place, columns, columns.start)
+            cursor = cursor.changed(_B, place)
+        each(w, self._others, cursor, lambda here: self._row_tiles(*self._windowed(here, block), columns))
+
+    def _row_tiles(self, cursor: Cursor, block: _Block, columns: Span) -> None:
+        first = 0
+        for run, inside in self._runs():
+
+            def tile(n: Number, run: Run = run, inside: Inside = inside, first: int = first) -> None:
+                row = self._w.add(self._w.mul(n, run.size), run.start - first * run.size)
+                here = cursor.moved(self._w, self._c.rows, row)
+                if self._plan.a:
+                    here = self._packed_a(here, self._plan.a, n, run, block)
+                self._panels(here, n, run.size, inside, columns, block)
+
+            self._tiles.within(self._w, first, run.count, tile)
+            first += run.count
+
+    def _packed_a(self, cursor: Cursor, a: Packed, number: Number, run: Run, block: _Block) -> Cursor:
+        """Where the tile lies packed."""
+        w = self._w
+        if a.shared:
+            return cursor.changed(_A, w.address(cursor.at[_A], w.mul(number, a.elements), a.dtype))
+        place = w.value(f"getelementptr i8, ptr %private, i64 {a.offset}")
+        (panel,) = (p for p in a.panels if p.start == run.start)
+        along = replace(self._plan.a_stream, row=0, lane=a.lane)
+        pack(w, a, along, block.counts, cursor.at[_A], place, panel.pieces)
+        return cursor.changed(_A, place)
+
+    def _runs(self) -> list[tuple[Run, Inside]]:
+        """The tiles of rows, those apart that reach over an edge of the array."""
+        p = self._plan
+        out: list[tuple[Run, Inside]] = []
+        limits = [x for x in self._c.limits if x.place is not None and x.place is self._c.rows]
+        if not limits:
+            return [(run, ()) for run in p.tiling.rows]
+        for run in p.tiling.rows:
+            for n in range(run.count):
+                start = run.start + n * run.size
+                inside = tuple((p.block_indices.index(x.k), _rows_inside(x, start, run.size)) for x in limits)
+                inside = tuple(x for x in inside if any(span != (0, run.size) for span in x[1]))
+                if out and out[-1][0].size == run.size and out[-1][1] == inside:
+                    out[-1] = replace(out[-1][0], count=out[-1][0].count + 1), inside
+                else:
+                    out.append((Run(start, run.size, 1), inside))
+        return out
+
+    def _panels(
+        self, cursor: Cursor, tile: Number, rows: int, inside: Inside, columns: Span, block: _Block
+    ) -> None:
+        """Panels of columns: call the micro-kernels, those that pack b for the first tile of rows."""
+        w, p, first = self._w, self._plan, 0
+        packs = self._packs(cursor, tile, rows)
+        for panel in p.tiling.panels:
+
+            def call(n: Number, panel: PanelRun = panel, first: int = first) -> None:
+                column = w.add(w.mul(n, panel.size), panel.start - first * panel.size)
+                here = dict(cursor.moved(w, self._c.lanes, column).at)
+                if p.b:
+                    number = n if p.b.shared else w.add(n, w.mul(columns.start, -1))
+                    here[_B] = w.address(cursor.at[_B], w.mul(number, p.b.elements), p.dtype)
+                arguments = [f"ptr {here[name]}" for name in self._epilogue.pointers]
+                if p.turns:
+                    way = w.add(self._to_next(cursor, column, panel, block), self._to_share(cursor, tile))
+                    arguments.append(f"ptr {w.address(here[_UNPACKED], way, self._c.b.dtype)}")
+                arguments += [
+                    f"i64 {n}" for n, extent in zip(block.counts, p.extents, strict=True) if extent is None
+                ]
+                if p.partial is not None:
+                    arguments += [f"ptr {here[_SUMS]}", f"i1 {block.first}", f"i1 {block.last}"]
+
+                def kernel(*names: str, packs: bool = False) -> None:
+                    pointers = [f"ptr {here[name]}" for name in names]
+                    symbol = self._kernel(rows, inside, panel, packs)
+                    w.line(f"call void {symbol}({', '.join([*pointers, *arguments])})")
+
+                w.either(packs, lambda: kernel(_A, _UNPACKED, _B, packs=True), lambda: kernel(_A, _B))
+
+            columns.within(w, first, panel.count, call)
+            first += panel.count
+
+    def _packs(self, cursor: Cursor, tile: Number, rows: int) -> str:
+        """Whether a tile of so many rows packs what it reads of b, in code."""
+        if not self._plan.first_packs or rows != self._plan.tiling.rows[0].size:
+            return "false"
+        packs = self._compare("eq", tile, 0)
+        for index, _ in self._others:
+            packs = self._both(packs, self._compare("eq", cursor.values[index], 0))
+        return packs
+
+    def _to_next(self, cursor: Cursor, column: Number, panel: PanelRun, block: _Block) -> Number:
+        """Elements of b from this panel to what is packed next: the next block of the sum, or panel."""
+        w, b, (k, *_), last = self._w, self._c.b, self._c.k, self._plan.tiling.panels[-1]
+        end = last.start + (last.count - 1) * last.size  # the last one has none after it
+        right = w.add(w.minimum(w.add(column, panel.size), end), w.mul(column, -1))
+        way = w.mul(right, b.step(self._c.lanes))
+        if block.last == "true":
+            return way
+        back = w.mul(cursor.values[k], -b.step(k))
+        down = self._plan.blocks.size * b.step(k)
+        return w.value(f"select i1 {block.last}, i64 {w.add(way, back)}, i64 {down}")
+
+    def _to_share(self, cursor: Cursor, tile: Number) -> Number:
+        """Elements of b from the beginning of a panel to the part that this tile of rows asks for."""
+        w, p, turn, times = self._w, self._plan, tile, self._plan.tiling.tile_count
+        for index, _ in reversed(self._others):
+            turn = w.add(turn, w.mul(cursor.values[index], times))
+            times *= index.extent
+        start = w.minimum(w.mul(turn, p.share), p.block_depth - p.share)
+        return w.mul(start, self._c.b.step(self._c.k[0]))
+
+    def _kernel(self, rows: int, inside: Inside, panel: PanelRun, packs: bool) -> str:
+        """The symbol of the micro-kernel for a kind of tile. It may pack the panel of b that it reads."""
+        p, key = self._plan, (rows, inside, replace(panel, start=0, count=0), packs)
+        if key not in self._kernels:
+            partial = None
+            if p.partial is not None:
+                partial = Stream(self._c.dtype, p.partial.step(self._c.rows), 1, padded=not p.partial.buffer)
+            later, extra = self._epilogue.later(rows, panel.size), self._epilogue.pointers
+            if p.turns:
+                following = p.next_panel(panel.size)
+                later, extra = (following, *later), (*extra, following.pointer)
+            b, packed = (p.b_stream, p.panel_b) if packs else (p.panel_b, None)
+            tile = Tile(
+                self._c.dtype, rows, panel.pieces, p.tile_a, b, p.extents, partial, extra, p.lanes, inside,
+                later, packed, asked=bool(p.turns),
+            )  # fmt: skip
+            symbol, needs = micro_kernel(tile, self._epilogue.finish(tile), self._whole)
+            for need in needs:
+                self._w.need(need)
+            self._kernels[key] = symbol
+        return self._kernels[key]
+
+
+def _rows_inside(limit: Limit, start: int, rows: int) -> Spans:
+    """The rows of a tile that have products, from the first to before the last, for each step of the sum."""
+    spans = []
+    for k in range(limit.k.extent):
+        at = [limit.offset + limit.step * k + limit.place_step * (start + r) for r in range(rows)]
+        inside = [r for r in range(rows) if 0 <= at[r] < limit.extent]
+        spans.append((inside[0], inside[-1] + 1) if inside else (0, 0))
+    return tuple(spans)
+
+
+def _inside(w: Writer, limit: Limit, start: Number) -> tuple[Number, Number]:
+    """`limit.span(start)` in code."""
+    if isinstance(start, int):
+        return limit.span(start)
+
+    def steps(distance: Number) -> Number:
+        whole = w.maximum(distance, 0)
+        return whole if limit.step == 1 else w.value(f"udiv i64 {w.add(whole, limit.step - 1)}, {limit.step}")
+
+    first = w.minimum(steps(w.mul(start, -1)), limit.k.extent)
+    stop = w.minimum(steps(w.add(w.mul(start, -1), limit.extent)), limit.k.extent)
+    return first, w.maximum(first, stop)

@@ -1,0 +1,342 @@
+"""Micro-kernels: one tile of a contraction's result, accumulated in vector registers.
+
+A micro-kernel is a function of its own, called for every tile of its size. In each step of the sum it
+multiplies a column of a with a panel row of b and adds the products to rows x vectors of partial sums. It
+starts from zero or from partial sums in memory, and ends in memory or in the epilogue, so that a sum cut
+into blocks needs no other code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+
+from staticgraph.compiler.codegen.gemm.pack_narrow_panels import ZERO, Slot, apart, repeated, slots, together
+from staticgraph.compiler.codegen.gemm.prefetch import Later, ask
+from staticgraph.compiler.codegen.gemm.tiles import Piece
+from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.llvm.text import memory_type, vector
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.support.dataclass import dataclass
+
+_PRODUCTS = 64  # in one round of the innermost loop, about
+# Processors guess which cache lines come next only inside of a page. Lines of b are asked for so many steps
+# ahead where steps are so many bytes apart.
+_AHEAD, _FAR = 8, 1024
+_ROW_STEPS = 4  # of the sum, at least, between asking for rows that are read later
+# LLVM prefers to split 512-bit vectors on some processors; it must not where the tiles were chosen for them.
+WIDE = 'noinline nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
+
+Sums = Mapping[tuple[int, int], str]  # by row and number of the piece
+Spans = tuple[tuple[int, int], ...]
+Finish = Callable[[Writer, Sums], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """How an operand or the partial sums are walked: elements per row, per lane, and per step of each index
+    of the sum.
+    """
+
+    dtype: DType
+    row: int
+    lane: int
+    k: tuple[int, ...] = ()
+    padded: bool = False  # whole vectors may be read and written where only some lanes exist
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """What a micro-kernel computes.
+
+    `extents` are those of the indices of the sum, outermost first; None: known at the call. Along the
+    indices in `inside`, only some rows have products: from the first to before the last, for each value.
+    `partial` is where unfinished sums are kept; None if every call finishes its sums. `extra` are further
+    pointers, those of the epilogue first. Meanwhile `later` is asked for, one after the other. Registers have
+    so many `lanes`. What is read of b is copied to `packed`, for the tiles after this one; it may be `asked`
+    for already.
+    """
+
+    dtype: DType
+    rows: int
+    pieces: tuple[Piece, ...]
+    a: Stream
+    b: Stream
+    extents: tuple[int | None, ...]
+    partial: Stream | None
+    extra: tuple[str, ...]
+    lanes: int
+    inside: tuple[tuple[int, Spans], ...] = ()
+    later: tuple[Later, ...] = ()
+    packed: Stream | None = None
+    asked: bool = False
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Of the function: operands, further pointers, extents that are
+        known at the call; partial sums, first and last block.
+        """
+        counts = (f"i64 {steps(level)}" for level, extent in enumerate(self.extents) if extent is None)
+        blocks = ("ptr %sums", "i1 %first", "i1 %last") if self.partial else ()
+        packed = ("ptr noalias %packed",) if self.packed else ()
+        pointers = (f"ptr {name}" for name in self.extra)
+        return "ptr noalias %a", "ptr noalias %b", *packed, *pointers, *counts, *blocks
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """What moves along with the steps of the sum."""
+        return self.a, self.b, *((self.packed,) if self.packed else ())
+
+    @property
+    def columns(self) -> int:
+        """Their number."""
+        return self.pieces[-1].start + self.pieces[-1].valid
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Row and number of the piece of each partial sum."""
+        return [(i, j) for i in range(self.rows) for j in range(len(self.pieces))]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The LLVM types of the partial sums."""
+        return [vector(memory_type(self.dtype), self.pieces[j].width) for _, j in self.places]
+
+    @property
+    def slots(self) -> list[Slot]:
+        """The accumulators. Rows share some of them where only a moves along the rows, and all rows take
+        part in every step.
+        """
+        shared = not (self.a.lane or self.b.row or self.inside)
+        return slots(self.rows, self.pieces, self.lanes if shared else 0)
+
+
+def steps(level: int) -> str:
+    """The parameter that holds the extent of an index of the sum."""
+    return f"%steps{level}"
+
+
+def micro_kernel(
+    tile: Tile, finish: Finish, whole: Callable[[Writer, Tile], list[str]]
+) -> tuple[str, tuple[str, ...]]:
+    """The symbol of the micro-kernel, and its text after what that needs.
+
+    `whole` writes the code of sums that are finished at once, `finish` that of the epilogue.
+    """
+    w = Writer()
+    if tile.partial is None:
+        finish(w, _named(tile, whole(w, tile)))
+    else:
+        sums = _accumulate(w, tile, _initial(w, tile, tile.partial))
+        done, keep, end = w.label(), w.label(), w.label()
+        w.branch_if("%last", done, keep)
+        w.start(keep)
+        for (i, j), value in zip(tile.places, sums, strict=True):
+            w.store(value, *_partial(w, tile, tile.partial, i, j))
+        w.branch(end)
+        w.start(done)
+        finish(w, _named(tile, sums))
+        w.branch(end)
+        w.start(end)
+    symbol, text = w.helper(tile.parameters, WIDE)
+    return symbol, (*w.needs, text)
+
+
+def column_sums(w: Writer, tile: Tile, a: str = "%a", b: str = "%b") -> list[str]:
+    """The finished sums of the tile, in vectors along the columns."""
+    return _accumulate(w, tile, ["zeroinitializer"] * len(tile.places), a, b)
+
+
+def _named(tile: Tile, sums: list[str]) -> Sums:
+    return dict(zip(tile.places, sums, strict=True))
+
+
+def _partial(w: Writer, tile: Tile, stream: Stream, row: int, j: int) -> tuple[str, DType, int, int]:
+    """Address, type, width and valid lanes of partial sums in memory."""
+    piece = tile.pieces[j]
+    valid = piece.width if stream.padded else piece.valid
+    return w.address("%sums", row * stream.row + piece.start, tile.dtype), tile.dtype, piece.width, valid
+
+
+def _initial(w: Writer, tile: Tile, stream: Stream) -> list[str]:
+    """Zero in the first block of the sum, the partial sums in memory afterwards."""
+    again, ready, before = w.label(), w.label(), w.block
+    w.branch_if("%first", ready, again)
+    w.start(again)
+    loaded = [w.load(*_partial(w, tile, stream, i, j)) for i, j in tile.places]
+    w.branch(ready)
+    w.start(ready)
+    return [
+        w.value(f"phi {kind} [ zeroinitializer, %{before} ], [ {value}, %{again} ]")
+        for kind, value in zip(tile.kinds, loaded, strict=True)
+    ]
+
+
+def _accumulate(w: Writer, tile: Tile, sums: list[str], a: str = "%a", b: str = "%b") -> list[str]:
+    """`sums` plus the products of all steps."""
+    rows, known = range(tile.rows), _named(tile, sums)
+    held = [_gathered(w, tile, slot, known) for slot in tile.slots]
+    at = (a, b, "%packed")[: len(tile.streams)]
+    held = _nest(w, tile, 0, at, rows, held) if tile.extents else _step(w, tile, at, 0, rows, held)
+    found: dict[tuple[int, int], str] = {}
+    for slot, value in zip(tile.slots, held, strict=True):
+        found |= zip(((i, slot.j) for i in slot.rows), apart(w, slot, tile.dtype, value), strict=True)
+    return [found[place] for place in tile.places]
+
+
+def _gathered(w: Writer, tile: Tile, slot: Slot, sums: Sums) -> str:
+    """The partial sums of a slot in one vector."""
+    if all(sums[i, slot.j] == ZERO for i in slot.rows):
+        return ZERO
+    return together(w, slot, tile.dtype, lambda i: repeated(w, slot, tile.dtype, sums[i, slot.j]))
+
+
+def _nest(w: Writer, tile: Tile, level: int, at: Sequence[str], rows: range, sums: list[str]) -> list[str]:
+    """The loop over one index of the sum and those inside it; the products of some rows."""
+    extent = tile.extents[level]
+    kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
+    unroll = max(1, min(4, _PRODUCTS // len(kinds)))
+    innermost = level + 1 == len(tile.extents)
+
+    def several(k: Number, count: int, rows: range, held: list[str]) -> list[str]:
+        here = [
+            w.address(pointer, w.mul(k, stream.k[level]), stream.dtype)
+            for pointer, stream in zip(at, tile.streams, strict=True)
+        ]
+        if not innermost:
+            return _nest(w, tile, level + 1, here, rows, held)
+        for u in range(count):
+            held = _step(w, tile, here, u, rows, held)
+        return held
+
+    def rounds(
+        start: Number, stop: Number, count: int, rows: range, held: list[str], shift: Number = 0
+    ) -> list[str]:
+        def body(k: Number, values: list[str]) -> list[str]:
+            return several(w.add(shift, k), count, rows, values)
+
+        return w.repeat(start, stop, count, body, list(zip(kinds, held, strict=True)))
+
+    def after_asking(later: Later, start: int, share: int, row: Number, held: list[str]) -> list[str]:
+        later.ask(w, row)
+        return rounds(0, share, unroll, rows, held, w.add(start, w.mul(row, share)))
+
+    if level in dict(tile.inside):
+        for (first, last), values in groupby(enumerate(dict(tile.inside)[level]), lambda item: item[1]):
+            ks, some = [k for k, _ in values], range(max(first, rows.start), min(last, rows.stop))
+            if some:
+                sums = rounds(ks[0], ks[-1] + 1, 1, some, sums)
+        return sums
+    unroll = unroll if innermost else 1
+    if extent is None:
+        stop, unroll = steps(level), 1 << (unroll.bit_length() - 1)
+        whole = stop if unroll == 1 else w.value(f"and i64 {stop}, {-unroll}")
+        sums = _unless_empty(w, kinds, 0, whole, sums, lambda held: rounds(0, whole, unroll, rows, held))
+        if unroll == 1:
+            return sums
+        return _unless_empty(w, kinds, whole, stop, sums, lambda held: rounds(whole, stop, 1, rows, held))
+    start = 0
+    for later in tile.later if len(tile.extents) == 1 else ():
+        share = extent // len(tile.later) // later.rows // unroll * unroll
+        if share >= _ROW_STEPS:
+            sums = w.repeat(
+                0, later.rows, 1, partial(after_asking, later, start, share),
+                list(zip(kinds, sums, strict=True)),
+            )  # fmt: skip
+            start += share * later.rows
+    even = extent - (extent - start) % unroll
+    if even > start:
+        sums = rounds(start, even, unroll, rows, sums)
+    return several(even, extent - even, rows, sums) if even < extent else sums
+
+
+def _unless_empty(
+    w: Writer,
+    kinds: list[str],
+    start: Number,
+    stop: Number,
+    sums: list[str],
+    body: Callable[[list[str]], list[str]],
+) -> list[str]:
+    """`body(sums)` where start < stop, else `sums`."""
+    some, after, before = w.label(), w.label(), w.block
+    w.branch_if(w.value(f"icmp slt i64 {start}, {stop}"), some, after)
+    w.start(some)
+    results, end = body(sums), w.block
+    w.branch(after)
+    w.start(after)
+    return [
+        w.value(f"phi {kind} [ {old}, %{before} ], [ {new}, %{end} ]")
+        for kind, old, new in zip(kinds, sums, results, strict=True)
+    ]
+
+
+def _step(w: Writer, tile: Tile, at: Sequence[str], u: int, rows: range, sums: list[str]) -> list[str]:
+    """One step of the sum, `u` after the one whose addresses are given: some rows with every vector."""
+    offsets = [u * stream.k[-1] if stream.k else 0 for stream in tile.streams]
+    left, right = _Reader(w, tile, tile.a, at[0], offsets[0]), _Reader(w, tile, tile.b, at[1], offsets[1])
+    _ask_ahead(w, tile, at[1], offsets[1])
+    if tile.packed:
+        for piece in tile.pieces:
+            place = w.address(at[2], offsets[2] + piece.start, tile.dtype)
+            w.store(right.lanes(0, piece), place, tile.dtype, piece.width, piece.width)
+    return [
+        w.fma(left.read(slot), right.read(slot), old, tile.dtype, slot.lanes) if slot.rows[0] in rows else old
+        for slot, old in zip(tile.slots, sums, strict=True)
+    ]
+
+
+def _ask_ahead(w: Writer, tile: Tile, b: str, offset: int) -> None:
+    """Prefetch the panel row of a later step, where steps are far apart or it is read for the first time."""
+    stream, step = tile.b, tile.b.k[-1] if tile.b.k else 0
+    if stream.lane == 1 and not tile.asked and (tile.packed or step * stream.dtype.size >= _FAR):
+        ask(w, w.address(b, offset + _AHEAD * step, stream.dtype), tile.columns, stream.dtype)
+
+
+class _Reader:
+    """The vectors of one operand in one step, each read once."""
+
+    def __init__(self, w: Writer, tile: Tile, stream: Stream, base: str, offset: int) -> None:
+        self._w, self._tile, self._stream, self._base, self._offset = w, tile, stream, base, offset
+        self._known: dict[tuple[str | int, ...], str] = {}
+
+    def read(self, slot: Slot) -> str:
+        """The elements for an accumulator: neighbours along the lanes, or one in all lanes of a row."""
+        piece, stream, first = self._tile.pieces[slot.j], self._stream, slot.rows[0]
+        if not stream.lane:
+            return together(self._w, slot, self._tile.dtype, lambda row: self._spread(row, slot.lanes))
+        row = first if stream.row else 0
+        key = ("piece", row, slot.j, slot.lanes)
+        if key not in self._known:
+            self._known[key] = repeated(self._w, slot, self._tile.dtype, self.lanes(row, piece))
+        return self._known[key]
+
+    def lanes(self, row: int, piece: Piece) -> str:
+        """The elements of a piece, neighbours along the lanes."""
+        stream, key = self._stream, ("lanes", row, piece.start)
+        if key not in self._known:
+            start = self._offset + row * stream.row + piece.start * stream.lane
+            value = read_lanes(self._w, self._w.address(self._base, start, stream.dtype), stream, piece)
+            self._known[key] = self._w.convert(value, stream.dtype, self._tile.dtype, piece.width)
+        return self._known[key]
+
+    def _spread(self, row: int, width: int) -> str:
+        row = row if self._stream.row else 0
+        dtype, scalar, spread = self._tile.dtype, ("scalar", row), ("spread", row, width)
+        if scalar not in self._known:
+            pointer = self._w.address(self._base, self._offset + row * self._stream.row, self._stream.dtype)
+            self._known[scalar] = self._w.convert(
+                self._w.load(pointer, self._stream.dtype, 1, 1), self._stream.dtype, dtype, 1
+            )
+        if spread not in self._known:
+            self._known[spread] = self._w.spread(self._known[scalar], memory_type(dtype), width)
+        return self._known[spread]
+
+
+def read_lanes(w: Writer, pointer: str, stream: Stream, piece: Piece) -> str:
+    """The elements of one piece, neighbours or some way apart, in their own type."""
+    valid = piece.width if stream.padded else piece.valid
+    if stream.lane == 1 or piece.width == 1:
+        return w.load(pointer, stream.dtype, piece.width, valid)
+    return w.gather(pointer, stream.dtype, stream.lane, piece.width, valid)

@@ -1,0 +1,181 @@
+"""Copying operands of a contraction into the order in which the micro-kernels read them.
+
+A panel of b becomes `pitch` neighbouring elements per step of the sum, zeros in the lanes that do not exist,
+so that the micro-kernel reads whole vectors one after the other. Where b runs along the sum in memory instead
+(the second operand of a product is transposed), square blocks are turned around in registers. A tile of a is
+packed as if its rows were the lanes of a panel, where neighbouring rows share cache lines and steps do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from staticgraph.compiler.codegen.abi import Phase
+from staticgraph.compiler.codegen.gemm.chunks import Span, chunks_wanted, cut
+from staticgraph.compiler.codegen.gemm.loops import Cursor, each, parameters
+from staticgraph.compiler.codegen.gemm.micro_kernel import Stream, read_lanes
+from staticgraph.compiler.codegen.gemm.plan import Plan
+from staticgraph.compiler.codegen.gemm.scratch import Packed
+from staticgraph.compiler.codegen.gemm.tiles import PanelRun, Piece, pages_apart
+from staticgraph.compiler.codegen.gemm.transpose import turner
+from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.stmt import ALIGNMENT
+from staticgraph.compiler.support.dataclass import dataclass
+
+_NANOSECONDS = 0.5  # to pack an element
+_STEPS = 8  # of panels that are packed side by side
+
+
+def packing(c: Contraction, plan: Plan) -> tuple[Phase, ...]:
+    """The phases that pack whole operands into shared memory."""
+    return tuple(
+        _packing(c, operand, packed)
+        for operand, packed in ((c.a, plan.a), (c.b, plan.b))
+        if packed and packed.shared
+    )
+
+
+def _packing(c: Contraction, operand: Access, packed: Packed) -> Phase:
+    """A phase that packs an operand for all values of the outer indices."""
+    assert packed.shared is not None
+    w, indices, steps = Writer(), [i for i in c.outer if operand.step(i)], [i.extent for i in c.k]
+    whole = Stream(operand.dtype, 0, packed.lane, tuple(operand.step(i) for i in c.k))
+    grid = cut((*(i.extent for i in indices), packed.count), chunks_wanted(_NANOSECONDS * c.size(operand)))
+    *outer, span = grid.spans(w)
+
+    def here(cursor: Cursor) -> None:
+        pack_span(w, packed, whole, steps, cursor.at["from"], cursor.at["to"], span, 0)
+
+    start = Cursor.at_start(w, c, {"from": operand, "to": packed.shared})
+    each(w, list(zip(indices, outer, strict=True)), start, here)
+    return Phase(w.finish(parameters(c)), grid.chunks, c.arguments(operand))
+
+
+def pack_span(
+    w: Writer, packed: Packed, stream: Stream, counts: Sequence[Number], source: str, target: str,
+    span: Span, first: Number,
+) -> None:  # fmt: skip
+    """Pack the panels of a span, `counts` steps along each index of the sum. `target` is the place of panel
+    `first`.
+    """
+
+    def steps(counts: Sequence[Number], source: str, target: str) -> None:
+        known = 0
+        for run in packed.panels:
+
+            def one(n: Number, run: PanelRun = run, known: int = known) -> None:
+                column = w.add(w.mul(n, run.size), run.start - known * run.size)
+                place = w.address(target, w.mul(w.add(n, w.mul(first, -1)), packed.elements), packed.dtype)
+                at = w.address(source, w.mul(column, stream.lane), stream.dtype)
+                pack(w, packed, stream, counts, at, place, run.pieces)
+
+            span.within(w, known, run.count, one)
+            known += run.count
+
+    whole_lines = packed.pitch * packed.dtype.size % ALIGNMENT == 0
+    if packed.turned or whole_lines or not counts or not pages_apart(stream.k[-1], stream.dtype):
+        steps(counts, source, target)
+        return
+
+    def block(k: Number) -> None:
+        count = w.minimum(_STEPS, w.add(counts[-1], w.mul(k, -1)))
+        at = w.address(source, w.mul(k, stream.k[-1]), stream.dtype)
+        place = w.address(target, w.mul(k, packed.numbers[-1] * packed.pitch), packed.dtype)
+        steps((*counts[:-1], count), at, place)
+
+    # Neighbouring panels have cache lines in common, and those of different steps fight for the same places.
+    w.when_less(0, counts[-1], lambda: w.each(0, counts[-1], _STEPS, block))
+
+
+def pack(
+    w: Writer, packed: Packed, stream: Stream, counts: Sequence[Number], source: str, target: str,
+    pieces: tuple[Piece, ...],
+) -> None:  # fmt: skip
+    """Pack one panel."""
+    copy = _pack_turned if packed.turned else _pack_panel
+    copy(w, packed, stream, pieces, _Steps(tuple(counts), packed.numbers), source, target)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The steps of the sum to pack: how many along each index, and how far apart their numbers are."""
+
+    counts: tuple[Number, ...]
+    numbers: tuple[int, ...]
+
+
+def _pack_panel(
+    w: Writer,
+    packed: Packed,
+    stream: Stream,
+    pieces: tuple[Piece, ...],
+    steps: _Steps,
+    source: str,
+    target: str,
+) -> None:
+    """For every step, copy the elements of all pieces."""
+    to = packed.dtype
+
+    def copy(at: str, step: Number) -> None:
+        for piece in pieces:
+            x = read_lanes(w, w.address(at, piece.start * stream.lane, stream.dtype), stream, piece)
+            x = w.convert(x, stream.dtype, to, piece.width)
+            place = w.address(target, w.add(w.mul(step, packed.pitch), piece.start), to)
+            w.store(x, place, to, piece.width, piece.width)
+
+    def line(at: str, first: Number) -> None:
+        if not steps.counts:
+            copy(at, first)
+            return
+        move = stream.k[-1]
+        w.each_of(
+            steps.counts[-1], lambda k: copy(w.address(at, w.mul(k, move), stream.dtype), w.add(first, k))
+        )
+
+    _lines(w, stream, steps, source, line)
+
+
+def _pack_turned(
+    w: Writer,
+    packed: Packed,
+    stream: Stream,
+    pieces: tuple[Piece, ...],
+    steps: _Steps,
+    source: str,
+    target: str,
+) -> None:
+    """Copy elements that are neighbours along the innermost index of the sum."""
+    to, pitch, count = packed.dtype, packed.pitch, steps.counts[-1]
+    for piece in pieces:
+        symbol, needs = turner(stream, replace(piece, start=0), count, to)
+        for need in needs:
+            w.need(need)
+
+        def line(at: str, step: Number, symbol: str = symbol, piece: Piece = piece) -> None:
+            place = w.address(target, w.add(w.mul(step, pitch), piece.start), to)
+            w.line(f"call void {symbol}(ptr {at}, ptr {place}, i64 {pitch}, i64 {count})")
+
+        _lines(w, stream, steps, w.address(source, piece.start * stream.lane, stream.dtype), line)
+
+
+def _lines(
+    w: Writer, stream: Stream, steps: _Steps, source: str, body: Callable[[str, Number], None]
+) -> None:
+    """`body(address, number of the first step)` for every
+    run of steps along the innermost index of the sum.
+    """
+
+    def level(depth: int, at: str, step: Number) -> None:
+        if depth >= len(steps.counts) - 1:
+            body(at, step)
+            return
+
+        def inner(k: Number) -> None:
+            moved = w.address(at, w.mul(k, stream.k[depth]), stream.dtype)
+            level(depth + 1, moved, w.add(step, w.mul(k, steps.numbers[depth])))
+
+        w.each_of(steps.counts[depth], inner)
+
+    level(0, source, 0)

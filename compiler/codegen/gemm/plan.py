@@ -1,0 +1,317 @@
+"""What to do for one contraction on one target: tiles, blocks, chunks,
+what to pack, and where everything lies in scratch memory.
+"""
+
+from __future__ import annotations
+
+import math
+
+from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
+from staticgraph.compiler.codegen.gemm.chunks import Grid, chunks_wanted, cut, split
+from staticgraph.compiler.codegen.gemm.dot import MOST_ROWS, dot_tiling
+from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
+from staticgraph.compiler.codegen.gemm.prefetch import FAR_BYTES, Later
+from staticgraph.compiler.codegen.gemm.rows import row_tiling, rows_pay
+from staticgraph.compiler.codegen.gemm.scratch import Packed, Scratch, numbers, overlaps
+from staticgraph.compiler.codegen.gemm.tiles import (
+    Along,
+    DepthBlocks,
+    PanelRun,
+    Tiling,
+    balanced,
+    choose,
+    depth_blocks,
+    pages_apart,
+    panels,
+    whole_pieces,
+)
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.kernel.stmt import ALIGNMENT
+from staticgraph.compiler.support.dataclass import dataclass
+
+_BLOCK_BYTES = 3072  # of one column of a block of b
+# Of a block of b, by number of registers: each tile of rows reads it all. Tiles in 32 registers have so many
+# rows that a shared cache is fast enough; those in 16 want it in the second-level cache.
+_CACHED_BYTES = {32: 2 * 1024 * 1024, 16: 512 * 1024}
+# By number of registers as well: a smaller b is read as it lies, and so is one whose rows are no further
+# apart. Where tiles have few rows, they read it so often that all but the nearest cache is too slow.
+_PACKED_BYTES, _NEAR_BYTES = {32: 96 * 1024, 16: 32 * 1024}, {32: 512, 16: 0}
+# Fewer tiles of rows than this do not pay for packing b. Panels of whole cache lines, of so many bytes, can
+# be read more often as they lie, because micro-kernels ask for them ahead of time; not where rows of b are
+# whole pages apart and fight for the same places in the cache.
+_REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 4, 128
+_FAR_STEPS = 256  # bytes; a reads a small part of each of many cache lines
+_TURNS = 4  # tiles of rows, at least, while which the next panel of b can be asked for
+_FEW_ROWS = 256  # packing b is a good part of the work
+_NEAR_CACHE = 1024 * 1024  # bytes of an a that every chunk can read in full
+_COLUMN_CHUNKS = 16  # enough for few threads
+_PANELS = 4  # that a packed tile of a is used for, at least
+_FLOPS, _BYTES = 80.0, 32.0  # per nanosecond, of one core: the multiply-adds of float32, and memory
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The decisions."""
+
+    dtype: DType
+    lanes: int
+    along: Along
+    tiling: Tiling
+    grid: Grid  # over the outer indices that move b, panels, the other outer indices, tiles of rows
+    read: float  # elements of the operands that all chunks read
+    panel_block: int  # panels that are gone through together, for every tile of rows; 0: all of a chunk
+    turns: int  # tiles of rows that each ask for a part of the next panel of b; 0: it is near, or not packed
+    blocks: DepthBlocks
+    block_indices: tuple[Index, ...]  # of the sum, inside a block
+    extents: tuple[int | None, ...]  # steps of a block along each of them; None: differs from block to block
+    block_depth: int  # products in a block
+    partial: Access | None  # where the sums stay between blocks
+    a: Packed | None  # None: read as it lies
+    b: Packed | None
+    first_packs: bool  # the first tile of rows packs the panels of b that it reads
+    a_stream: Stream  # as they lie in memory
+    b_stream: Stream
+    private_bytes: int
+    shared_bytes: int
+
+    @property
+    def share(self) -> int:
+        """Steps of the sum, of the next panel of b, that one of the tiles of rows asks for."""
+        return -(-self.block_depth // self.turns)
+
+    def next_panel(self, columns: int) -> Later:
+        """The share of the next panel of b, with so many columns."""
+        stream = self.b_stream
+        if stream.lane == 1:
+            return Later("%next", stream.dtype, self.share, stream.k[-1], columns)
+        return Later("%next", stream.dtype, columns, stream.lane, self.share)
+
+    @property
+    def tile_a(self) -> Stream:
+        """How a micro-kernel reads a."""
+        if self.a is None:
+            return self.a_stream
+        return Stream(self.dtype, 1, 0, self._packed_steps(self.a.pitch))
+
+    @property
+    def panel_b(self) -> Stream:
+        """How a micro-kernel reads b."""
+        if self.b is None:
+            return self.b_stream
+        return Stream(self.dtype, 0, 1, self._packed_steps(self.b.pitch), padded=True)
+
+    def _packed_steps(self, pitch: int) -> tuple[int, ...]:
+        return tuple(n * pitch for n in numbers(self.block_indices))
+
+
+def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = NO_CHOICE) -> Plan:
+    """Decide what was not chosen. The first `reserved` bytes of shared memory are taken."""
+    lanes, size = target.lanes([c.dtype]), c.dtype.size
+    along = direction(c, target)
+    tiling = _tiling(c, along, lanes, registers(target), choice)
+    blocks, split = _depth(c, along, choice.depth)
+    inside = c.k[blocks.level :]
+    block_depth = blocks.size * math.prod(i.extent for i in inside[1:])
+    uneven = split and inside[0].extent % blocks.size != 0
+    windows = frozenset(x.k for x in c.limits if x.place is None or x.place is not c.rows)
+    extents = [
+        None if (uneven and n == 0) or i in windows else blocks.size if n == 0 else i.extent
+        for n, i in enumerate(inside)
+    ]
+
+    others = math.prod(i.extent for i in c.outer if not c.b.step(i))
+    pack_a = pack_b = False
+    if along is Along.COLUMNS:
+        must = c.b.step(c.lanes) != 1
+        pack_b = _packs_b(c, tiling, tiling.tile_count * others, registers(target))
+        pack_b = must or (pack_b if choice.pack_b is None else choice.pack_b)
+        pack_a = tiling.panel_count >= _PANELS and _packs_a(c)
+        pack_a = _can_pack_a(c) and (pack_a if choice.pack_a is None else choice.pack_a)
+    far = pack_b and _far(c, tiling.tile_count * others)
+    read, grid = _grid(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
+    columns, *rest = grid.dimensions[len(c.outer_of_b) :]
+    turns = math.prod(d.count for d in rest) if far and all(d.parts == 1 for d in rest) else 0
+    block = max(1, _CACHED_BYTES[registers(target)] // (block_depth * tiling.pitch * size))
+    several = math.prod(d.size for d in rest) > 1
+    if choice.single is not None:
+        block = 1 if choice.single else columns.size
+    block = 1 if turns else block if several and columns.size > block * 5 // 4 else 0
+
+    scratch, a, b = Scratch(reserved), None, None
+    if pack_b:
+        shares = any(d.parts > 1 for d in rest) and not overlaps(c, c.b, c.lanes)
+        b = scratch.packed(c, c.b, c.lanes, tiling.panels, None if shares else inside, block_depth)
+        scratch.reserve(b, c.outer_of_b, block or columns.size)
+    alone = b is not None and not b.shared and all(d.parts == 1 for d in rest)
+    first_packs = alone and c.b.step(c.lanes) == 1 and not c.limits
+    if pack_a:
+        shares = (columns.parts > 1 or _apart(c)) and not c.limits and not overlaps(c, c.a, c.rows)
+        runs = tuple(PanelRun(r.start, r.count, whole_pieces(r.size, lanes)) for r in tiling.rows)
+        a = scratch.packed(c, c.a, c.rows, runs, None if shares else inside, block_depth)
+        scratch.reserve(a, tuple(i for i in c.outer if c.a.step(i)), 1)
+    partial = _partial_sums(c, tiling, scratch) if split else None
+    return Plan(
+        c.dtype, lanes, along, tiling, grid, read, block, turns, blocks, inside,
+        extents=tuple(extents), block_depth=block_depth, partial=partial,
+        a=a, b=b, first_packs=first_packs, a_stream=stream(c.a, c, inside), b_stream=stream(c.b, c, inside),
+        private_bytes=scratch.private, shared_bytes=scratch.shared,
+    )  # fmt: skip
+
+
+def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> Plan:
+    """For sums of slices, in elements of a, that only wait to be added."""
+    lanes = target.lanes([c.dtype])
+    tiling = Tiling(balanced(c.row_count, 4), panels(c.lanes.extent, lanes, 2))
+    unpacked = stream(c.a, c, c.k)
+    read, grid = _grid(c, tiling, False, False, False)
+    return Plan(
+        c.dtype, lanes, Along.COLUMNS, tiling, grid, read, 0, 0, DepthBlocks(0, c.depth), c.k,
+        extents=(c.depth,), block_depth=c.depth, partial=None, a=None, b=None, first_packs=False,
+        a_stream=unpacked, b_stream=unpacked, private_bytes=0, shared_bytes=reserved,
+    )  # fmt: skip
+
+
+def nanoseconds(c: Contraction) -> float:
+    """An estimate of the time on one core."""
+    results = c.row_count * c.lanes.extent * math.prod(i.extent for i in c.outer)
+    moved = sum(math.prod(b.shape) * b.dtype.size for b in c.buffers.values())
+    return max(results * c.depth * c.dtype.size / (2 * _FLOPS), moved / _BYTES)
+
+
+def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay: bool) -> tuple[float, Grid]:
+    """The chunks: as many as are wanted, about, so that the least is read.
+
+    Every part of the columns reads a, and every part of the rows and of the indices that do not move b reads
+    b. Chunks with columns of their own can pack these alone; otherwise b is written to shared memory and read
+    again. Where parts of the columns meet, both move the cache line of each row. Chunks that read the same
+    part of b follow each other. Where `rows_stay`, only b is cut. Also returns how many elements are read.
+    """
+    wanted = chunks_wanted(nanoseconds(c))
+    moving = cut([i.extent for i in c.outer_of_b], wanted)
+    wanted = -(-wanted // moving.chunks)
+    others = [i.extent for i in c.outer if not c.b.step(i)]
+    a = min(c.row_count * math.prod(others) * c.depth, c.size(c.a)) if c.a.buffer else 0
+    b = c.depth * tiling.columns * math.prod(i.extent for i in c.outer_of_b)
+    line = ALIGNMENT // c.dtype.size
+    seam = c.row_count * math.prod(others) * line * (len(c.targets) + len(c.loads))
+    most = min(wanted, max(1, tiling.panel_count // (_PANELS if pack_a else 1)))
+    best: tuple[float, Grid] | None = None
+    for parts in range(1, most + 1):
+        columns = split(tiling.panel_count, parts)
+        rest = cut([*others, tiling.tile_count], 1 if rows_stay else -(-wanted // columns.parts))
+        packing = 2 if pack_b and rest.chunks > 1 else 0
+        missing = wanted / min(columns.parts * rest.chunks, wanted)
+        read = (columns.parts * a + (columns.parts - 1) * seam + (rest.chunks + packing) * b) * missing
+        if best is None or read < best[0]:
+            best = read, Grid((*moving.dimensions, columns, *rest.dimensions))
+    assert best is not None
+    return best
+
+
+def direction(c: Contraction, target: CpuTarget) -> Along:
+    """What vectors should lie along."""
+    lanes = target.lanes([c.dtype])
+    if not c.k or c.a.step(c.lanes) or c.limits:
+        return Along.COLUMNS
+    few = c.row_count <= MOST_ROWS or not c.b.buffer  # it was turned around for that
+    if few and c.b.step(c.lanes) != 1 and c.b.step(c.k[-1]) == 1 and c.a.step(c.k[-1]) == 1:
+        return Along.SUM
+    if c.a.step(c.rows) == 1 and c.b.step(c.lanes) and rows_pay(c, lanes, registers(target)):
+        return Along.ROWS
+    return Along.COLUMNS
+
+
+def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Choice) -> Tiling:
+    match along:
+        case Along.SUM:
+            return dot_tiling(c.row_count, c.lanes.extent, registers)
+        case Along.ROWS:
+            return row_tiling(c.row_count, c.lanes.extent, lanes, registers)
+    if (chosen := choice.tiling(c.row_count, c.lanes.extent, lanes)) is not None:
+        return chosen
+    times = math.prod(i.extent for i in c.outer)
+    return choose(c.row_count, c.lanes.extent, c.depth, lanes, registers, times)
+
+
+def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlocks, bool]:
+    """The blocks of the sum, and whether there is more than one."""
+    extents, largest = tuple(i.extent for i in c.k), chosen or _BLOCK_BYTES // c.dtype.size
+    limited = min((c.k.index(x.k) for x in c.limits), default=len(extents))
+    if along is not Along.COLUMNS or limited == 0 or c.depth <= largest * 3 // 2:
+        return DepthBlocks(0, extents[0] if extents else 1), False
+    if limited < len(extents):  # where a block begins and ends must not depend on the window
+        outside, inside = extents[limited - 1], math.prod(extents[limited:])
+        size = min(outside, max(1, largest // inside))
+        return DepthBlocks(limited - 1, size), limited > 1 or size < outside
+    blocks = depth_blocks(extents, largest)
+    return blocks, blocks.level > 0 or blocks.size < extents[0]
+
+
+def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool:
+    """Whether b must be packed, because it has no unit step
+    along the lanes, or should be, because it is large.
+    """
+    large = c.lanes.extent * c.depth * c.dtype.size > _PACKED_BYTES[registers]
+    near = bool(c.k) and abs(c.b.step(c.k[-1])) * c.b.dtype.size <= _NEAR_BYTES[registers]
+    narrow = c.b.dtype.size < c.dtype.size  # packed, elements are converted once
+    wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
+    fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
+    reused = tiles >= (_REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED)
+    return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
+
+
+def _far(c: Contraction, tiles: int) -> bool:
+    """Whether a packed b comes from memory, and can be asked for while the panel before it is multiplied."""
+    far = c.size(c.b) * c.b.dtype.size >= FAR_BYTES
+    walked = len(c.k) == 1 and not c.limits and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
+    return far and walked and tiles >= _TURNS
+
+
+def _rows_stay(c: Contraction, tiling: Tiling) -> bool:
+    """Whether chunks should have all rows, and so panels of their own, which nobody else packs."""
+    chunks = tiling.panel_count * math.prod(i.extent for i in c.outer_of_b)
+    rows = c.row_count * math.prod(i.extent for i in c.outer if not c.b.step(i))
+    return rows <= _FEW_ROWS and c.size(c.a) * c.a.dtype.size <= _NEAR_CACHE and chunks >= _COLUMN_CHUNKS
+
+
+def _packs_a(c: Contraction) -> bool:
+    """Whether the tiles of a are spread over so many cache lines that copying them pays, or are narrow:
+    packed, their elements are converted once.
+    """
+    narrow = c.a.dtype.size < c.dtype.size and 1 in (c.a.step(c.rows), c.a.step(c.k[-1] if c.k else None))
+    return _can_pack_a(c) and (_apart(c) or narrow)
+
+
+def _can_pack_a(c: Contraction) -> bool:
+    """Whether tiles of a may be packed: all of their rows have all products, and no lane moves them."""
+    return c.rows is not None and not c.a.step(c.lanes) and all(x.place is not c.rows for x in c.limits)
+
+
+def _apart(c: Contraction) -> bool:
+    """Whether neighbouring rows of a share cache lines, and steps of the sum do not."""
+    step = c.a.step(c.k[-1] if c.k else None)
+    return c.a.step(c.rows) == 1 and step * c.a.dtype.size >= _FAR_STEPS
+
+
+def registers(target: CpuTarget) -> int:
+    """Number of vector registers."""
+    wide = target.vector_bytes == 64 or target.triple.startswith(("aarch64", "arm64"))
+    return 32 if wide else 16
+
+
+def stream(access: Access, c: Contraction, inside: tuple[Index, ...]) -> Stream:
+    """How micro-kernels walk an access as it lies in memory."""
+    k = tuple(access.step(i) for i in inside)
+    return Stream(access.dtype, access.step(c.rows), access.step(c.lanes), k, padded=not access.buffer)
+
+
+def _partial_sums(c: Contraction, tiling: Tiling, scratch: Scratch) -> Access:
+    """A result that can hold the unfinished sums, or else scratch memory."""
+    read = {x.buffer for x in c.loads.values()}
+    for access in c.targets:
+        if access.dtype is c.dtype and access.step(c.lanes) == 1 and access.buffer not in read:
+            return access
+    return scratch.results(c, c.outer, tiling.columns)

@@ -1,0 +1,111 @@
+"""Where packed operands and unfinished sums of a contraction lie in scratch memory.
+
+What all chunks of a launch read lies in shared memory, in full. What
+a chunk packs for itself is one block at a time, in private memory.
+"""
+
+from __future__ import annotations
+
+import math
+
+from staticgraph.compiler.codegen.gemm.tiles import PanelRun, pitch
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.support.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An operand in packed form: panels, of each so many steps of the sum,
+    and of each step `pitch` neighbouring elements.
+    """
+
+    dtype: DType
+    panels: tuple[PanelRun, ...]  # of columns; of rows for operand a
+    depth: int
+    numbers: tuple[int, ...]  # steps from one value of each index of the sum to the next
+    lane: int  # elements between those of a step, in memory
+    turned: bool  # squares are turned around, because memory runs along the sum
+    shared: Access | None  # all panels lie in shared memory before the chunks begin; None: in private memory
+    offset: int  # bytes of private memory
+
+    @property
+    def pitch(self) -> int:
+        """Elements from one step of the sum to the next."""
+        return pitch(self.panels)
+
+    @property
+    def count(self) -> int:
+        """Number of panels."""
+        return sum(p.count for p in self.panels)
+
+    @property
+    def elements(self) -> int:
+        """Elements from one panel to the next."""
+        return self.depth * self.pitch
+
+
+@dataclass(slots=True)
+class Scratch:
+    """The bytes of scratch memory that are taken so far."""
+
+    shared: int
+    private: int = 0
+
+    def packed(
+        self, c: Contraction, operand: Access, lanes: Index | None, runs: tuple[PanelRun, ...],
+        block: tuple[Index, ...] | None, depth: int,
+    ) -> Packed:  # fmt: skip
+        """An operand in packed form: blocks of `depth` products,
+        along the indices `block`; or all of it, where that is None.
+        """
+        step = operand.step(lanes)
+        turned = operand.step(c.k[-1] if c.k else None) == 1 and step != 1
+        if block is not None:
+            return Packed(c.dtype, runs, depth, numbers(block), step, turned, None, self.private)
+        steps = {index: n * pitch(runs) for index, n in zip(c.k, numbers(c.k), strict=True)}
+        elements = c.depth * pitch(runs) * sum(r.count for r in runs)
+        for index in reversed([i for i in c.outer if operand.step(i)]):
+            steps[index] = elements
+            elements *= index.extent
+        place = Access("", c.dtype, self.shared // c.dtype.size, steps)
+        return Packed(c.dtype, runs, c.depth, numbers(c.k), step, turned, place, 0)
+
+    def reserve(self, packed: Packed, outer: tuple[Index, ...], panels: int) -> None:
+        """Take the memory of an operand: of so many panels, or of all of them for all outer indices."""
+        if packed.shared is None:
+            self.private += aligned(packed.elements * panels * packed.dtype.size)
+        else:
+            count = packed.count * math.prod(i.extent for i in outer)
+            self.shared += aligned(packed.elements * count * packed.dtype.size)
+
+    def results(self, c: Contraction, outer: tuple[Index, ...], columns: int) -> Access:
+        """Shared memory for an element per position, in rows of `columns` elements."""
+        steps, inside = {c.lanes: 1}, columns
+        for index in ((c.rows,) if c.rows else ()) + outer[::-1]:
+            steps[index] = inside
+            inside *= index.extent
+        place = Access("", c.dtype, self.shared // c.dtype.size, steps)
+        self.shared += aligned(inside * c.dtype.size)
+        return place
+
+
+def overlaps(c: Contraction, operand: Access, index: Index | None) -> bool:
+    """Whether elements would be packed more than once, as those in windows of a convolution."""
+    indices = (i for i in (*c.outer, *c.k, *((index,) if index else ())) if operand.step(i))
+    return math.prod(i.extent for i in indices) > c.size(operand)
+
+
+def numbers(indices: tuple[Index, ...]) -> tuple[int, ...]:
+    """How many steps it is from one value of each index to the next, the last index fastest."""
+    found, inside = [], 1
+    for index in reversed(indices):
+        found.append(inside)
+        inside *= index.extent
+    return tuple(reversed(found))
+
+
+def aligned(size: int) -> int:
+    """The next multiple of a cache line."""
+    return -(-size // 64) * 64

@@ -1,0 +1,115 @@
+"""Long sums with few results, such as gradients of weights: cut into slices, whose sums are added in order.
+
+Where the tiles of the result are too few to share out, the sum is cut along one of its indices. The slices
+are an outer index of a contraction of its own, whose results lie in shared memory;
+what remains is to add those and to compute the epilogue.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from staticgraph.compiler.codegen.gemm.chunks import chunks_wanted
+from staticgraph.compiler.codegen.gemm.micro_kernel import Tile, read_lanes
+from staticgraph.compiler.codegen.gemm.plan import Plan, nanoseconds
+from staticgraph.compiler.codegen.gemm.scratch import Scratch
+from staticgraph.compiler.codegen.gemm.writer import Writer
+from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.kernel.stmt import Store
+from staticgraph.compiler.support.dataclass import dataclass
+
+_SHALLOW = 240  # products: shorter slices cost more to add than they gain
+_MUCH = 2  # times as many elements read
+_HEAVY = 8  # times as many elements of b as results
+_EVEN = 16  # slices that share out evenly among a few threads
+
+
+@dataclass(frozen=True, slots=True)
+class Sliced:
+    """The sums of the slices, and the sum of those, which has them as operand a."""
+
+    partial: Contraction
+    rest: Contraction
+    shared_bytes: int
+
+
+def sliced(c: Contraction, plan: Plan, reserved: int = 0) -> Sliced | None:
+    """`c` with its sum cut into slices, if that gives enough chunks where the tiles do not.
+
+    Or if that reads much less: chunks of the result each read one operand from end to end, those of the sum
+    read their own part of both. Weights then stay in the cache of the core that updates them, as the rows of
+    their gradient are shared out in the same order. Not where panels of the second operand are asked for
+    ahead of time: each is read once then, and nothing is left to add. The first `reserved` bytes of shared
+    memory are taken.
+    """
+    if plan.turns:
+        return None
+    wanted = chunks_wanted(nanoseconds(c))
+    least = -(-wanted // plan.grid.chunks)
+    if least <= 2:
+        results = math.prod(i.extent for i in c.outer) * c.row_count * c.lanes.extent
+        once = c.size(c.a) + c.size(c.b) + 2 * _EVEN * results
+        pays = c.depth >= _EVEN * _SHALLOW or c.size(c.b) >= _HEAVY * results
+        least = _EVEN if plan.read > _MUCH * once and pays else 1
+    found = _cut(c, least) if least > 1 else None
+    if found is None:
+        return None
+    index, count = found
+    slices = Index("slices", count)
+    step = index.extent // count
+    inside = Index(index.name, step)
+
+    def within(x: Access) -> Access:
+        steps = {i: s for i, s in x.steps.items() if i is not index}
+        if s := x.step(index):
+            steps |= {slices: s * step, inside: s}
+        return replace(x, steps={i: s for i, s in steps.items() if i.extent > 1})
+
+    columns = -(-c.lanes.extent // plan.lanes) * plan.lanes
+    scratch = Scratch(reserved)
+    sums = scratch.results(c, (slices, *c.outer), columns)
+    k = tuple(inside if i is index else i for i in c.k)
+    a, b = within(c.a), within(c.b)
+    outer = tuple(sorted((slices, *c.outer), key=lambda i: not b.step(i)))
+    partial = replace(
+        c, a=a, b=b, outer=outer, k=tuple(i for i in k if i.extent > 1), stores=(Store("", (), c.acc),),
+        targets=(sums,), loads={},
+    )  # fmt: skip
+    rest = replace(c, a=sums, b=sums, k=(slices,), limits=())
+    return Sliced(partial, rest, scratch.shared)
+
+
+def _cut(c: Contraction, least: int) -> tuple[Index, int] | None:
+    """The index to cut and the number of slices: `least` or somewhat more, or as many as there can be."""
+    most = min(4 * least, c.depth // _SHALLOW)
+    free = [i for i in c.k if not any(i is x.k for x in c.limits)]
+    fitting = [(i, n) for i in free for n in range(2, most + 1) if i.extent % n == 0]
+    enough = [(i, n) for i, n in fitting if n >= least]
+    if enough:
+        return min(enough, key=lambda cut: cut[1])
+    return max(fitting, key=lambda cut: cut[1], default=None)
+
+
+def slice_sums(w: Writer, tile: Tile) -> list[str]:
+    """The finished sums of a tile, whose operand a are the sums of slices."""
+
+    def read(at: str) -> list[str]:
+        return [
+            read_lanes(
+                w, w.address(at, i * tile.a.row + tile.pieces[j].start, tile.dtype), tile.a, tile.pieces[j]
+            )
+            for i, j in tile.places
+        ]
+
+    (count,), (step,) = tile.extents, tile.a.k
+    assert count is not None
+
+    def add(n: int | str, sums: list[str]) -> list[str]:
+        following = read(w.address("%a", w.mul(n, step), tile.dtype))
+        return [
+            w.value(f"fadd {kind} {x}, {y}") for kind, x, y in zip(tile.kinds, sums, following, strict=True)
+        ]
+
+    return w.repeat(1, count, 1, add, list(zip(tile.kinds, read("%a"), strict=True)))

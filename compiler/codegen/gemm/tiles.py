@@ -1,0 +1,263 @@
+"""How a contraction is cut into register tiles and cache blocks: numbers only, no code.
+
+A tile of the result is `rows` by a panel of columns, and all of it lives in vector
+registers while the sum runs. A panel is a few whole vectors, the last one perhaps
+narrower or masked. Tiles are balanced: 64 rows are five tiles of 11 and 10 rather
+than four of 14 and one of 8. The choice minimises an estimate of the cycles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.support.dataclass import dataclass
+
+# From one multiply-add to the next into the same accumulator, in multiply-adds: processors with 16 registers
+# begin two of them in a cycle, and wait for as many more.
+_FMA_LATENCY = {32: 4, 16: 8}
+_ELEMENT_COST = 0.2  # of loading an element of a, in multiply-adds
+_BLEND_COST = 0.25  # of an element into a vector that rows share
+_VECTOR_COST = 0.35  # of loading a vector of b, which lies further away
+_TILE_CYCLES = 24  # to enter a micro-kernel and to leave it
+_KERNEL_COST = 0.01  # compiling one more micro-kernel must save this part of the cycles
+_SHARED_CYCLES = 40_000  # work that threads share
+_MOST_ROWS = 16
+_MOST_PIECES = 8
+_PAGE = 4096  # bytes
+
+
+class Along(Enum):
+    """What the vectors of a micro-kernel lie along."""
+
+    COLUMNS = "columns"
+    ROWS = "rows"  # of few columns, where rows are neighbours in a
+    SUM = "sum"  # of few rows or columns, where steps of the sum are neighbours in both operands
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One vector of a panel: `width` lanes from column `start` of the panel, `valid` of which exist."""
+
+    start: int
+    width: int
+    valid: int
+
+    @property
+    def masked(self) -> bool:
+        """Whether loads and stores must leave out the last lanes."""
+        return self.valid != self.width
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`count` neighbouring equal parts of `size`, the first at `start`."""
+
+    start: int
+    size: int
+    count: int
+
+    @property
+    def stop(self) -> int:
+        """The end of the last part."""
+        return self.start + self.size * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class PanelRun:
+    """`count` neighbouring panels of equal pieces, the first at column `start`."""
+
+    start: int
+    count: int
+    pieces: tuple[Piece, ...]
+
+    @property
+    def size(self) -> int:
+        """Columns of one panel."""
+        return self.pieces[-1].start + self.pieces[-1].valid
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """Tiles of all rows and columns."""
+
+    rows: tuple[Run, ...]
+    panels: tuple[PanelRun, ...]
+
+    @property
+    def panel_count(self) -> int:
+        """Number of panels."""
+        return sum(p.count for p in self.panels)
+
+    @property
+    def tile_count(self) -> int:
+        """Number of tiles of rows."""
+        return sum(r.count for r in self.rows)
+
+    @property
+    def columns(self) -> int:
+        """Lanes of all panels, if each were as wide as the widest."""
+        return self.panel_count * self.pitch
+
+    @property
+    def pitch(self) -> int:
+        """Lanes of the widest panel, unused ones included."""
+        return pitch(self.panels)
+
+
+def balanced(extent: int, largest: int) -> tuple[Run, ...]:
+    """`extent` cut into as few parts of at most `largest` as possible, whose sizes differ by at most one.
+
+    >>> balanced(64, 14)
+    (Run(start=0, size=13, count=4), Run(start=52, size=12, count=1))
+    """
+    parts = -(-extent // largest)
+    size, longer = divmod(extent, parts)
+    runs = (Run(0, size + 1, longer), Run(longer * (size + 1), size, parts - longer))
+    return tuple(r for r in runs if r.count)
+
+
+def pitch(panels: Iterable[PanelRun]) -> int:
+    """Lanes of the widest of the panels, unused ones included."""
+    return max(sum(p.width for p in panel.pieces) for panel in panels)
+
+
+def panels(columns: int, lanes: int, pieces: int) -> tuple[PanelRun, ...]:
+    """`columns` as panels of at most `pieces` vectors of `lanes`."""
+    full, rest = divmod(columns, lanes)
+    out: list[PanelRun] = []
+    for run in balanced(full + (rest > 0), pieces):
+        whole = tuple(Piece(i * lanes, lanes, lanes) for i in range(run.size))
+        ends_in_tail = rest > 0 and run.stop == full + 1
+        if run.count > ends_in_tail:
+            out.append(PanelRun(run.start * lanes, run.count - ends_in_tail, whole))
+        if ends_in_tail:
+            last = Piece((run.size - 1) * lanes, piece_width(rest), rest)
+            out.append(PanelRun((run.stop - run.size) * lanes, 1, (*whole[:-1], last)))
+    return tuple(out)
+
+
+def pages_apart(step: int, dtype: DType) -> bool:
+    """Whether elements so far apart fight for the same places in a cache."""
+    return step * dtype.size % _PAGE == 0
+
+
+def whole_pieces(extent: int, lanes: int) -> tuple[Piece, ...]:
+    """`extent` as whole vectors: powers of two, the wide ones first."""
+    pieces: list[Piece] = []
+    start = 0
+    while start < extent:
+        width = min(lanes, 1 << ((extent - start).bit_length() - 1))
+        pieces.append(Piece(start, width, width))
+        start += width
+    return tuple(pieces)
+
+
+def piece_width(valid: int) -> int:
+    """Lanes of the narrowest vector that holds so many elements."""
+    return 1 << (valid - 1).bit_length()
+
+
+def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, times: int = 1) -> Tiling:
+    """The tiling with the least estimated cycles, for registers
+    of `lanes` elements, where there are `times` such results.
+    """
+    best: tuple[float, Tiling] | None = None
+    for pieces in range(1, _MOST_PIECES + 1):
+        most = most_rows(pieces, registers)
+        if most < 1:
+            break
+        cut = panels(columns, lanes, pieces)
+        for largest in range(most, max(most // 2, 1) - 1, -1):
+            tiling = Tiling(balanced(rows, largest), cut)
+            cost = times * estimate(tiling, depth, lanes, registers)
+            if cost > _SHARED_CYCLES:
+                tiles = times * tiling.tile_count * tiling.panel_count
+                cost *= (tiles + tiles % 2) / tiles  # one of two threads waits for the odd one
+            if best is None or cost < best[0]:
+                best = cost, tiling
+        if pieces * lanes >= columns:
+            break
+    assert best is not None
+    return best[1]
+
+
+def _products(rows: int, pieces: Sequence[Piece], lanes: int) -> float:
+    """Multiply-adds of a step of a tile. Rows share the vectors of narrow pieces, for which their elements
+    of a are blended.
+    """
+    vectors = sum(-(-rows // max(1, lanes // piece.width)) for piece in pieces)
+    return vectors + _BLEND_COST * (rows * len(pieces) - vectors)
+
+
+def row_products(columns: int, lanes: int) -> float:
+    """Multiply-adds of a step of the sum for each of many rows. They wait for at least one element of a.
+
+    >>> row_products(100, 16), row_products(10, 16)
+    (6.4375, 1)
+    """
+    pieces, many = [p for run in panels(columns, lanes, -(-columns // lanes)) for p in run.pieces], lanes
+    return max(1, _products(many, pieces, lanes) / many)
+
+
+def most_rows(pieces: int, registers: int) -> int:
+    """Of a tile whose panels have so many vectors: there is room for a row of b and an element of a, too.
+
+    >>> most_rows(2, 16), most_rows(3, 16), most_rows(8, 16)
+    (6, 4, 0)
+    """
+    return min((registers - 1 - pieces) // pieces, _MOST_ROWS)
+
+
+def estimate(tiling: Tiling, depth: int, lanes: int, registers: int) -> float:
+    """The cycles for the whole result, about: multiply-adds, loads
+    and latency of each step, and the ends of each tile.
+    """
+    total = 0.0
+    for panel in tiling.panels:
+        vectors = len(panel.pieces)
+        for run in tiling.rows:
+            accumulators = _products(run.size, panel.pieces, lanes)
+            # Loads run beside the multiply-adds on some processors and hold them up on others.
+            busy = accumulators + _ELEMENT_COST * run.size + _VECTOR_COST * vectors
+            step = max(busy, _FMA_LATENCY[registers])
+            ends = _TILE_CYCLES + 2 * accumulators
+            total += panel.count * run.count * (depth * step + ends)
+    return total * (1 + _KERNEL_COST * len(tiling.panels) * len(tiling.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class DepthBlocks:
+    """The sum cut into blocks that stay in the cache: index
+    `level` in parts of `size`, those inside it whole.
+
+    `level` counts from the outermost index; every combination of the outer ones is a block of its own.
+    """
+
+    level: int
+    size: int
+
+
+def depth_blocks(extents: tuple[int, ...], largest: int) -> DepthBlocks:
+    """Blocks of at most about `largest` products.
+
+    Equal ones, where that takes at most one more: what a loop does is then known when it is compiled.
+
+    >>> depth_blocks((1000,), 256), depth_blocks((2048,), 768), depth_blocks((64, 24, 24), 256)
+    (DepthBlocks(level=0, size=200), DepthBlocks(level=0, size=512), DepthBlocks(level=1, size=8))
+    """
+    inside = 1
+    for level in range(len(extents) - 1, -1, -1):
+        extent = extents[level]
+        if inside * extent > largest or level == 0:
+            parts = max(1, round(inside * extent / largest + 0.49)) if inside * extent > largest else 1
+            if inside == 1 and parts > 1:
+                even = (n for n in (parts, parts + 1) if extent % (4 * n) == 0)
+                parts = next(even, parts)
+            size = -(-extent // min(parts, extent))
+            if inside == 1 and parts > 1:
+                size = -(-size // 4) * 4  # whole rounds of the unrolled loop
+            return DepthBlocks(level, min(size, extent))
+        inside *= extent
+    return DepthBlocks(0, 1)

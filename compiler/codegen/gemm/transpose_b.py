@@ -1,0 +1,82 @@
+"""Few columns and a long sum that runs along the rows of a: the last layer of a classifier.
+
+Ten columns would leave a third of every vector empty. So b, which is small, is turned around first: then both
+operands run along the sum, and so do the vectors of the product, which is one of dot.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from staticgraph.compiler.codegen.abi import Phase
+from staticgraph.compiler.codegen.gemm.chunks import chunks_wanted, cut
+from staticgraph.compiler.codegen.gemm.loops import Cursor, parameters
+from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
+from staticgraph.compiler.codegen.gemm.plan import registers
+from staticgraph.compiler.codegen.gemm.scratch import aligned
+from staticgraph.compiler.codegen.gemm.tiles import Piece, row_products
+from staticgraph.compiler.codegen.gemm.transpose import turner
+from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.support.dataclass import dataclass
+
+_ADDING = 6  # to add up the lanes of a vector of sums, in multiply-adds
+_TURNING = 0.75  # to turn an element of b around
+_NANOSECONDS = 0.2  # to turn an element around
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """What turns b around, and the contraction of the result, which lies in the first `shared_bytes`."""
+
+    phase: Phase
+    contraction: Contraction
+    shared_bytes: int
+
+
+def turned(c: Contraction, target: CpuTarget) -> Turned | None:
+    """`c` with b turned around, if it is worth it."""
+    lanes = target.lanes([c.dtype])
+    if len(c.k) != 1 or c.limits or c.outer_of_b or c.a.step(c.lanes) or c.a.step(c.k[0]) != 1:
+        return None
+    if c.b.step(c.lanes) != 1 or c.lanes.extent + 3 > registers(target) or not _pays(c, lanes):
+        return None
+    (k,), dtype = c.k, c.dtype
+    pitch = -(-k.extent // lanes) * lanes
+    place = Access("", dtype, 0, {c.lanes: pitch, k: 1})
+    return Turned(_phase(c, lanes, pitch), replace(c, b=place), aligned(c.lanes.extent * pitch * dtype.size))
+
+
+def _pays(c: Contraction, lanes: int) -> bool:
+    columns, rows = c.lanes.extent, c.row_count
+    for index in c.outer:
+        rows *= index.extent
+    along = rows * columns * (-(-c.depth // lanes) + _ADDING) + _TURNING * columns * c.depth
+    return along <= rows * row_products(columns, lanes) * c.depth
+
+
+def _phase(c: Contraction, lanes: int, pitch: int) -> Phase:
+    """Squares of b, shared out by steps of the sum."""
+    w, (k,) = Writer(), c.k
+    columns = c.lanes.extent
+    blocks, rest = divmod(k.extent, lanes)
+    grid = cut((blocks + (rest > 0),), chunks_wanted(_NANOSECONDS * columns * c.depth))
+    (span,) = grid.spans(w)
+    at = Cursor.at_start(w, c, {"from": c.b, "to": Access("", c.dtype, 0, {})}).at
+
+    def turn(block: Number, valid: int) -> None:
+        stream = Stream(c.b.dtype, 0, c.b.step(k))
+        symbol, needs = turner(stream, Piece(0, lanes, valid), columns, c.dtype)
+        for need in needs:
+            w.need(need)
+        first = w.mul(block, lanes)
+        source = w.address(at["from"], w.mul(first, c.b.step(k)), c.b.dtype)
+        result = w.address(at["to"], first, c.dtype)
+        w.line(f"call void {symbol}(ptr {source}, ptr {result}, i64 {pitch}, i64 {columns})")
+
+    if blocks:
+        span.within(w, 0, blocks, lambda n: turn(n, lanes))
+    if rest:
+        span.within(w, blocks, 1, lambda n: turn(n, rest))
+    return Phase(w.finish(parameters(c)), grid.chunks, c.arguments(c.b))

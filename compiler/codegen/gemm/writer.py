@@ -1,0 +1,189 @@
+"""The emitter with what the contraction generator says all
+the time: addresses, short loops, whole or masked vectors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+from staticgraph.compiler.codegen.llvm import memory
+from staticgraph.compiler.codegen.llvm.site import Site
+from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, register_type, suffix, vector
+from staticgraph.compiler.codegen.target import register_bytes
+from staticgraph.compiler.graph.dtypes import DType
+
+Number = str | int  # an int64: an SSA name, or a number known while writing
+
+
+class Writer(Emitter):
+    """The text of one function. Index arithmetic on known numbers is done at once."""
+
+    def add(self, a: Number, b: Number) -> Number:
+        """a + b"""
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if a == 0 or b == 0:
+            return b if a == 0 else a
+        return self.value(f"add nsw i64 {a}, {b}")
+
+    def mul(self, a: Number, b: Number) -> Number:
+        """a * b"""
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if a == 0 or b == 0:
+            return 0
+        if a == 1 or b == 1:
+            return b if a == 1 else a
+        return self.value(f"mul nsw i64 {a}, {b}")
+
+    def minimum(self, a: Number, b: Number) -> Number:
+        """The smaller of two numbers."""
+        if isinstance(a, int) and isinstance(b, int):
+            return min(a, b)
+        less = self.value(f"icmp slt i64 {a}, {b}")
+        return self.value(f"select i1 {less}, i64 {a}, i64 {b}")
+
+    def maximum(self, a: Number, b: Number) -> Number:
+        """The larger of two numbers."""
+        if isinstance(a, int) and isinstance(b, int):
+            return max(a, b)
+        more = self.value(f"icmp sgt i64 {a}, {b}")
+        return self.value(f"select i1 {more}, i64 {a}, i64 {b}")
+
+    def when_less(self, a: Number, b: Number, body: Callable[[], None]) -> None:
+        """`body()` where a < b."""
+        if isinstance(a, int) and isinstance(b, int):
+            if a < b:
+                body()
+            return
+        some, after = self.label(), self.label()
+        self.branch_if(self.value(f"icmp slt i64 {a}, {b}"), some, after)
+        self.start(some)
+        body()
+        self.branch(after)
+        self.start(after)
+
+    def either(self, condition: str, yes: Callable[[], None], no: Callable[[], None]) -> None:
+        """`yes` where the condition holds, else `no`."""
+        if condition in ("true", "false"):
+            (yes if condition == "true" else no)()
+            return
+        first, second, after = self.label(), self.label(), self.label()
+        self.branch_if(condition, first, second)
+        for label, body in ((first, yes), (second, no)):
+            self.start(label)
+            body()
+            self.branch(after)
+        self.start(after)
+
+    def address(self, pointer: str, elements: Number, dtype: DType) -> str:
+        """The address of an element some elements further."""
+        if elements == 0:
+            return pointer
+        return self.value(f"getelementptr {memory_type(dtype)}, ptr {pointer}, i64 {elements}")
+
+    def repeat(
+        self,
+        start: Number,
+        stop: Number,
+        step: int,
+        body: Callable[[Number, list[str]], list[str]],
+        carried: Sequence[tuple[str, str]] = (),
+    ) -> list[str]:
+        """`body(index, values)` for index in range(start, stop, step), which is not empty; the final values.
+
+        `carried` are pairs of type and initial value. A loop of one round is written without a loop.
+        """
+        if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
+            return body(start, [v for _, v in carried])
+        with self.loop(start, stop, step, carried) as values:
+            values.next = body(values.index, values.carried)
+        return values.next
+
+    def each(self, start: Number, stop: Number, step: int, body: Callable[[Number], None]) -> None:
+        """`body(index)` for index in range(start, stop, step), which is not empty."""
+
+        def run(index: Number, values: list[str]) -> list[str]:
+            body(index)
+            return values
+
+        self.repeat(start, stop, step, run)
+
+    def each_of(self, count: Number, body: Callable[[Number], None]) -> None:
+        """`body(index)` for index in range(count), which may be empty."""
+        self.when_less(0, count, lambda: self.each(0, count, 1, body))
+
+    def prefetch(self, pointer: str) -> None:
+        """Ask for a cache line that will be read soon; the address need not exist."""
+        self.need("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
+
+    def load(self, pointer: str, dtype: DType, width: int, valid: int) -> str:
+        """`width` neighbouring elements, zeros after the first `valid`."""
+        return memory.load(Site(self, dtype, width), pointer, _mask(width, valid))
+
+    def store(self, value: str, pointer: str, dtype: DType, width: int, valid: int) -> None:
+        """The first `valid` lanes of a vector to neighbouring elements."""
+        memory.store(Site(self, dtype, width), value, pointer, _mask(width, valid))
+
+    def gather(self, pointer: str, dtype: DType, step: int, width: int, valid: int) -> str:
+        """`valid` elements `step` apart as a vector, zeros behind them."""
+        return memory.gather(Site(self, dtype, width), pointer, *_offsets(step, width), _mask(width, valid))
+
+    def scatter(self, value: str, pointer: str, dtype: DType, step: int, width: int, valid: int) -> None:
+        """The first `valid` lanes of a vector to elements `step` apart."""
+        memory.scatter(Site(self, dtype, width), value, pointer, *_offsets(step, width), _mask(width, valid))
+
+    def spread(self, scalar: str, kind: str, width: int) -> str:
+        """A scalar of LLVM type `kind` in all lanes of a vector."""
+        if width == 1:
+            return scalar
+        wide = vector(kind, width)
+        first = self.value(f"insertelement {wide} poison, {kind} {scalar}, i64 0")
+        return self.value(f"shufflevector {wide} {first}, {wide} poison, <{width} x i32> zeroinitializer")
+
+    def lanes(self, value: str, dtype: DType, width: int, start: int, count: int) -> str:
+        """`count` lanes of a vector of `width`, from `start` on; a scalar where that is one."""
+        kind = memory_type(dtype)
+        if count == width:
+            return value
+        if count == 1:
+            return self.value(f"extractelement {vector(kind, width)} {value}, i64 {start}")
+        return self.shuffled(value, dtype, width, range(start, start + count))
+
+    def shuffled(self, value: str, dtype: DType, width: int, lanes: Sequence[int]) -> str:
+        """A vector of these lanes of a vector of `width`."""
+        kind, order = vector(memory_type(dtype), width), ", ".join(f"i32 {lane}" for lane in lanes)
+        return self.value(f"shufflevector {kind} {value}, {kind} poison, <{len(lanes)} x i32> <{order}>")
+
+    def fma(self, a: str, b: str, c: str, dtype: DType, width: int) -> str:
+        """a * b + c"""
+        kind = vector(memory_type(dtype), width)
+        return self.call(
+            kind, f"llvm.fmuladd.{suffix(memory_type(dtype), width)}", (kind, a), (kind, b), (kind, c)
+        )
+
+    def convert(self, value: str, dtype: DType, to: DType, width: int) -> str:
+        """A value of one floating type, in its register form, as another one."""
+        kind, wanted = register_type(dtype, width), register_type(to, width)
+        if kind == wanted:
+            return value
+        wider = register_bytes(dtype) < register_bytes(to)
+        return self.value(f"{'fpext' if wider else 'fptrunc'} {kind} {value} to {wanted}")
+
+    def helper(self, parameters: Sequence[str], attributes: str) -> tuple[str, str]:
+        """Symbol and text of an internal function that returns nothing. The symbol is a hash of the text."""
+        body = "\n".join(self.lines)
+        rest = f"({', '.join(parameters)}) {attributes} {{\nentry:\n{body}\n  ret void\n}}\n"
+        symbol = "@h" + hashlib.blake2b(rest.encode(), digest_size=10).hexdigest()
+        return symbol, f"define internal void {symbol}{rest}"
+
+
+def _mask(width: int, valid: int) -> str | None:
+    return memory.first_lanes(valid, width) if valid < width else None
+
+
+def _offsets(step: int, width: int) -> tuple[str, str]:
+    """Multiples of `step`, and their type."""
+    return "<" + ", ".join(f"i64 {lane * step}" for lane in range(width)) + ">", f"<{width} x i64>"

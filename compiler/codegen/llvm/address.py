@@ -1,0 +1,179 @@
+"""Where in memory the elements of a `Load` or `Store` are: a pointer, and how the vector lanes step from it.
+
+The flat offset of an element is an affine form. Its terms are added to the pointer from the outermost loop
+inwards, each sum in the loop where it is known, so that an inner loop only adds its own index.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from itertools import groupby
+
+from staticgraph.compiler.codegen.llvm.expr import NOTHING, ExprPrinter, Value
+from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, vector
+from staticgraph.compiler.graph.dtypes import int32, int64
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, walk
+from staticgraph.compiler.kernel.index import Affine, bounds, offset
+from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.support.dataclass import dataclass
+
+_RING = frozenset({"add", "sub", "mul", "neg"})  # right modulo 2**32 whatever the operands
+_ORDERED = frozenset({"floordiv", "floormod", "truncdiv", "truncmod", "minimum", "maximum"})
+_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The elements at `base + stride * lane + offsets[lane]`;
+    without `offsets`, all lanes follow the stride.
+
+    In each first lane the base is a multiple of `unit` elements into its buffer; 0: it is at the beginning.
+    """
+
+    base: Value
+    stride: int
+    offsets: Value | None = None
+    offset_type: str = ""
+    unit: int = 1
+
+    @property
+    def level(self) -> int:
+        """The scope in which both parts are known."""
+        return self.base.level if self.offsets is None else max(self.base.level, self.offsets.level)
+
+    @property
+    def reads(self) -> frozenset[Hashable]:
+        """What the address was computed from that may change."""
+        return self.base.reads if self.offsets is None else self.base.reads | self.offsets.reads
+
+
+class Addresses:
+    """The addresses of a kernel's buffers. `pointers` are their arguments, by name."""
+
+    def __init__(self, printer: ExprPrinter, buffers: dict[str, Buffer], pointers: dict[str, str]) -> None:
+        self._printer = printer
+        self._buffers = buffers
+        self._pointers = pointers
+        self._offsets: dict[tuple[str, tuple[Expr, ...]], Affine] = {}
+
+    def address(self, buffer: str, at: tuple[Expr, ...], lane_index: Index | None) -> Address:
+        """Print the address of an element of `buffer`; `lane_index` runs along the lanes."""
+        form = self._offsets.get((buffer, at))
+        if form is None:
+            form = self._offsets[buffer, at] = offset(self._buffers[buffer], at)
+        stride = form.terms.get(lane_index, 0) if lane_index is not None else 0
+        uniform, varying = [], {}
+        for term, factor in form.terms.items():
+            if term is lane_index:
+                continue
+            if lane_index is not None and self._varies(term, lane_index):
+                varying[term] = factor
+            else:
+                uniform.append((term, self._printer.value(term), factor))
+        if varying and lane_index is not None:
+            if stride:
+                varying[lane_index] = stride
+            return self._scattered(buffer, uniform, form.constant, Affine(varying).expr)
+        if stride and lane_index is not None:
+            first = self._printer.find(("first lane", lane_index))
+            assert first is not None
+            uniform.append((lane_index, first, stride))
+        unit = math.gcd(form.constant, *(f for t, f in form.terms.items() if t is not lane_index))
+        return Address(self._pointer(buffer, uniform, form.constant), stride, unit=unit)
+
+    def _scattered(
+        self, buffer: str, uniform: list[tuple[Expr, Value, int]], constant: int, offsets: Expr
+    ) -> Address:
+        if self._buffers[buffer].size < 2**31:
+            offsets = _in_32_bits(offsets)
+        printer = self._printer
+        value = printer.value(offsets)
+        return Address(
+            self._pointer(buffer, uniform, constant), 0,
+            value._replace(text=printer.spread(value, offsets.dtype)),
+            vector(register_type(offsets.dtype), printer.lanes),
+        )  # fmt: skip
+
+    def _varies(self, term: Expr, lane_index: Index) -> bool:
+        """Whether the lanes may have different values of `term`."""
+        if isinstance(term, Index):
+            return term is lane_index
+        for node in walk(term):
+            if node is lane_index:
+                return True
+            if isinstance(node, Local):
+                value = self._printer.find(node)
+                if value is not None and value.lanes > 1:
+                    return True
+        return False
+
+    def _pointer(self, buffer: str, terms: list[tuple[Expr, Value, int]], constant: int) -> Value:
+        printer, emitter = self._printer, self._printer.emitter
+        element = memory_type(self._buffers[buffer].dtype)
+        level = max([emitter.floor, *[value.level for _, value, _ in terms]])
+        constant += sum(int(v.text) * factor for _, v, factor in terms if not v.text.startswith("%"))
+        terms = sorted((t for t in terms if t[1].text.startswith("%")), key=lambda t: t[1].level)
+        pointer = Value(self._pointers[buffer], 1, emitter.floor)
+        key: tuple[Hashable, ...] = ("pointer", buffer)
+        for depth, group in groupby(terms, key=lambda t: max(t[1].level, emitter.floor)):
+            parts = list(group)
+            key += tuple((value.text, factor) for _, value, factor in parts)
+            known = printer.find(key)
+            if known is None:
+                with emitter.at(depth):
+                    flat = ""
+                    for _, value, factor in parts:
+                        scaled = (
+                            value.text if factor == 1 else emitter.value(f"mul i64 {value.text}, {factor}")
+                        )
+                        flat = emitter.value(f"add i64 {flat}, {scaled}") if flat else scaled
+                    text = emitter.value(f"getelementptr {element}, ptr {pointer.text}, i64 {flat}")
+                reads = NOTHING.union(pointer.reads, *[value.reads for _, value, _ in parts])
+                known = Value(text, 1, depth, reads)
+                printer.bind(key, known)
+            pointer = known
+        if constant:
+            key += (constant,)
+            known = printer.find(key)
+            if known is None:
+                with emitter.at(pointer.level):
+                    text = emitter.value(f"getelementptr {element}, ptr {pointer.text}, i64 {constant}")
+                known = pointer._replace(text=text)
+                printer.bind(key, known)
+            pointer = known
+        # A loop variable that is a constant here, in a loop written out, still has another value in the next
+        # copy.
+        return pointer._replace(level=level)
+
+
+def _in_32_bits(expr: Expr) -> Expr:
+    """A position that is known to fit, in int32: twice the lanes per register, and cheap division."""
+    if expr.dtype is not int64:
+        return expr
+    match expr:
+        case Const(value) if int32.min <= value <= int32.max:
+            return Const(value, int32)
+        case Scalar(op, args) if op in _RING or (op in _ORDERED and all(_fits(a) for a in args)):
+            return Scalar(op, tuple(_in_32_bits(a) for a in args), int32)
+        case Scalar("select", (condition, a, b)):
+            return Scalar("select", (_condition(condition), _in_32_bits(a), _in_32_bits(b)), int32)
+        case Scalar("cast", (a,)) if a.dtype is int32:
+            return a
+    return Scalar("cast", (expr,), int32)
+
+
+def _condition(expr: Expr) -> Expr:
+    match expr:
+        case Scalar(op, args, dtype) if op in _COMPARISONS and all(
+            a.dtype is int64 and _fits(a) for a in args
+        ):
+            return Scalar(op, tuple(_in_32_bits(a) for a in args), dtype)
+        case Scalar("and" | "or" | "invert" as op, args, dtype):
+            return Scalar(op, tuple(_condition(a) for a in args), dtype)
+    return expr
+
+
+def _fits(expr: Expr) -> bool:
+    low, high = bounds(expr)
+    return bool(int32.min <= low and high <= int32.max)

@@ -1,0 +1,283 @@
+"""Loops and branches of a step: calls of inner steps, with tables that are filled just before.
+
+A round costs two stores for each carried value that is not overwritten in place, a call, and a test. What a
+body prepares for all rounds, as packed weights, is done before the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from staticgraph.compiler.codegen.abi import Branch, BufferRef, Inner, Loop, RowAt
+from staticgraph.compiler.codegen.llvm.clock import Clock
+from staticgraph.compiler.codegen.llvm.text import NAME, Code, Emitter, function
+
+Address = Callable[[BufferRef], str]
+
+# The words of a watch. A flag asks for a stop; another one says that a part of the step was skipped for that
+# reason, so that the rest must be, too. Then there are functions of Python, the address of the table of times
+# for timed code, when to ask for signals again, what tells the number of a thread, and where that of the main
+# thread is.
+STOP, ENSURE, RELEASE, SIGNALS, SAVE, RESTORE, TIMES, SKIPPED, NEXT, IDENT, MAIN = range(11)
+WATCH_WORDS = 11
+_SHARE = 100  # of the time at most one part is spent on waiting for Python's lock
+
+
+def watch_code(clock: Clock) -> str:
+    """The function `i32 @watch(ptr)`: whether to stop, as the flag is set or a signal handler raised.
+
+    Only the main thread of Python handles signals. It needs Python's lock for that, which other threads may
+    not give back for some milliseconds: the longer it waits, the longer it does not ask again.
+    """
+    word = {name: f"getelementptr i64, ptr %watch, i64 {at}" for name, at in _WORDS.items()}
+    return f"""
+define internal i32 @watch(ptr %watch) nounwind {{
+entry:
+  %stop = load atomic i64, ptr %watch monotonic, align 8
+  %go.on = icmp eq i64 %stop, 0
+  br i1 %go.on, label %time, label %told
+told:
+  ret i32 1
+time:
+  %next.at = {word["next"]}
+  %ensure.at = {word["ensure"]}
+  %now = {clock.read}
+  %next = load i64, ptr %next.at
+  %ensure = load ptr, ptr %ensure.at
+  %left = sub i64 %next, %now
+  %early = icmp sgt i64 %left, 0
+  %alone = icmp eq ptr %ensure, null
+  %idle = or i1 %early, %alone
+  br i1 %idle, label %quiet, label %who
+who:
+  %ident.at = {word["ident"]}
+  %main.at = {word["main"]}
+  %ident = load ptr, ptr %ident.at
+  %main = load ptr, ptr %main.at
+  %unknown = icmp eq ptr %ident, null
+  br i1 %unknown, label %ask, label %compare
+compare:
+  %thread = call i64 %ident()
+  %main.thread = load i64, ptr %main
+  %is.main = icmp eq i64 %thread, %main.thread
+  br i1 %is.main, label %ask, label %quiet
+ask:
+  %release.at = {word["release"]}
+  %signals.at = {word["signals"]}
+  %release = load ptr, ptr %release.at
+  %signals = load ptr, ptr %signals.at
+  %state = call i32 %ensure()
+  %raised = call i32 %signals()
+  call void %release(i32 %state)
+  %then = {clock.read}
+  %took = sub i64 %then, %now
+  %rest = mul i64 %took, {_SHARE}
+  %pause = call i64 @llvm.umax.i64(i64 %rest, i64 {clock.moment})
+  %later = add i64 %then, %pause
+  store i64 %later, ptr %next.at
+  ret i32 %raised
+quiet:
+  ret i32 0
+}}
+"""
+
+
+_WORDS = {
+    "ensure": ENSURE, "release": RELEASE, "signals": SIGNALS, "next": NEXT, "ident": IDENT, "main": MAIN,
+}  # fmt: skip
+
+
+def ask(writer: Emitter, watch: str, clock: Clock) -> str:
+    """Ask a watch whether to stop: an i32 that is not 0 if so."""
+    for need in ("declare i64 @llvm.umax.i64(i64, i64)", clock.needs, watch_code(clock)):
+        if need:
+            writer.need(need)
+    return writer.value(f"call i32 @watch(ptr {watch})")
+
+
+def return_unless(writer: Emitter, condition: str, status: int = 1) -> None:
+    """Return `status` from a step that ends early, unless a condition holds."""
+    stopped, following = writer.label(), writer.label()
+    writer.branch_if(condition, following, stopped)
+    writer.start(stopped)
+    writer.line(f"ret i32 {status}")
+    writer.start(following)
+
+
+def guarded() -> Code:
+    """`i32 (ptr step, ptr table, ptr watch)`: a step, while other threads of Python run. If an exception was
+    raised during it, it is the thread's when this returns.
+    """
+    text = f"""
+define i32 {NAME}(ptr %step, ptr %table, ptr %watch) nounwind {{
+entry:
+  %save.at = getelementptr ptr, ptr %watch, i64 {SAVE}
+  %restore.at = getelementptr ptr, ptr %watch, i64 {RESTORE}
+  %save = load ptr, ptr %save.at
+  %restore = load ptr, ptr %restore.at
+  %thread = call ptr %save()
+  %status = call i32 %step(ptr %table)
+  call void %restore(ptr %thread)
+  ret i32 %status
+}}
+"""
+    return function(text)
+
+
+def stop_unless(writer: Emitter, call: str) -> None:
+    """Make a call, and return from the step where it does not give 0."""
+    return_unless(writer, writer.value(f"icmp eq i32 {writer.value(call)}, 0"))
+
+
+def branch(writer: Emitter, segment: Branch, address: Address) -> None:
+    """Call one of several inner steps."""
+    index = writer.value(f"load i32, ptr {address(segment.index)}, align 4")
+    cases = [(writer.label(), inner) for inner in segment.branches]
+    done, last = writer.label(), cases[-1][0]
+    refs = {r for inner in segment.branches for r in (inner.table, *inner.slots) if r is not None}
+    places = {ref: address(ref) for ref in sorted(refs, key=lambda r: (r.slot, r.offset))}
+    targets = " ".join(f"i32 {n}, label %{label}" for n, (label, _) in enumerate(cases[:-1]))
+    writer.line(f"switch i32 {index}, label %{last} [ {targets} ]")
+    for label, inner in cases:
+        writer.start(label)
+        _fill(writer, inner, places.__getitem__)
+        _call(writer, inner, places[inner.table])
+        writer.branch(done)
+    writer.start(done)
+
+
+def loop(writer: Emitter, segment: Loop, address: Address, watch: BufferRef, clock: Clock) -> None:
+    """Call an inner step as often as it asks for."""
+    body, table = segment.body, address(segment.body.table)
+    finals = [address(c.final) for c in segment.carried]
+    inits = [
+        final if c.init is None else address(c.init) for c, final in zip(segment.carried, finals, strict=True)
+    ]
+    others = [None if c.other is None else address(c.other) for c in segment.carried]
+    again = address(segment.again)
+    watcher = "" if segment.patience is None else address(watch)
+    _fill(writer, body, address)
+    if body.before is not None:
+        writer.need(f"declare i32 @{body.before.name}(ptr)")
+        writer.value(f"call i32 @{body.before.name}(ptr {table})")
+    pred = writer.value(f"load i8, ptr {address(segment.pred)}, align 1")
+    turns = [n for n, other in enumerate(others) if other is not None]
+    spare = address(segment.spare) if segment.rows else ""
+    bases = [address(row.base) for row in segment.rows]
+    for copy in segment.copies:
+        _copy(writer, address(copy.target), address(copy.source), copy.size)
+    if segment.rows:
+        writer.clear(spare, segment.spare_bytes)
+    for n, carried in enumerate(segment.carried):
+        if others[n] is None:
+            _copy(writer, finals[n], inits[n], carried.size)
+            _set(writer, table, carried.argument, finals[n])
+            _set(writer, table, carried.result, finals[n])
+    head, inside, stopped, done = (writer.label() for _ in range(4))
+    names = [tuple(writer.reserve() for _ in range(3)) for _ in turns]
+    runs, rounds, following = (writer.reserve() for _ in range(3))
+    first = writer.value(f"icmp ne i8 {pred}, 0")
+    before = writer.block
+    writer.branch(head)
+    # The phis name the block that the rounds end in, which is not known yet: they are put in afterwards.
+    writer.start(head)
+    place = len(writer.lines)
+    writer.branch_if(runs, inside, done)
+    writer.start(inside)
+    for n, (current, target, _) in zip(turns, names, strict=True):
+        _set(writer, table, segment.carried[n].argument, current)
+        _set(writer, table, segment.carried[n].result, target)
+    now = dict(zip(turns, (current for current, _, _ in names), strict=True))
+    for row, base in zip(segment.rows, bases, strict=True):
+        counter = now.get(row.counter, finals[row.counter])
+        _set(writer, table, row.slot, _row(writer, row, base, counter, spare))
+    status = writer.value(f"call i32 @{body.code.name}(ptr {table})")
+    writer.need(f"declare i32 @{body.code.name}(ptr)")
+    _stop_if(writer, status, stopped)
+    if segment.patience is not None:
+        _look(writer, watcher, clock, rounds, following, segment.patience, stopped)
+    last = writer.value(f"load i8, ptr {again}, align 1")
+    holds = writer.value(f"icmp ne i8 {last}, 0")
+    latch = writer.block
+    writer.branch(head)
+    phis = [f"  {runs} = phi i1 [ {first}, %{before} ], [ {holds}, %{latch} ]"]
+    if segment.patience is not None:
+        phis.append(f"  {rounds} = phi i64 [ 0, %{before} ], [ {following}, %{latch} ]")
+    for n, (current, target, spare) in zip(turns, names, strict=True):
+        phis += [
+            f"  {current} = phi ptr [ {inits[n]}, %{before} ], [ {target}, %{latch} ]",
+            f"  {target} = phi ptr [ {finals[n]}, %{before} ], [ {spare}, %{latch} ]",
+            f"  {spare} = phi ptr [ {others[n]}, %{before} ], [ {target}, %{latch} ]",
+        ]
+    writer.lines[place:place] = phis
+    writer.start(stopped)
+    writer.line("ret i32 1")
+    writer.start(done)
+    for n, (current, _, _) in zip(turns, names, strict=True):
+        _copy_if_elsewhere(writer, finals[n], current, segment.carried[n].size)
+
+
+def _row(writer: Emitter, row: RowAt, base: str, counter: str, spare: str) -> str:
+    """The address of a row, or of spare memory where there is no such row."""
+    index = writer.value(f"load i{8 * row.counter_bytes}, ptr {counter}, align {row.counter_bytes}")
+    if row.counter_bytes < 8:
+        index = writer.value(f"sext i{8 * row.counter_bytes} {index} to i64")
+    if row.offset:
+        index = writer.value(f"add i64 {index}, {row.offset}")
+    exists = writer.value(f"icmp ult i64 {index}, {row.rows}")
+    offset = writer.value(f"mul i64 {index}, {row.size}")
+    place = writer.value(f"getelementptr i8, ptr {base}, i64 {offset}")
+    return writer.value(f"select i1 {exists}, ptr {place}, ptr {spare}")
+
+
+def _look(
+    writer: Emitter, watch: str, clock: Clock, rounds: str, following: str, patience: int, stopped: str
+) -> None:
+    """Every so many rounds, ask the watch whether to stop."""
+    writer.line(f"{following} = add i64 {rounds}, 1")
+    wait = writer.value(f"and i64 {following}, {patience - 1}")
+    due = writer.value(f"icmp eq i64 {wait}, 0")
+    look, go_on = writer.label(), writer.label()
+    writer.branch_if(due, look, go_on)
+    writer.start(look)
+    _stop_if(writer, ask(writer, watch, clock), stopped)
+    writer.branch(go_on)
+    writer.start(go_on)
+
+
+def _stop_if(writer: Emitter, status: str, stopped: str) -> None:
+    following = writer.label()
+    writer.branch_if(writer.value(f"icmp ne i32 {status}, 0"), stopped, following)
+    writer.start(following)
+
+
+def _fill(writer: Emitter, inner: Inner, address: Address) -> None:
+    table = address(inner.table)
+    for slot, ref in enumerate(inner.slots):
+        if ref is not None:
+            _set(writer, table, slot, address(ref))
+
+
+def _set(writer: Emitter, table: str, slot: int, value: str) -> None:
+    place = writer.value(f"getelementptr ptr, ptr {table}, i64 {slot}") if slot else table
+    writer.line(f"store ptr {value}, ptr {place}, align 8")
+
+
+def _call(writer: Emitter, inner: Inner, table: str) -> None:
+    writer.need(f"declare i32 @{inner.code.name}(ptr)")
+    stop_unless(writer, f"call i32 @{inner.code.name}(ptr {table})")
+
+
+def _copy(writer: Emitter, target: str, source: str, size: int) -> None:
+    if target != source:
+        writer.copy(target, source, size)
+
+
+def _copy_if_elsewhere(writer: Emitter, target: str, source: str, size: int) -> None:
+    copy, done = writer.label(), writer.label()
+    same = writer.value(f"icmp eq ptr {target}, {source}")
+    writer.branch_if(same, done, copy)
+    writer.start(copy)
+    _copy(writer, target, source, size)
+    writer.branch(done)
+    writer.start(done)

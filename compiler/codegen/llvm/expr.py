@@ -1,0 +1,285 @@
+"""Printing scalar expressions as LLVM instructions.
+
+An expression is a DAG: each node is printed once and remembered while the scope lasts in which its
+instruction stands. It goes to the outermost scope where its operands are known, so loop-invariant parts leave
+their loops. A value is single while all lanes agree on it and becomes a vector where it meets one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Iterable
+from typing import NamedTuple
+
+from staticgraph.compiler.codegen.llvm.functions import each_lane
+from staticgraph.compiler.codegen.llvm.lookup import look_up
+from staticgraph.compiler.codegen.llvm.scalar import apply, convert
+from staticgraph.compiler.codegen.llvm.site import Site, constant
+from staticgraph.compiler.codegen.llvm.text import Emitter, register_type, splat, suffix, vector
+from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.kernel.approximate import far
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Lookup, Scalar, missing
+from staticgraph.compiler.kernel.index import bounds
+from staticgraph.compiler.kernel.scalar import CONVERSIONS
+
+NOTHING: frozenset[Hashable] = frozenset()
+
+
+class Value(NamedTuple):
+    """A printed expression: an SSA name or a constant."""
+
+    text: str
+    lanes: int = 1
+    level: int = 0  # of the scope that it is defined in
+    reads: frozenset[Hashable] = NOTHING  # what it was computed from that may change: locals, buffers
+
+
+class ExprPrinter:
+    r"""Prints expressions with an emitter, in vectors of `lanes`.
+
+    `bind` tells the value of an expression that is a leaf here (an `Index`, a `Local`); `load` prints a
+    `Load`: it gets the printer and the expression, and may call the printer for what the address needs.
+    Printing may begin new basic blocks, so ask `emitter.block` for the current one afterwards.
+
+    >>> from staticgraph.compiler.graph.dtypes import float32
+    >>> from staticgraph.compiler.kernel.expr import Local
+    >>> x = Local("x", float32)
+    >>> emitter = Emitter()
+    >>> printer = ExprPrinter(emitter, lanes=8)
+    >>> printer.bind(x, Value("%x", 8))
+    >>> printer.vector(x * x + 1.0)
+    '%v2'
+    >>> print("\n".join(emitter.lines))
+      %v1 = fmul contract <8 x float> %x, %x
+      %v2 = fadd contract <8 x float> %v1, splat (float 0x3FF0000000000000)
+    """
+
+    def __init__(
+        self, emitter: Emitter, lanes: int = 1, load: Callable[[ExprPrinter, Load], Value] | None = None
+    ) -> None:
+        self.emitter = emitter
+        self.lanes = lanes
+        self._load = load
+        self._lane_index: Index | None = None
+        self._known: dict[Hashable, Value] = {}
+        self._by_level: list[list[Hashable]] = []
+        self._readers: dict[Hashable, list[Hashable]] = {}
+
+    def bind(self, key: Hashable, value: Value) -> None:
+        """From here to the end of the scope of `value`, `key`
+        (an expression, or any name of yours) is that value.
+        """
+        self._known[key] = value
+        while len(self._by_level) <= value.level:
+            self._by_level.append([])
+        self._by_level[value.level].append(key)
+        for source in value.reads:
+            self._readers.setdefault(source, []).append(key)
+
+    def bind_lanes(self, index: Index | None, first: Value | None = None) -> None:
+        """The lanes are consecutive values of `index`, beginning with `first`; None: of no index any more."""
+        self._lane_index = index
+        if index is not None and first is not None:
+            self.bind(("first lane", index), first)
+
+    def find(self, key: Hashable) -> Value | None:
+        """What `key` is bound to."""
+        return self._known.get(key)
+
+    def forget(self, changed: Iterable[Hashable]) -> None:
+        """Values computed from these locals or buffers are out of date."""
+        for source in changed:
+            for key in self._readers.pop(source, ()):
+                self._known.pop(key, None)
+
+    def close(self, level: int) -> None:
+        """The scopes from `level` inwards have ended, and the values in them."""
+        for keys in self._by_level[level:]:
+            for key in keys:
+                self._known.pop(key, None)
+        del self._by_level[level:]
+
+    def value(self, expr: Expr) -> Value:
+        """Print `expr`, unless it is known already."""
+        for node in missing(expr, self._known, self._operands):
+            self.bind(node, self._print(node))
+        return self._known[expr]
+
+    def single(self, expr: Expr) -> str:
+        """An expression on which all lanes agree."""
+        value = self.value(expr)
+        if value.lanes != 1:
+            raise ValueError(f"the lanes have different values of {expr}")
+        return value.text
+
+    def vector(self, expr: Expr) -> str:
+        """An expression in all lanes."""
+        return self.spread(self.value(expr), expr.dtype)
+
+    def spread(self, value: Value, dtype: DType) -> str:
+        """A value repeated in all lanes, if it is single."""
+        if value.lanes == self.lanes:
+            return value.text
+        element = register_type(dtype)
+        if not value.text.startswith("%"):
+            return splat(element, value.text, self.lanes)
+        key = ("spread", self.lanes, value.text)
+        known = self._known.get(key)
+        if known is None:
+            emitter, kind = self.emitter, vector(element, self.lanes)
+            with emitter.at(value.level):
+                first = emitter.value(f"insertelement {kind} poison, {element} {value.text}, i64 0")
+                order = vector("i32", self.lanes)
+                text = emitter.value(f"shufflevector {kind} {first}, {kind} poison, {order} zeroinitializer")
+            known = Value(text, self.lanes, value.level, value.reads)
+            self.bind(key, known)
+        return known.text
+
+    def _operands(self, node: Expr) -> tuple[Expr, ...]:
+        """What to print before `node`. A `Load` asks for its address itself."""
+        if isinstance(node, Lookup):
+            return node.children
+        if not isinstance(node, Scalar) or self._is_lane_number(node):
+            return ()
+        if _has_rare_branch(node):
+            return node.args[:2] + node.args[2].children
+        return node.args
+
+    def _print(self, node: Expr) -> Value:
+        match node:
+            case Const(value, dtype):
+                return Value(constant(value, dtype))
+            case Load() if self._load is not None:
+                return self._load(self, node)
+            case Index() if node is self._lane_index:
+                return self._lane_numbers(int64)
+            case Scalar():
+                if self._is_lane_number(node):
+                    return self._lane_numbers(node.dtype)
+                return self._computed(node)
+            case Lookup():
+                return self._computed(node)
+        raise ValueError(f"{node} has no value here")
+
+    def _computed(self, node: Scalar | Lookup) -> Value:
+        emitter = self.emitter
+        values = [self._known[x] for x in self._operands(node)]
+        level = max(emitter.floor, max(v.level for v in values))
+        lanes = max(v.lanes for v in values)
+        reads = NOTHING.union(*[v.reads for v in values])
+        with emitter.at(level):
+            if isinstance(node, Lookup):
+                text = look_up(Site(emitter, node.dtype, lanes), node.table, values[0].text)
+            elif _has_rare_branch(node):
+                text = self._with_rare_branch(node, values, lanes)
+            else:
+                text = self._instruction(node, values, lanes)
+        return Value(text, lanes, level, reads)
+
+    def _instruction(self, node: Scalar, values: list[Value], lanes: int) -> str:
+        dtypes = [x.dtype for x in node.args]
+        site = Site(self.emitter, dtypes[-1], lanes)
+        if lanes == 1:
+            operands = [v.text for v in values]
+        elif node.op == "select" and values[0].lanes == 1:
+            a, b = (self.spread(v, node.dtype) for v in values[1:])
+            return self.emitter.value(f"select i1 {values[0].text}, {site.type} {a}, {site.type} {b}")
+        else:
+            operands = [self.spread(v, dtype) for v, dtype in zip(values, dtypes, strict=True)]
+        if _is_distance(node):
+            return site.value(f"fsub {site.type} {operands[0]}, {operands[1]}")
+        if node.op in CONVERSIONS:
+            return convert(site, node.op, operands[0], node.dtype)
+        if node.op in _UNSIGNED_DIVISION and _is_division_of_positives(node):
+            return site.op(_UNSIGNED_DIVISION[node.op], *operands)
+        return apply(site, node.op, *operands)
+
+    def _with_rare_branch(self, node: Scalar, values: list[Value], lanes: int) -> str:
+        """`select(common, fast, slow)`, where `slow` is skipped unless some lane needs it."""
+        emitter, slow = self.emitter, node.args[2]
+        assert isinstance(slow, Scalar)
+        common, fast = (
+            v.text if lanes == 1 else self.spread(v, x.dtype)
+            for v, x in zip(values[:2], node.args[:2], strict=True)
+        )
+        site = Site(emitter, node.dtype, lanes)
+        every = common
+        if lanes > 1:
+            every = emitter.call("i1", f"llvm.vector.reduce.and.v{lanes}i1", (site.mask_type, common))
+        rare, done = emitter.label(), emitter.label()
+        before = emitter.block
+        emitter.branch_if(emitter.value(f"xor i1 {every}, true"), rare, done, unlikely=True)
+        emitter.start(rare)
+        chosen = site.select(common, fast, self._far(site, slow, values[2]))
+        after = emitter.block
+        emitter.branch(done)
+        emitter.start(done)
+        return emitter.value(f"phi {site.type} [ {fast}, %{before} ], [ {chosen}, %{after} ]")
+
+    def _far(self, site: Site, node: Scalar, value: Value) -> str:
+        """The form for huge arguments: lane by lane, as it is long."""
+        name = f"far.{node.op}.{suffix(register_type(node.dtype))}"
+        for need in _far_function(name, node.op, node.dtype):
+            self.emitter.need(need)
+        return each_lane(site, name, value.text if site.lanes == 1 else self.spread(value, node.dtype))
+
+    def _is_lane_number(self, node: Scalar) -> bool:
+        return node.op == "cast" and node.args[0] is self._lane_index and node.dtype.is_integer
+
+    def _lane_numbers(self, dtype: DType) -> Value:
+        """The value of the lane index in each lane: in the
+        dtype that is wanted, as narrow ones are cheaper.
+        """
+        first = self._known["first lane", self._lane_index]
+        element = register_type(dtype)
+        start = 0 if first.text.startswith("%") else int(first.text)
+        steps = "<" + ", ".join(f"{element} {start + lane}" for lane in range(self.lanes)) + ">"
+        if not first.text.startswith("%"):
+            return Value(steps, self.lanes, first.level)
+        emitter = self.emitter
+        with emitter.at(first.level):
+            text = first.text
+            if dtype.size < 8:
+                text = emitter.value(f"trunc i64 {text} to {element}")
+            spread = self.spread(Value(text, 1, first.level), dtype)
+            return Value(
+                emitter.value(f"add {vector(element, self.lanes)} {spread}, {steps}"), self.lanes, first.level
+            )
+
+
+_UNSIGNED_DIVISION = {"floordiv": "udiv", "truncdiv": "udiv", "floormod": "urem", "truncmod": "urem"}
+_RARE = frozenset({"sin", "cos", "tan"})
+
+
+def _has_rare_branch(node: Scalar) -> bool:
+    """Whether the last operand is a function that the
+    approximation left as it is for arguments that are rare.
+    """
+    return node.op == "select" and isinstance(node.args[2], Scalar) and node.args[2].op in _RARE
+
+
+@functools.cache
+def _is_distance(node: Scalar) -> bool:
+    """Whether a product is compared with what may be the greatest of them, as in softmax: then the product
+    must be rounded as it was there, and not be computed in one step with the difference.
+    """
+    left = node.args[0]
+    return node.op == "sub" and node.dtype.is_floating and isinstance(left, Scalar) and left.op == "mul"
+
+
+def _far_function(name: str, op: str, dtype: DType) -> tuple[str, ...]:
+    """A function of one number, and what it needs itself."""
+    x, emitter = Local("x", dtype), Emitter()
+    printer = ExprPrinter(emitter)
+    printer.bind(x, Value("%x"))
+    result, kind = printer.single(far(op, x)), register_type(dtype)
+    lines = "\n".join(emitter.lines)
+    head = f"define internal {kind} @{name}({kind} %x) nounwind"
+    return (*emitter.needs, f"{head} {{\nentry:\n{lines}\n  ret {kind} {result}\n}}\n")
+
+
+def _is_division_of_positives(node: Scalar) -> bool:
+    dividend, divisor = node.args
+    if not node.dtype.is_integer or not isinstance(divisor, Const) or divisor.value <= 0:
+        return False
+    return bounds(dividend)[0] >= 0

@@ -1,0 +1,150 @@
+"""Functions that generated code calls one lane at a time: loops, and formulas too long to be written inline.
+
+Each is the text of one `define internal`; a module holds those that it needs once.
+"""
+
+from __future__ import annotations
+
+from staticgraph.compiler.codegen.llvm.site import Site, constant
+from staticgraph.compiler.codegen.llvm.text import register_type, suffix
+from staticgraph.compiler.graph.dtypes import DType, float64
+
+
+def each_lane(site: Site, name: str, *operands: str) -> str:
+    """Call the scalar function `name` for every lane, in a helper that is written once per module."""
+    element, lanes, emitter = register_type(site.dtype), site.lanes, site.emitter
+    if lanes == 1:
+        return site.value(f"call {element} @{name}({', '.join(f'{element} {x}' for x in operands)})")
+    helper = f"{name}.v{lanes}"
+    parameters = ", ".join(f"{site.type} %x{k}" for k in range(len(operands)))
+    body, result = [], "poison"
+    for lane in range(lanes):
+        for k in range(len(operands)):
+            body.append(f"  %x{k}.{lane} = extractelement {site.type} %x{k}, i64 {lane}")
+        arguments = ", ".join(f"{element} %x{k}.{lane}" for k in range(len(operands)))
+        body.append(f"  %y.{lane} = call {element} @{name}({arguments})")
+        body.append(f"  %z.{lane} = insertelement {site.type} {result}, {element} %y.{lane}, i64 {lane}")
+        result = f"%z.{lane}"
+    lines = "\n".join(body)
+    head = f"define internal {site.type} @{helper}({parameters}) nounwind"
+    emitter.need(f"{head} {{\n{lines}\n  ret {site.type} {result}\n}}\n")
+    return site.value(f"call {site.type} @{helper}({', '.join(f'{site.type} {x}' for x in operands)})")
+
+
+def integer_power(site: Site, a: str, b: str) -> str:
+    """Integers: squares and products. With a negative exponent only 1 and -1 have an integer power."""
+    signed, t = site.dtype.kind == "int", register_type(site.dtype)
+    name = f"integer_power.{'s' if signed else 'u'}{8 * site.dtype.size}"
+    bounded = (
+        f"""  %up = add {t} %a, 1
+  %unit = icmp ule {t} %up, 2
+  %unit2 = icmp ne {t} %a, 0
+  %keep = and i1 %unit, %unit2
+  %positive = icmp sge {t} %b, 0
+  %valid = or i1 %positive, %keep
+  %result = select i1 %valid, {t} %next, {t} 0
+  ret {t} %result"""
+        if signed
+        else f"  ret {t} %next"
+    )
+    site.emitter.need(f"""define internal {t} @{name}({t} %a, {t} %b) nounwind {{
+entry:
+  br label %square
+square:
+  %power = phi {t} [ 1, %entry ], [ %next, %square ]
+  %base = phi {t} [ %a, %entry ], [ %squared, %square ]
+  %left = phi {t} [ %b, %entry ], [ %halved, %square ]
+  %odd = trunc {t} %left to i1
+  %product = mul {t} %power, %base
+  %next = select i1 %odd, {t} %product, {t} %power
+  %squared = mul {t} %base, %base
+  %halved = lshr {t} %left, 1
+  %more = icmp ne {t} %halved, 0
+  br i1 %more, label %square, label %done
+done:
+{bounded}
+}}
+""")
+    return each_lane(site, name, a, b)
+
+
+def float_remainder(site: Site, a: str, b: str) -> str:
+    """Floats: what is left of |a| after the greatest whole multiple of |b|, with the sign of a; exact.
+
+    The mantissas are divided as integers of 64 bits, as many bits of the quotient at a time as there is room
+    for beside a mantissa.
+    """
+    t = register_type(site.dtype)
+    name = f"remainder.{suffix(t)}"
+    i = "i64" if site.dtype is float64 else "i32"
+    for intrinsic, kind, arity in (("fabs", t, 1), ("copysign", t, 2), ("umin", i, 2), ("umax", i, 2)):
+        site.emitter.need(f"declare {kind} @llvm.{intrinsic}.{suffix(kind)}({', '.join([kind] * arity)})")
+    site.emitter.need(_remainder(name, t, site.dtype))
+    return each_lane(site, name, a, b)
+
+
+def _remainder(name: str, t: str, dtype: DType) -> str:
+    mantissa, bias = (52, 1023) if dtype is float64 else (23, 127)
+    i, unit = ("i64", 1 << 52) if dtype is float64 else ("i32", 1 << 23)
+    step = 63 - mantissa  # bits of the quotient at a time
+    to_wide = "add i64 0," if i == "i64" else "zext i32"
+    as_wide = "" if i == "i64" else " to i64"
+    infinite = (2 * bias + 1) << mantissa
+
+    def parts(x: str) -> str:
+        """The exponent, at least 1 as of a denormal number, and the mantissa with its leading bit."""
+        return f"""  %{x}.raw = lshr {i} %{x}.bits, {mantissa}
+  %{x}.exponent = call {i} @llvm.umax.{i}({i} %{x}.raw, {i} 1)
+  %{x}.stored = and {i} %{x}.bits, {unit - 1}
+  %{x}.normal = icmp ne {i} %{x}.raw, 0
+  %{x}.lead = select i1 %{x}.normal, {i} {unit}, {i} 0
+  %{x}.narrow = or {i} %{x}.stored, %{x}.lead
+  %{x}.mantissa = {to_wide} %{x}.narrow{as_wide}"""
+
+    return f"""define internal {t} @{name}({t} %a, {t} %b) nounwind {{
+entry:
+  %a.size = call {t} @llvm.fabs.{suffix(t)}({t} %a)
+  %b.size = call {t} @llvm.fabs.{suffix(t)}({t} %b)
+  %a.bits = bitcast {t} %a.size to {i}
+  %b.bits = bitcast {t} %b.size to {i}
+  %no.a = icmp uge {i} %a.bits, {infinite}
+  %no.b = icmp ugt {i} %b.bits, {infinite}
+  %zero = icmp eq {i} %b.bits, 0
+  %no = or i1 %no.a, %no.b
+  %undefined = or i1 %no, %zero
+  br i1 %undefined, label %nan, label %defined
+nan:
+  ret {t} 0x7FF8000000000000
+defined:
+  %below = icmp ult {i} %a.bits, %b.bits
+  br i1 %below, label %same, label %divide
+same:
+  ret {t} %a
+divide:
+{parts("a")}
+{parts("b")}
+  %distance = sub {i} %a.exponent, %b.exponent
+  %first = urem i64 %a.mantissa, %b.mantissa
+  br label %head
+head:
+  %rest = phi i64 [ %first, %divide ], [ %next, %loop ]
+  %left = phi {i} [ %distance, %divide ], [ %remaining, %loop ]
+  %more = icmp ne {i} %left, 0
+  br i1 %more, label %loop, label %done
+loop:
+  %now = call {i} @llvm.umin.{i}({i} %left, {i} {step})
+  %remaining = sub {i} %left, %now
+  %by = {to_wide} %now{as_wide}
+  %moved = shl i64 %rest, %by
+  %next = urem i64 %moved, %b.mantissa
+  br label %head
+done:
+  %whole = uitofp i64 %rest to {t}
+  %small = fmul {t} %whole, {constant(2.0**-mantissa, dtype)}
+  %scale.bits = shl {i} %b.exponent, {mantissa}
+  %scale = bitcast {i} %scale.bits to {t}
+  %size = fmul {t} %small, %scale
+  %result = call {t} @llvm.copysign.{suffix(t)}({t} %size, {t} %a)
+  ret {t} %result
+}}
+"""

@@ -1,0 +1,422 @@
+"""Kernels to LLVM: loops over scalar expressions become a function in SSA form with explicit vectors.
+
+A SIMD loop runs in vector lanes: whole vectors first, then one more with the lanes beyond the end masked off.
+A local that it reduces into has a partial result per lane; they are combined behind the loop. Everything else
+in a SIMD loop works lane by lane: what a serial loop inside it updates is a vector, a condition is a mask.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+
+from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
+from staticgraph.compiler.codegen.llvm import memory
+from staticgraph.compiler.codegen.llvm.address import Address, Addresses
+from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, Value
+from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, waits_for_memory
+from staticgraph.compiler.codegen.llvm.scalar import apply
+from staticgraph.compiler.codegen.llvm.site import Site
+from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.dtypes import bool_
+from staticgraph.compiler.kernel.approximate import approximate
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
+from staticgraph.compiler.kernel.stmt import (
+    ALIGNMENT,
+    If,
+    Kernel,
+    Let,
+    Loop,
+    LoopKind,
+    Stmt,
+    Store,
+    Update,
+    While,
+    rewrite,
+    statements,
+)
+from staticgraph.compiler.support.dataclass import dataclass
+
+_UNROLLED = 4  # serial loops of at most this many iterations are written out
+
+
+def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> KernelCode:
+    """The code of a kernel; the buffers that are not scratch memory are its arguments, in the kernel's order.
+
+    `contract` allows a product and a sum to be computed in one step, with one rounding.
+    """
+    return emit_phases([kernel], target, contract)
+
+
+def emit_phases(
+    kernels: Sequence[Kernel], target: CpuTarget, contract: bool = True, cost: float = 0.0
+) -> KernelCode:
+    """The code of a kernel in phases, which are kernels with the same buffers.
+
+    Each is called once per iteration of the parallel loop around it, or once. `cost`: see `KernelCode`.
+    """
+    phases = [Phase(_KernelEmitter(kernel, target, contract).code(), kernel.chunks) for kernel in kernels]
+    shared, private = (_scratch(kernels[0], in_common)[1] for in_common in (True, False))
+    return KernelCode(tuple(phases), shared, private, cost)
+
+
+def _scratch(kernel: Kernel, shared: bool) -> tuple[dict[str, int], int]:
+    """Where in scratch memory each buffer that lives there begins, and the size of them all."""
+    offsets, end = {}, 0
+    for name, buffer in (kernel.shared if shared else kernel.locals).items():
+        offsets[name] = end
+        end += -(-buffer.size * buffer.dtype.size // ALIGNMENT) * ALIGNMENT
+    return offsets, end
+
+
+@dataclass(frozen=True, slots=True)
+class _Mask:
+    """The lanes that take part. `guards`: a condition of the
+    program, not only the end of the loop, turns some off.
+    """
+
+    text: str
+    guards: bool
+
+
+class _KernelEmitter:
+    def __init__(self, kernel: Kernel, target: CpuTarget, contract: bool) -> None:
+        self._kernel = kernel
+        self._body = rewrite(
+            kernel.body, partial(approximate, fast_math=target.fast_math, numbers=target.table)
+        )
+        self._target = target
+        self._emitter = Emitter(contract)
+        self._printer = ExprPrinter(self._emitter, 1, self._load)
+        pointers = {name: f"%b{k}" for k, name in enumerate(kernel.arguments)}
+        for block in ("shared", "private"):
+            for name, start in _scratch(kernel, block == "shared")[0].items():
+                pointers[name] = self._emitter.value(f"getelementptr i8, ptr %{block}, i64 {start}")
+        self._addresses = Addresses(self._printer, kernel.buffers, pointers)
+        self._lane_index: Index | None = None
+        self._mask: _Mask | None = None
+        stmts = list(statements(self._body))
+        given = Counter(s.local for s in stmts if isinstance(s, Let | Update))
+        self._changing = {local for local, times in given.items() if times > 1}
+        # Only in a serial kernel may arguments overlap, and then a store to one buffer may change any.
+        self._serial = not any(isinstance(s, Loop) and s.kind is not LoopKind.SERIAL for s in stmts)
+        self._stored_at: dict[Hashable, int] = {}  # the level of the innermost loop that stores to a buffer
+        self._large = memory.large_results(kernel) if target.aligned else frozenset()
+        self._light = False  # in a loop that waits for memory
+        self._streams = False  # something is written past the caches
+
+    def code(self) -> Code:
+        body = self._body
+        match body:
+            case (Loop(index, inner, LoopKind.PARALLEL),):
+                self._printer.bind(index, Value("%chunk", 1, self._emitter.level))
+                body = inner
+        with self._inside(body):
+            self._statements(body)
+        if self._streams:
+            self._emitter.line("fence seq_cst")
+        noalias = "" if self._serial else "noalias "
+        parameters = [f"ptr {noalias}%b{k}" for k in range(len(self._kernel.arguments))]
+        return self._emitter.finish([*parameters, *SCRATCH_PARAMETERS])
+
+    # Statements.
+
+    def _statements(self, body: Iterable[Stmt]) -> None:
+        for stmt in body:
+            match stmt:
+                case Let(local, value):
+                    self._define(local, value)
+                case Update():
+                    self._update(stmt)
+                case Store():
+                    self._store(stmt)
+                case Loop(index, _, LoopKind.SIMD) if self._lane_index is None and index.extent > 1:
+                    self._simd(stmt)
+                case Loop():
+                    self._loop(stmt)
+                case If(condition, inner):
+                    self._if(condition, inner)
+                case While(condition, inner):
+                    self._while(condition, inner)
+
+    def _define(self, local: Local, expr: Expr) -> None:
+        value = self._printer.value(expr)
+        if local in self._changing:
+            self._assign(local, self._printer.spread(value, local.dtype))
+        else:
+            self._printer.bind(local, value._replace(reads=frozenset()))  # whatever it was computed from
+
+    def _assign(self, local: Local, text: str) -> None:
+        """A changing local is a vector inside a SIMD loop: its lanes may part later."""
+        self._printer.forget([local])
+        self._printer.bind(local, Value(text, self._printer.lanes, self._emitter.level, frozenset((local,))))
+
+    def _update(self, stmt: Update) -> None:
+        printer, local = self._printer, stmt.local
+        text = printer.vector(stmt.value)
+        if self._mask is not None:
+            site = Site(self._emitter, local.dtype, printer.lanes)
+            text = site.select(self._mask.text, text, printer.vector(local))
+        self._assign(local, text)
+
+    def _loop(self, loop: Loop) -> None:
+        index, body = loop.index, loop.body
+        plain = loop.share is None and not any(isinstance(s, Loop | While | If) for s in body)
+        small = plain and index.extent <= _UNROLLED
+        if small or index.extent <= 1:
+            for k in range(index.extent):
+                with self._emitter.section(), self._inside(body):
+                    self._printer.bind(index, Value(str(k), 1, self._emitter.level))
+                    self._statements(body)
+                    # The scope is only one of names: the locals that it leaves behind are still valid after
+                    # it.
+                    final = [(local, self._printer.vector(local)) for local in self._carried(body)]
+                for local, text in final:
+                    self._assign(local, text)
+            return
+        carried = self._carried(body)
+        self._printer.forget(self._stores(body))
+        bounds = self._bounds(loop, index.extent)
+        with self._emitter.loop(*bounds, 1, self._initial(carried)) as values, self._inside(body):
+            self._printer.bind(index, Value(values.index, 1, self._emitter.level))
+            self._assign_all(carried, values.carried)
+            self._statements(body)
+            values.next = [self._printer.vector(local) for local in carried]
+        self._assign_all(carried, values.next)
+
+    def _bounds(self, loop: Loop, extent: int) -> tuple[str, str]:
+        """The first iteration that a loop runs and the one after the last, of the first `extent`."""
+        share, emitter = loop.share, self._emitter
+        if share is None:
+            return "0", str(extent)
+        units = loop.index.extent // share.unit
+        part = self._printer.value(share.part).text
+        following = emitter.value(f"add nuw nsw i64 {part}, 1")
+
+        def first(part: str) -> str:
+            before = emitter.value(f"mul nuw nsw i64 {part}, {units}")
+            whole = emitter.value(f"udiv i64 {before}, {share.count}")
+            return emitter.value(f"mul nuw nsw i64 {whole}, {share.unit}")
+
+        last = emitter.value(f"icmp eq i64 {following}, {share.count}")
+        return first(part), emitter.value(f"select i1 {last}, i64 {extent}, i64 {first(following)}")
+
+    def _if(self, condition: Expr, body: tuple[Stmt, ...]) -> None:
+        test = self._printer.value(condition)
+        if test.lanes > 1:
+            with self._masked(test.text, body):
+                self._statements(body)
+        else:
+            self._guarded(test.text, body, lambda: self._statements(body))
+
+    def _guarded(self, test: str, body: tuple[Stmt, ...], write: Callable[[], object]) -> None:
+        """What `write` makes of `body` runs only where `test` holds."""
+        emitter = self._emitter
+        carried = self._carried(body)
+        before = [self._printer.vector(local) for local in carried]
+        then, done = emitter.label(), emitter.label()
+        with emitter.scope(guarded=True), self._inside(body):
+            emitter.branch_if(test, then, done)  # here, as hoisted code goes before this scope
+            emitter.start(then)
+            write()
+            after = [self._printer.vector(local) for local in carried]
+            origin, end = emitter.scopes[-2].block, emitter.block
+            emitter.branch(done)
+            emitter.start(done)
+        merged = []
+        for local, old, new in zip(carried, before, after, strict=True):
+            kind = register_type(local.dtype, self._printer.lanes)
+            merged.append(emitter.value(f"phi {kind} [ {old}, %{origin} ], [ {new}, %{end} ]"))
+        self._assign_all(carried, merged)
+
+    def _while(self, condition: Expr, body: tuple[Stmt, ...]) -> None:
+        carried = self._carried(body)
+        self._printer.forget(self._stores(body))
+        outer = self._mask
+        with ExitStack() as stack:
+
+            def test(values: list[str]) -> str:
+                stack.enter_context(self._inside(body))
+                self._assign_all(carried, values)
+                value = self._printer.value(condition)
+                if value.lanes == 1:
+                    return value.text
+                self._mask = self._narrowed(value.text)
+                mask_type = vector("i1", value.lanes)
+                return self._emitter.call(
+                    "i1", f"llvm.vector.reduce.or.v{value.lanes}i1", (mask_type, self._mask.text)
+                )
+
+            def inside(values: list[str]) -> list[str]:
+                self._statements(body)
+                return [self._printer.vector(local) for local in carried]
+
+            final = self._emitter.while_loop(self._initial(carried), test, inside)
+        self._mask = outer
+        self._assign_all(carried, final)
+
+    # What changes in a body.
+
+    def _carried(self, body: tuple[Stmt, ...]) -> list[Local]:
+        """The locals from outside that `body` updates."""
+        return list(dict.fromkeys(s.local for s in self._updates(body)))
+
+    def _updates(self, body: tuple[Stmt, ...]) -> list[Update]:
+        """The updates in `body` of locals from outside."""
+        stmts = list(statements(body))
+        own = {s.local for s in stmts if isinstance(s, Let)}
+        return [s for s in stmts if isinstance(s, Update) and s.local not in own]
+
+    def _initial(self, carried: list[Local]) -> list[tuple[str, str]]:
+        lanes = self._printer.lanes
+        return [(register_type(local.dtype, lanes), self._printer.vector(local)) for local in carried]
+
+    def _key(self, buffer: str) -> Hashable:
+        """What a store to `buffer` changes."""
+        return "any buffer" if self._serial else ("buffer", buffer)
+
+    def _stores(self, body: tuple[Stmt, ...]) -> set[Hashable]:
+        return {self._key(s.buffer) for s in statements(body) if isinstance(s, Store)}
+
+    @contextmanager
+    def _inside(self, body: tuple[Stmt, ...]) -> Iterator[None]:
+        """The innermost scope holds `body`: what `body` stores is loaded nowhere further out."""
+        level, stores = self._emitter.level, self._stores(body)
+        self._stored_at.update(dict.fromkeys(stores, level))
+        yield
+        self._printer.close(level)
+        self._stored_at.update(dict.fromkeys(stores, level - 1))
+
+    def _assign_all(self, carried: list[Local], texts: list[str]) -> None:
+        for local, text in zip(carried, texts, strict=True):
+            self._assign(local, text)
+
+    # Vector lanes.
+
+    def _simd(self, loop: Loop) -> None:
+        printer, emitter, index, body = self._printer, self._emitter, loop.index, loop.body
+        lanes = choose_lanes(loop, self._kernel.buffers, self._target)
+        if loop.share is not None:
+            lanes = math.gcd(lanes, loop.share.unit)  # so that shares begin and end with whole vectors
+        whole = index.extent // lanes * lanes
+        bounds = self._bounds(loop, whole)
+        reduced = self._reductions(body)
+        before = [printer.vector(local) for local in reduced]
+        self._lane_index, self._light, printer.lanes = index, waits_for_memory(body), lanes
+        for local, combine in reduced.items():
+            self._assign(local, Site(emitter, local.dtype, lanes).const(identity(combine, local.dtype).value))
+        carried = list(reduced)
+        printer.forget(self._stores(body))
+        if whole > lanes:
+            with emitter.loop(*bounds, lanes, self._initial(carried)) as values, self._inside(body):
+                self._assign_all(carried, values.carried)
+                values.next = self._lanes(body, carried, values.index)
+            self._assign_all(carried, values.next)
+        elif whole:
+            with emitter.section(), self._inside(body):
+                final = self._lanes(body, carried, "0")
+            self._assign_all(carried, final)
+        if rest := index.extent - whole:
+            self._mask = _Mask(memory.first_lanes(rest, lanes), guards=False)
+            if loop.share is not None:
+                last = emitter.value(f"icmp eq i64 {bounds[1]}, {whole}")
+                self._guarded(last, body, lambda: self._lanes(body, carried, str(whole)))
+            else:
+                with emitter.section(), self._inside(body):
+                    final = self._lanes(body, carried, str(whole))
+                self._assign_all(carried, final)
+            self._mask = None
+        partial = [printer.vector(local) for local in reduced]
+        self._lane_index, self._light, printer.lanes = None, False, 1
+        for (local, combine), start, text in zip(reduced.items(), before, partial, strict=True):
+            total = horizontal(Site(emitter, local.dtype, lanes), combine, text)
+            self._assign(local, apply(Site(emitter, local.dtype, 1), combine, start, total))
+
+    def _lanes(self, body: tuple[Stmt, ...], carried: list[Local], first: str) -> list[str]:
+        """`body` for a vector of iterations that begins with number `first`."""
+        self._printer.bind_lanes(self._lane_index, Value(first, 1, self._emitter.level))
+        self._statements(body)
+        return [self._printer.vector(local) for local in carried]
+
+    def _reductions(self, body: tuple[Stmt, ...]) -> dict[Local, str]:
+        """The locals from outside that a SIMD loop reduces into, and how."""
+        found: dict[Local, str] = {}
+        for stmt in self._updates(body):
+            if stmt.combine is None or found.setdefault(stmt.local, stmt.combine) != stmt.combine:
+                raise ValueError(
+                    f"lanes cannot share {stmt.local.name}: it is not the result of one reduction"
+                )
+        return found
+
+    def _narrowed(self, condition: str) -> _Mask:
+        """The mask of the lanes that take part and where `condition` holds."""
+        if self._mask is None:
+            return _Mask(condition, guards=True)
+        site = Site(self._emitter, bool_, self._printer.lanes)
+        return _Mask(site.op("and", self._mask.text, condition), guards=True)
+
+    @contextmanager
+    def _masked(self, condition: str, body: tuple[Stmt, ...]) -> Iterator[None]:
+        """Only the lanes where `condition` holds. What they
+        load is unknown to the others, so it has its own scope.
+        """
+        outer, carried = self._mask, self._carried(body)
+        self._mask = self._narrowed(condition)
+        with self._emitter.section(), self._inside(body):
+            yield
+            final = [self._printer.vector(local) for local in carried]
+        self._mask = outer
+        self._assign_all(carried, final)
+
+    # Memory.
+
+    def _load(self, printer: ExprPrinter, node: Load) -> Value:
+        emitter, key = self._emitter, self._key(node.buffer)
+        address = self._addresses.address(node.buffer, node.at, self._lane_index)
+        mask = self._mask.text if self._mask else None
+        guarded = self._mask is not None and self._mask.guards
+        lanes = printer.lanes if address.stride or address.offsets or guarded else 1
+        level = max(
+            address.level, emitter.floor, self._stored_at.get(key, 0), emitter.level if guarded else 0
+        )
+        reads = address.reads | {key} if key in self._stored_at else address.reads
+        with emitter.at(level):
+            site = Site(emitter, node.dtype, lanes)
+            if lanes == 1:
+                text = memory.load(site, address.base.text)
+            elif address.stride == 1:
+                text = memory.load(site, address.base.text, mask)
+            else:
+                text = memory.gather(site, address.base.text, *_steps(address, lanes), mask)
+        return Value(text, lanes, level, reads)
+
+    def _store(self, stmt: Store) -> None:
+        printer = self._printer
+        dtype = self._kernel.buffers[stmt.buffer].dtype
+        text = printer.vector(stmt.value)
+        address = self._addresses.address(stmt.buffer, stmt.at, self._lane_index)
+        mask = self._mask.text if self._mask else None
+        site = Site(self._emitter, dtype, printer.lanes)
+        alignment = min(printer.lanes * dtype.size, ALIGNMENT)
+        whole = mask is None and address.stride == 1 and address.unit * dtype.size % alignment == 0
+        if self._light and whole and alignment >= memory.STREAM_WIDTH and stmt.buffer in self._large:
+            self._streams = True
+            memory.stream(site, text, address.base.text, alignment)
+        elif printer.lanes == 1 or address.stride == 1:
+            memory.store(site, text, address.base.text, mask)
+        else:
+            memory.scatter(site, text, address.base.text, *_steps(address, printer.lanes), mask)
+        printer.forget([self._key(stmt.buffer)])
+
+
+def _steps(address: Address, lanes: int) -> tuple[str, str]:
+    """The distance of each lane's element from the base, and the type of these distances."""
+    if address.offsets is not None:
+        return address.offsets.text, address.offset_type
+    kind = "i32" if abs(address.stride) * lanes < 2**31 else "i64"
+    steps = ", ".join(f"{kind} {address.stride * lane}" for lane in range(lanes))
+    return f"<{steps}>", vector(kind, lanes)

@@ -1,0 +1,90 @@
+"""How many iterations of a loop go into one vector, and what becomes of partial results, one per lane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from staticgraph.compiler.codegen.llvm.scalar import apply
+from staticgraph.compiler.codegen.llvm.site import Site
+from staticgraph.compiler.codegen.llvm.text import register_type, vector
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.expr import Expr, Load, Lookup, Scalar
+from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Stmt, Store, Update, expressions, statements
+
+_WASTE = 1.25  # how many vectors may be computed for each one that is needed
+_REGISTERS = 4  # per value, where it would wait for itself or for a long chain of operations
+_CHAIN, _MOST = 12, 200  # operations: fewer wait for memory, and more have too many values for registers
+
+
+def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> int:
+    """A power of two: one register per value, or several, where a sum would wait for itself, or a function
+    for one operation after the other.
+
+    A vector of four registers is four independent vectors to the processor, so it hides the latency of the
+    operations as unrolling would, in the same number of lines.
+    """
+    lanes = min(target.lanes(_dtypes(loop.body, buffers)), 1 << (loop.index.extent - 1).bit_length())
+    cost, vectors = _operations(loop.body), -(-loop.index.extent // lanes)
+    waits = cost >= _CHAIN or any(isinstance(s, Update) for s in statements(loop.body))
+    registers = _REGISTERS
+    while registers > 1 and -(-vectors // registers) * registers > _WASTE * vectors:
+        registers //= 2
+    return lanes * registers if waits and cost <= _MOST else lanes
+
+
+def waits_for_memory(body: tuple[Stmt, ...]) -> bool:
+    """Whether a loop computes so little that memory sets its pace."""
+    return _operations(body) < _CHAIN
+
+
+def horizontal(site: Site, combine: str, partial: str) -> str:
+    """The partial results of all lanes combined, one half with the other until one is left."""
+    element, lanes, emitter = register_type(site.dtype), site.lanes, site.emitter
+    while lanes > 1:
+        kind, half = vector(element, lanes), lanes // 2
+        parts = []
+        for start in (0, half):
+            if half == 1:
+                parts.append(emitter.value(f"extractelement {kind} {partial}, i64 {start}"))
+                continue
+            order = ", ".join(f"i32 {lane}" for lane in range(start, start + half))
+            parts.append(
+                emitter.value(f"shufflevector {kind} {partial}, {kind} poison, <{half} x i32> <{order}>")
+            )
+        partial = apply(Site(emitter, site.dtype, half), combine, *parts)
+        lanes = half
+    return partial
+
+
+def _dtypes(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> Iterable[DType]:
+    """The dtypes of the values that the body handles; those of positions do not count."""
+    for stmt in statements(body):
+        match stmt:
+            case Let(local, _) | Update(local, _):
+                yield local.dtype
+            case Store(buffer, _, value):
+                yield buffers[buffer].dtype
+                yield value.dtype
+        for node in _values(stmt):
+            if isinstance(node, Load):
+                yield node.dtype
+
+
+def _values(stmt: Stmt) -> Iterable[Expr]:
+    """The expressions below those that `stmt` computes, stopping at loads."""
+    seen: set[Expr] = set()
+    stack = [stmt.value] if isinstance(stmt, Store) else list(expressions(stmt))
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            if not isinstance(node, Load):
+                stack += node.children
+
+
+def _operations(body: tuple[Stmt, ...]) -> int:
+    """About how many vector instructions one iteration is."""
+    values = {node for stmt in statements(body) for node in _values(stmt)}
+    return sum(isinstance(node, Scalar | Load | Lookup) for node in values)

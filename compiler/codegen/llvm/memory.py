@@ -1,0 +1,103 @@
+"""Elements of buffers to and from registers: single ones,
+vectors of neighbours, and scattered ones; all or some lanes.
+
+A `mask` is a vector of truth values (a name, or a constant); None means all lanes. Lanes that are masked off
+are neither read nor written, and read as zero.
+"""
+
+from __future__ import annotations
+
+from staticgraph.compiler.codegen.llvm.convert import narrow, widen
+from staticgraph.compiler.codegen.llvm.site import Site
+from staticgraph.compiler.codegen.llvm.text import memory_type, suffix, vector
+from staticgraph.compiler.kernel.dependence import accesses
+from staticgraph.compiler.kernel.expr import Load
+from staticgraph.compiler.kernel.stmt import Kernel
+
+STREAM_WIDTH = 32  # bytes: the narrowest vectors that are stored past the caches
+_STREAMED = 12 << 20  # bytes: the beginning of so large a result has left the caches when its end is written
+
+
+def large_results(kernel: Kernel) -> frozenset[str]:
+    """What may be written past the caches, which spares reading it before, in loops that wait for memory.
+
+    Loops that compute much are better off with the caches, which take what they write more evenly: past them,
+    two results some whole pages apart took three times as long.
+    """
+    loaded = {a.buffer for a in accesses(kernel.body) if isinstance(a, Load)}
+    results = {name: b for name, b in kernel.arguments.items() if b.written and name not in loaded}
+    return frozenset(name for name, b in results.items() if b.size * b.dtype.size >= _STREAMED)
+
+
+def first_lanes(count: int, lanes: int) -> str:
+    """The mask of the first `count` lanes: for the end of a loop."""
+    return "<" + ", ".join(["i1 true"] * count + ["i1 false"] * (lanes - count)) + ">"
+
+
+def load(site: Site, pointer: str, mask: str | None = None) -> str:
+    """The elements that begin at `pointer`, one per lane."""
+    kind, size = memory_type(site.dtype, site.lanes), site.dtype.size
+    if mask is None:
+        return widen(site, site.value(f"load {kind}, ptr {pointer}, align {size}"))
+    if mask == first_lanes(1, site.lanes):
+        element = memory_type(site.dtype)
+        single = site.value(f"load {element}, ptr {pointer}, align {size}")
+        return widen(site, site.value(f"insertelement {kind} zeroinitializer, {element} {single}, i64 0"))
+    name = f"llvm.masked.load.{suffix(memory_type(site.dtype), site.lanes)}.p0"
+    operands = ("ptr", pointer), ("i32", str(size)), (site.mask_type, mask), (kind, "zeroinitializer")
+    return widen(site, site.emitter.call(kind, name, *operands))
+
+
+def stream(site: Site, value: str, pointer: str, alignment: int) -> None:
+    """Write the lanes of `value` past the caches, to an address that is so aligned.
+
+    A fence must follow before other threads may read.
+    """
+    kind = memory_type(site.dtype, site.lanes)
+    stored = narrow(site, value)
+    site.emitter.line(f"store {kind} {stored}, ptr {pointer}, align {alignment}, !nontemporal !{{i32 1}}")
+
+
+def store(site: Site, value: str, pointer: str, mask: str | None = None) -> None:
+    """Write the lanes of `value` to neighbouring elements."""
+    kind, size = memory_type(site.dtype, site.lanes), site.dtype.size
+    stored = narrow(site, value)
+    if mask is None:
+        site.emitter.line(f"store {kind} {stored}, ptr {pointer}, align {size}")
+        return
+    if mask == first_lanes(1, site.lanes):
+        # LLVM 22 for x86 would write four bytes when the only lane of a masked store has two.
+        single = site.value(f"extractelement {kind} {stored}, i64 0")
+        site.emitter.line(f"store {memory_type(site.dtype)} {single}, ptr {pointer}, align {size}")
+        return
+    name = f"llvm.masked.store.{suffix(memory_type(site.dtype), site.lanes)}.p0"
+    site.emitter.call(
+        "void", name, (kind, stored), ("ptr", pointer), ("i32", str(size)), (site.mask_type, mask)
+    )
+
+
+def gather(site: Site, base: str, offsets: str, offset_type: str, mask: str | None = None) -> str:
+    """The element at `base + offset` for every lane; `offsets` count elements."""
+    kind = memory_type(site.dtype, site.lanes)
+    name = f"llvm.masked.gather.{suffix(memory_type(site.dtype), site.lanes)}.{suffix('ptr', site.lanes)}"
+    return widen(site, site.emitter.call(
+        kind, name, (vector("ptr", site.lanes), _pointers(site, base, offsets, offset_type)),
+        ("i32", str(site.dtype.size)), (site.mask_type, mask or "splat (i1 true)"), (kind, "zeroinitializer"),
+    ))  # fmt: skip
+
+
+def scatter(
+    site: Site, value: str, base: str, offsets: str, offset_type: str, mask: str | None = None
+) -> None:
+    """Write each lane to `base + offset`. Of lanes with equal offsets the last one wins."""
+    kind = memory_type(site.dtype, site.lanes)
+    name = f"llvm.masked.scatter.{suffix(memory_type(site.dtype), site.lanes)}.{suffix('ptr', site.lanes)}"
+    site.emitter.call(
+        "void", name, (kind, narrow(site, value)),
+        (vector("ptr", site.lanes), _pointers(site, base, offsets, offset_type)),
+        ("i32", str(site.dtype.size)), (site.mask_type, mask or "splat (i1 true)"),
+    )  # fmt: skip
+
+
+def _pointers(site: Site, base: str, offsets: str, offset_type: str) -> str:
+    return site.value(f"getelementptr {memory_type(site.dtype)}, ptr {base}, {offset_type} {offsets}")

@@ -1,0 +1,292 @@
+"""The function of a whole step: it calls the kernels of a program, with other threads where that pays.
+
+A region that one thread does is a list of calls. Any other becomes a function
+
+    void @work(ptr table, i64 phase, i64 chunk, ptr private)
+
+for the thread pool: see pool.py, whose `run` calls it for every chunk of every phase. Long lists of
+calls are divided into functions of limited size: LLVM's time grows faster than the size of a function.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from staticgraph.compiler.codegen.abi import (
+    Branch,
+    BufferRef,
+    Call,
+    Copy,
+    HostCall,
+    Loop,
+    Part,
+    Region,
+    Require,
+    Segment,
+    Work,
+)
+from staticgraph.compiler.codegen.llvm.clock import ENTRY_WORDS, PORTABLE, Clock, read, record
+from staticgraph.compiler.codegen.llvm.control_flow import TIMES, ask, return_unless, stop_unless
+from staticgraph.compiler.codegen.llvm.control_flow import branch as branch_code
+from staticgraph.compiler.codegen.llvm.control_flow import loop as loop_code
+from staticgraph.compiler.codegen.llvm.stop import (
+    LOOK,
+    forget_skips,
+    return_if_skipped,
+    skip_if_stopped,
+)
+from staticgraph.compiler.codegen.llvm.text import Code, Emitter
+from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
+from staticgraph.compiler.support.dataclass import dataclass
+
+_LIMIT = 128  # instructions of a function
+
+
+def step(
+    segments: Sequence[Segment],
+    pool: BufferRef,
+    private: BufferRef,
+    watch: BufferRef,
+    clock: Clock | None = None,
+    times: int | None = None,
+    looks: Clock = PORTABLE,
+) -> Code:
+    """The function `i32 (ptr table)` that carries out `segments`. Its kernels must be loaded with it.
+
+    `pool` is the thread pool, which parallel regions need; `private` is scratch memory of kernels; `watch`
+    tells loops to stop, and timed code where its table of times is. `clock` is for timed code; `times` is the
+    entry of the step as a whole. `looks` is the clock by which the watch is asked.
+
+    >>> from staticgraph.compiler.codegen.abi import Phase
+    >>> phase = Phase(Code("kernel", ""))
+    >>> region = Region(((Part((Call(phase, (BufferRef(0, 64),), BufferRef(1)),)),),), 9.0)
+    >>> code = step([region], BufferRef(3), BufferRef(2), BufferRef(4))
+    >>> print(code.text.partition("entry:")[2].strip())
+    %v1 = getelementptr ptr, ptr %table, i64 2
+      %v2 = load ptr, ptr %v1, align 8
+      %v3 = load ptr, ptr %table, align 8
+      %v4 = getelementptr i8, ptr %v3, i64 64
+      %v5 = getelementptr ptr, ptr %table, i64 1
+      %v6 = load ptr, ptr %v5, align 8
+      call void @kernel(ptr %v4, ptr %v6, ptr %v2, i64 0)
+      ret i32 0
+    }
+    """
+    writer = _Function(None if clock is None else Timer(clock, watch))
+    stopping = _Stopping(watch, private, looks)
+    with writer.timed(times, lambda: writer.pointer(private)):
+        if any(isinstance(segment, Region) and segment.watched for segment in segments):
+            forget_skips(writer, writer.base(watch.slot))
+        for segment in segments:
+            _segment(writer, segment, pool, stopping)
+    return writer.finish(["ptr %table"], "i32 0")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stopping:
+    """Parts of a stop: the watch, the scratch memory of the thread that runs the step, and a clock."""
+
+    watch: BufferRef
+    private: BufferRef
+    clock: Clock
+
+
+def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _Stopping) -> None:
+    private = writer.pointer(stopping.private)
+    match segment:
+        case Region() if segment.parallel:
+            _run(writer, segment, pool, stopping)
+        case Region(phases):
+            works: Sequence[Work] = [work for parts in phases for part in parts for work in part.work]
+            if segment.watched:
+                works = _with_looks(writer, works, segment.cost, stopping)
+            _in_order(writer, works, private)
+        case Require(flag):
+            found = writer.value(f"load i8, ptr {writer.pointer(flag)}, align 1")
+            return_unless(writer, writer.value(f"icmp ne i8 {found}, 0"), UNSOUND)
+        case HostCall() | Loop() | Branch():
+            with writer.timed(segment.times, lambda: private):
+                match segment:
+                    case HostCall(slot, index):
+                        stop_unless(writer, f"call i32 {writer.base(slot)}(i32 {index}, ptr %table)")
+                    case Loop():
+                        loop_code(writer, segment, writer.pointer, stopping.watch, stopping.clock)
+                    case Branch():
+                        branch_code(writer, segment, writer.pointer)
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """What timed code needs: a clock, and the watch that knows where the table of times is."""
+
+    clock: Clock
+    watch: BufferRef
+
+
+class _Function(Emitter):
+    """The text of a function with the parameter %table, whose addresses it loads once."""
+
+    def __init__(self, timer: Timer | None = None) -> None:
+        super().__init__()
+        self.timer = timer
+        self._bases: dict[int, str] = {}
+        self._times = ""  # the address of the table of times
+
+    def base(self, slot: int) -> str:
+        """The address in a slot of the table."""
+        if slot not in self._bases:
+            with self.at(0):
+                place = self.value(f"getelementptr ptr, ptr %table, i64 {slot}") if slot else "%table"
+                self._bases[slot] = self.value(f"load ptr, ptr {place}, align 8")
+        return self._bases[slot]
+
+    def pointer(self, ref: BufferRef) -> str:
+        """The address of a buffer."""
+        base = self.base(ref.slot)
+        return self.value(f"getelementptr i8, ptr {base}, i64 {ref.offset}") if ref.offset else base
+
+    @contextmanager
+    def timed(self, entry: int | None, private: Callable[[], str], chunk: str = "0") -> Iterator[None]:
+        """What is written inside is timed, into the entry that `chunk` is added to, if there is one."""
+        if entry is None or self.timer is None:
+            yield
+            return
+        begin = read(self, self.timer.clock)
+        yield
+        end = read(self, self.timer.clock)
+        if not self._times:
+            watch = self.base(self.timer.watch.slot)
+            with self.at(0):
+                place = self.value(f"getelementptr ptr, ptr {watch}, i64 {TIMES}")
+                self._times = self.value(f"load ptr, ptr {place}, align 8")
+        number = chunk if not entry else self.value(f"add i64 {chunk}, {entry}")
+        words = self.value(f"mul i64 {number}, {ENTRY_WORDS}")
+        record(self, self.value(f"getelementptr i64, ptr {self._times}, i64 {words}"), begin, end, private())
+
+    def work(self, work: Work, private: str) -> None:
+        """All chunks of a call, or a copy."""
+        with self.timed(work.times, lambda: private):
+            self._work(work, private)
+
+    def _work(self, work: Work, private: str) -> None:
+        match work:
+            case Call(phase):
+                operands = self.operands(work, private)
+                if phase.chunks == 1:
+                    self.call("void", phase.code.name, *operands, ("i64", "0"))
+                    return
+                with self.loop(0, phase.chunks) as values:
+                    self.call("void", phase.code.name, *operands, ("i64", values.index))
+            case Copy(target, source, size):
+                self.copy(self.pointer(target), self.pointer(source), size)
+
+    def operands(self, call: Call, private: str) -> list[tuple[str, str]]:
+        """What a kernel is given, but for the number of the chunk."""
+        return [("ptr", self.pointer(ref)) for ref in (*call.args, call.shared)] + [("ptr", private)]
+
+    def define(self, function: _Function, parameters: str) -> str:
+        """Make `function` a helper of this one; its symbol."""
+        body = "\n".join(function.lines)
+        symbol = f"part_{hashlib.blake2b(body.encode(), digest_size=12).hexdigest()}"
+        for need in function.needs:
+            self.need(need)
+        self.need(f"define internal void @{symbol}({parameters}) nounwind {{\nentry:\n{body}\n  ret void\n}}")
+        return symbol
+
+
+def _in_order(writer: _Function, works: Sequence[Work], private: str) -> None:
+    """`works` from beginning to end, in functions of their own if they are many."""
+    if len(works) <= _LIMIT:
+        for work in works:
+            writer.work(work, private)
+        return
+    for start in range(0, len(works), _LIMIT):
+        part = _Function(writer.timer)
+        _in_order(part, works[start : start + _LIMIT], "%private")
+        symbol = writer.define(part, "ptr %table, ptr %private")
+        writer.line(f"call void @{symbol}(ptr %table, ptr {private})")
+
+
+def _with_looks(writer: _Function, works: Sequence[Work], cost: float, stopping: _Stopping) -> Sequence[Work]:
+    """Write what one thread does of `works`, with looks at the watch in between; the others, which must not
+    stop. These begin with the first one that overwrites a variable.
+    """
+    private, watch = writer.pointer(stopping.private), writer.base(stopping.watch.slot)
+    free = next((n for n, work in enumerate(works) if work.commits), len(works))
+    between = max(1, int(len(works) * LOOK / cost))
+    for start in range(0, free, between):
+        return_unless(writer, writer.value(f"icmp eq i32 {ask(writer, watch, stopping.clock)}, 0"))
+        _in_order(writer, works[start : min(start + between, free)], private)
+    return works[free:]
+
+
+def _run(writer: _Function, region: Region, pool: BufferRef, stopping: _Stopping) -> None:
+    """Have the pool do a region."""
+    function, private = _Function(writer.timer), writer.pointer(stopping.private)
+    if region.watched:
+        looks = 1 << max(0, int(math.log2(LOOK * sum(region.chunks) / region.cost)))
+        watch, master = function.base(stopping.watch.slot), function.base(stopping.private.slot)
+        skip_if_stopped(function, watch, master, region.committing, looks, stopping.clock)
+    cases = [(function.label(), _phase(function, parts)) for parts in region.phases]
+    done = function.label()
+    targets = " ".join(f"i64 {n}, label %{label}" for n, (label, _) in enumerate(cases))
+    function.line(f"switch i64 %phase, label %{done} [ {targets} ]")
+    for label, symbol in cases:
+        function.start(label)
+        function.line(f"call void @{symbol}(ptr %table, i64 %chunk, ptr %private)")
+        function.branch(done)
+    function.start(done)
+    work = writer.define(function, "ptr %table, i64 %phase, i64 %chunk, ptr %private")
+    counts = ", ".join(f"i16 {n}" for n in region.chunks)
+    writer.need(f"@counts_{work} = internal constant [{len(cases)} x i16] [{counts}]")
+    address = writer.pointer(pool)
+    run = writer.value(f"load ptr, ptr {address}, align 8")
+    writer.line(
+        f"call void {run}(ptr {address}, ptr @{work}, ptr %table, ptr @counts_{work}, i64 {len(cases)}, "
+        f"ptr {private}, i64 {round(region.cost)}, i64 {region.together})"
+    )
+    if region.watched:
+        return_if_skipped(writer, writer.base(stopping.watch.slot))
+
+
+def _phase(writer: _Function, parts: Sequence[Part]) -> str:
+    """Write the function that does one chunk of a phase; its symbol."""
+    function = _Function(writer.timer)
+    small = sum(len(part.work) for part in parts) <= _LIMIT
+    first = 0
+    with function.section():
+        done = function.label()
+        for part in parts[:-1]:
+            mine, others = function.label(), function.label()
+            inside = function.value(f"icmp ult i64 %chunk, {first + part.chunks}")
+            function.branch_if(inside, mine, others)
+            function.start(mine)
+            _part(function, part, first, small)
+            function.branch(done)
+            function.start(others)
+            first += part.chunks
+        _part(function, parts[-1], first, small)
+        function.branch(done)
+        function.start(done)
+    return writer.define(function, "ptr %table, i64 %chunk, ptr %private")
+
+
+def _part(writer: _Function, part: Part, first: int, inline: bool) -> None:
+    """The chunk of a part, whose first one has the number `first` in its phase."""
+    if part.chunks == 1 and inline:
+        _in_order(writer, part.work, "%private")
+    elif part.chunks == 1:
+        function = _Function(writer.timer)
+        _in_order(function, part.work, "%private")
+        symbol = writer.define(function, "ptr %table, ptr %private")
+        writer.line(f"call void @{symbol}(ptr %table, ptr %private)")
+    else:
+        (call,) = part.work
+        assert isinstance(call, Call), call
+        chunk = writer.value(f"sub i64 %chunk, {first}") if first else "%chunk"
+        operands = writer.operands(call, "%private")
+        with writer.timed(call.times, lambda: "%private", chunk):
+            writer.call("void", call.phase.code.name, *operands, ("i64", chunk))

@@ -1,0 +1,344 @@
+"""A program and the code of its kernels as what runs when: regions for all threads, and between them host
+calls, loops and branches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import field, replace
+from itertools import chain, groupby, takewhile
+
+from staticgraph.compiler.codegen import abi
+from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
+from staticgraph.compiler.codegen.llvm.step import step
+from staticgraph.compiler.codegen.llvm.stop import LOOK, STOPPABLE
+from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
+from staticgraph.compiler.lower import parallel_schedule as phases
+from staticgraph.compiler.lower.program import (
+    ARGUMENTS,
+    CONSTANTS,
+    PRIVATE,
+    SHARED,
+    Branch,
+    Copy,
+    HostCall,
+    Inner,
+    Instruction,
+    Launch,
+    Loop,
+    Loops,
+    Program,
+    Ref,
+    Require,
+    RowAt,
+    inner_programs,
+)
+from staticgraph.compiler.support.dataclass import dataclass
+
+_COPY_COST = 0.1  # ns per byte
+_COPY_BYTES = 256 * 1024  # of a copy that one thread does in one go
+_MOST_COPIES = 64  # that a large one becomes
+
+
+_Work = tuple[Launch, abi.KernelCode] | tuple[Copy, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A program as code: its function, what else must be loaded with it, and what it needs.
+
+    `before` is the function of what is done once, however often the program runs after that. `hosted` is how
+    many host calls there are in it, those of inner programs included; their numbers begin with the one that
+    the program was given.
+    """
+
+    entry: Code
+    kernels: tuple[abi.KernelCode, ...]
+    segments: tuple[abi.Segment, ...]
+    inner: tuple[Written, ...]
+    shared: int
+    private: int
+    cost: float
+    hosted: int
+    before: Code | None = None
+
+    @property
+    def codes(self) -> list[Code]:
+        """Every function, each once."""
+        phases = (phase.code for kernel in self.kernels for phase in kernel.phases)
+        inner = (code for each in self.inner for code in each.codes)
+        own = (self.entry,) if self.before is None else (self.before, self.entry)
+        return list(dict.fromkeys([*phases, *inner, *own]))
+
+    @property
+    def parallel(self) -> bool:
+        """Whether several threads can work on it."""
+        mine = any(isinstance(s, abi.Region) and s.parallel for s in self.segments)
+        return mine or any(each.parallel for each in self.inner)
+
+    @property
+    def watched(self) -> bool:
+        """Return True if a region of it looks at the watch."""
+        mine = any(isinstance(s, abi.Region) and s.watched for s in self.segments)
+        return mine or any(each.watched for each in self.inner)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The entries of a table of times: the instruction of each, None for the step as a whole."""
+
+    clock: Clock
+    entries: list[Instruction | None] = field(default_factory=lambda: [None])
+
+    def take(self, instruction: Instruction, count: int = 1) -> int:
+        """The first of as many new entries."""
+        self.entries.extend([instruction] * count)
+        return len(self.entries) - count
+
+
+def write(
+    program: Program,
+    emit: Callable[[Launch], abi.KernelCode],
+    first_host: int = 0,
+    times: Times | None = None,
+    whole: int | None = None,
+    fixed: Collection[int] = (),
+    looks: Clock = PORTABLE,
+    outermost: bool = True,
+    may_stop: bool = True,
+) -> Written:
+    """The code of `program`; `emit` gives that of a kernel. Its host calls are numbered from `first_host`.
+
+    With `times` it takes the time; `whole` is the entry of all of it. The slots `fixed` hold the same in
+    every run. `looks` is the clock by which the watch is asked. `outermost`: what it overwrites are
+    variables. `may_stop`: none are overwritten yet.
+    """
+    kernels: list[abi.KernelCode] = []
+    segments: list[abi.Segment] = []
+    inner: list[Written] = []
+    before: list[abi.Segment] = []
+    most, unwatched, committed = 0, 0.0, not may_stop
+    variables = frozenset(ARGUMENTS + argument for argument in program.in_place if outermost)
+    if not all(isinstance(i, Launch | Copy) for i in program.instructions):
+        fixed = ()  # scratch memory is not kept while something else runs
+    own = sum(isinstance(i, HostCall) for i in program.instructions)
+    host, inner_host = first_host, first_host + own
+    for alone, group in groupby(program.instructions, lambda i: not isinstance(i, Launch | Copy)):
+        work: list[_Work] = []
+        for instruction in group:
+            match instruction:
+                case Launch():
+                    kernels.append(emit(instruction))
+                    work.append((instruction, kernels[-1]))
+                case Copy():
+                    work += [(copy, None) for copy in _copies(instruction)]
+                case HostCall():
+                    segments.append(abi.HostCall(program.host_slot, host, _entry(times, instruction)))
+                    host += 1
+                case Require(flag):
+                    segments.append(abi.Require(_ref(flag)))
+                case Loop() | Branch():
+                    made = []
+                    for each in inner_programs(instruction):
+                        code = write(
+                            each.program, emit, inner_host, times, fixed=_fixed(instruction), looks=looks,
+                            outermost=False, may_stop=not committed,
+                        )  # fmt: skip
+                        made.append(code)
+                        inner_host += made[-1].hosted
+                    inner += made
+                    control = _control(program, instruction, made)
+                    segments.append(replace(control, times=_entry(times, instruction)))
+        if not alone:
+            once, region, shared = _region(work, times, fixed, variables)
+            unwatched += region.cost
+            watched = unwatched >= STOPPABLE and region.committing > 0 and not committed
+            segments.append(replace(region, watched=watched))
+            unwatched = 0.0 if watched else unwatched
+            committed |= region.committing < len(region.phases)
+            before += [once] if once.phases else []
+            most = max(most, shared)
+    pool, private, watch = map(abi.BufferRef, (program.pool_slot, PRIVATE, program.watch_slot))
+    clock = None if times is None else times.clock
+    entry = step(segments, pool, private, watch, clock, whole, looks)
+    prepare = step(before, pool, private, watch, clock) if before else None
+    cost = sum(k.cost for k in kernels) + sum(_cost(s, inner) for s in segments)
+    return Written(
+        replace(entry, plain=cost > _LONG * sum(map(len, (entry.text, *entry.needs)))),
+        tuple(kernels), tuple(segments), tuple(inner),
+        max([most, *(each.shared for each in inner)]),
+        max([0, *(k.private_bytes for k in kernels), *(each.private for each in inner)]),
+        cost, inner_host - first_host, prepare,
+    )  # fmt: skip
+
+
+def walk(
+    program: Program, written: Written, outer: Loop | Branch | None = None
+) -> Iterator[tuple[Instruction, abi.KernelCode | None, Loop | Branch | None]]:
+    """Every instruction of a program, those of loops and branches after these; the code of launches; and the
+    loop or branch that it is in.
+    """
+    kernels, inner = iter(written.kernels), iter(written.inner)
+    for instruction in program.instructions:
+        yield instruction, next(kernels) if isinstance(instruction, Launch) else None, outer
+        if isinstance(instruction, Loop | Branch):
+            for each in inner_programs(instruction):
+                yield from walk(each.program, next(inner), instruction)
+
+
+def _entry(times: Times | None, instruction: Instruction, count: int = 1) -> int | None:
+    return None if times is None else times.take(instruction, count)
+
+
+_LONG = 30.0  # ns per character of the function of a step: what it calls takes a thousand times as long
+_ROUNDS = 1000  # of a loop of which nothing is known
+_ROUND_COST = 5.0  # ns: of a round that does next to nothing
+
+
+def _cost(segment: abi.Segment, inner: Sequence[Written]) -> float:
+    """About how long loops and branches take."""
+    costs = {each.entry.name: each.cost for each in inner}
+    match segment:
+        case abi.Loop(body=body):
+            return (costs[body.code.name] + _ROUND_COST) * _ROUNDS
+        case abi.Branch(branches=branches):
+            return max(costs[each.code.name] for each in branches)
+    return 0.0
+
+
+def _control(program: Program, instruction: Loop | Branch, made: Sequence[Written]) -> abi.Loop | abi.Branch:
+    """A loop or branch, whose inner programs are written."""
+    if isinstance(instruction, Branch):
+        places = (*instruction.inputs, *instruction.outputs)
+        inners = zip(instruction.branches, made, strict=True)
+        return abi.Branch(_ref(instruction.index), tuple(_inner(program, i, w, places) for i, w in inners))
+    body, (written,) = instruction.body, made
+    moving: list[Ref | None] = [None] * len(instruction.carried)
+    reads: list[Ref | None] = [None] * len(instruction.reads)
+    writes: list[Ref | None] = [None] * len(instruction.writes)
+    slots = [*moving, *instruction.captures, *reads, body.pred, *moving, *writes]
+    inner = _inner(program, body, written, slots)
+    carried = tuple(
+        abi.Carried(
+            ARGUMENTS + n, body.program.first_result + 1 + n, c.size, _maybe(c.init), _ref(c.final),
+            _maybe(c.other),
+        )
+        for n, c in enumerate(instruction.carried)
+    )  # fmt: skip
+    first_read = body.program.first_result - len(reads)
+    first_write = body.program.first_result + 1 + len(moving)
+    rows = [_row(first_read + n, row) for n, row in enumerate(instruction.reads)]
+    rows += [_row(first_write + n, row) for n, row in enumerate(instruction.writes)]
+    copies = tuple(
+        abi.Copy(_ref(w.final), _ref(w.init), w.size) for w in instruction.whole if w.init is not None
+    )
+    patience = 1 << max(0, math.ceil(math.log2(LOOK / (written.cost + _ROUND_COST))))
+    return abi.Loop(
+        inner, _ref(instruction.pred), _ref(body.pred), carried, tuple(rows), copies, _ref(instruction.spare),
+        instruction.row, None if instruction.node.attrs["brief"] else patience,
+    )  # fmt: skip
+
+
+def _row(slot: int, row: RowAt) -> abi.RowAt:
+    return abi.RowAt(slot, _ref(row.base), row.counter, row.counter_bytes, row.offset, row.rows, row.size)
+
+
+def _fixed(instruction: Loop | Branch) -> Collection[int]:
+    """The slots of an inner program that hold the same in every round of a loop: constants and captures."""
+    if isinstance(instruction, Branch):
+        return ()
+    first = ARGUMENTS + len(instruction.carried)
+    return (CONSTANTS, *range(first, first + len(instruction.captures)))
+
+
+def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Ref | None]) -> abi.Inner:
+    """An inner step; `places` are those of its arguments and results."""
+    lent = (program.host_slot, program.pool_slot, program.watch_slot)
+    blocks = (inner.arena, Ref(SHARED), Ref(PRIVATE), inner.constants)
+    slots: list[Ref | None] = [*blocks, *places, *map(Ref, lent)]
+    table = tuple(map(_maybe, slots))
+    return abi.Inner(written.entry, _ref(inner.table), table, written.before)
+
+
+def _region(
+    work: Sequence[_Work], times: Times | None, fixed: Collection[int], variables: Collection[int]
+) -> tuple[abi.Region, abi.Region, int]:
+    """Instructions without host calls as two regions, what is done once and what is done in every run, and
+    the shared scratch memory that they need. The slots `fixed` hold the same in every run; those of
+    `variables` are of such that are overwritten.
+    """
+    schedule = phases.schedule(list(map(_task, work)), fixed)
+
+    def unit(number: int, phase: int) -> abi.Work:
+        match work[number]:
+            case Launch(args=args) as launch, abi.KernelCode() as kernel:
+                shared = abi.BufferRef(SHARED, schedule.offsets.get(number, 0))
+                entry = _entry(times, launch, kernel.phases[phase].chunks)
+                commits = any(ref.slot in variables for ref in launch.writes)
+                return abi.Call(kernel.phases[phase], tuple(map(_ref, args)), shared, entry, commits)
+            case Copy(target, source, size) as copy, _:
+                commits = target.slot in variables
+                return abi.Copy(_ref(target), _ref(source), size, _entry(times, copy), commits)
+        raise AssertionError(work[number])
+
+    def part(p: phases.Part) -> abi.Part:
+        return abi.Part(tuple(unit(*u) for u in p.units), p.chunks)
+
+    before, made = (
+        abi.Region(tuple(tuple(map(part, parts)) for parts in some), schedule.cost)
+        for some in (schedule.before, schedule.phases)
+    )
+    return before, made, schedule.shared
+
+
+def _task(work: _Work) -> phases.Task:
+    """An instruction as the schedule sees it."""
+    match work:
+        case Launch(work=loops, args=args), abi.KernelCode() as kernel:
+            buffers = _arguments(loops)
+            spans = [_span(ref, b.size * b.dtype.size) for ref, b in zip(args, buffers, strict=True)]
+            ahead = takewhile(lambda reads: reads is not None, (phase.reads for phase in kernel.phases))
+            return phases.Task(
+                tuple(phase.chunks for phase in kernel.phases),
+                kernel.cost,
+                tuple(chain(*(span for span, b in zip(spans, buffers, strict=True) if not b.written))),
+                tuple(chain(*(span for span, b in zip(spans, buffers, strict=True) if b.written))),
+                kernel.shared_bytes,
+                tuple(tuple(chain(*(spans[n] for n in reads or ()))) for reads in ahead),
+            )
+        case Copy(target, source, size), _:
+            return phases.Task((1,), size * _COPY_COST, _span(source, size), _span(target, size))
+    raise AssertionError(work)
+
+
+def _arguments(work: Loops | Kernel) -> list[Buffer]:
+    """The buffers that a kernel is called with."""
+    buffers = dict(work.buffers) if isinstance(work, Loops) else work.buffers
+    return [b for b in buffers.values() if not (b.local or b.shared)]
+
+
+def _span(ref: Ref, size: int) -> tuple[phases.Span, ...]:
+    return (phases.Span(ref.slot, ref.offset, ref.offset + size),) if size else ()
+
+
+def _copies(copy: Copy) -> list[Copy]:
+    """A large copy as several."""
+    piece = max(_COPY_BYTES, padded(-(-copy.size // _MOST_COPIES)))
+    return [
+        Copy(_after(copy.target, start), _after(copy.source, start), min(piece, copy.size - start))
+        for start in range(0, max(copy.size, 1), piece)
+    ]
+
+
+def _after(ref: Ref, offset: int) -> Ref:
+    return Ref(ref.slot, ref.offset + offset)
+
+
+def _ref(ref: Ref) -> abi.BufferRef:
+    return abi.BufferRef(ref.slot, ref.offset)
+
+
+def _maybe(ref: Ref | None) -> abi.BufferRef | None:
+    return None if ref is None else _ref(ref)

@@ -1,0 +1,115 @@
+"""What it costs to compute an element again, and what it costs to keep it instead.
+
+Costs are counted in arithmetic instructions on vectors. To keep a value means to store it and to load it
+where it is needed: in a buffer of the whole array that is a trip to memory, in a buffer of one row, which
+stays in the cache, it is the price of a few instructions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+
+from staticgraph.compiler.fusion.inline_element import TEMPLATE_LIMIT, Position, Template, template
+from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, free_indices
+
+_FUNCTIONS = frozenset(
+    ["exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh"]
+    + ["tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "digamma", "pow"]
+    + ["div", "sqrt", "floordiv", "floormod", "truncdiv", "truncmod"]
+)
+_FUNCTION = 8  # the cost of one of these
+KEPT_IN_ROW = 3  # of a store, and a load per use, in the cache
+ROW_BYTES = 1 << 18  # that the buffers of one row may take: beyond it they leave the second-level cache
+LEAST_ROW = 8  # elements: shorter rows leave most lanes of a vector without work
+FEW_ROWS, LONG_ROW = 16, 1 << 15  # fewer rows of more elements would leave threads without work
+LONG_ENOUGH = 32  # elements: whole arrays with shorter rows had better be gone through without regard to rows
+WIDE = 128  # columns: the sums of fewer stay in registers while their rows go by
+
+
+@lru_cache(TEMPLATE_LIMIT)
+def cost(formula: Template) -> int:
+    """The cost of one element, its inputs being there."""
+    return sum(
+        _FUNCTION if e.op in _FUNCTIONS else 1
+        for e in formula.order
+        if isinstance(e, Scalar) and not _is_index(e)
+    )
+
+
+@lru_cache(TEMPLATE_LIMIT)
+def reduces(formula: Template) -> bool:
+    """Whether an element is a sum, or the like, of many."""
+    return any(isinstance(e, Reduce) for e in formula.order)
+
+
+def cheap_nodes(function: Function) -> frozenset[Node]:
+    """The nodes of which an element is computed again with less effort than it takes to keep it.
+
+    It is made of few instructions, those of nodes that are cheap themselves included, from one large value.
+    """
+    efforts: dict[Value, tuple[int, frozenset[Value]]] = {}  # instructions, and the large values they read
+    for node in function.nodes:
+        if node.op.element is None or reduces(template(node)):
+            continue
+        value = node.outputs[0]
+        read = [efforts.get(v, (0, frozenset((v,)))) for v in node.inputs if _is_large(v, value)]
+        effort = cost(template(node)) + sum(before for before, _ in read)
+        large = frozenset().union(*(values for _, values in read))
+        if effort <= KEPT_IN_ROW and len(large) <= 1:
+            efforts[value] = effort, large
+    return frozenset(value.node for value in efforts)
+
+
+def _is_large(value: Value, beside: Value) -> bool:
+    """Whether to read `value` takes about as long as to read `beside`: its elements are not much repeated."""
+    return value.size > 1 and 8 * value.size > beside.size
+
+
+def work(at: Position, domain: tuple[Index, ...]) -> int:
+    """How often a kernel computes an expression that reads
+    these indices, kept in the outermost loop that it can.
+    """
+    bound = math.prod(index.extent for index in _free(at) if index not in domain)
+    return math.prod(index.extent for index in domain[: depth(at, domain)]) * bound
+
+
+def depth(at: Position, domain: tuple[Index, ...]) -> int:
+    """How many of the loops over `domain`, from the outermost on, change what is computed from these indices.
+
+    Those of one iteration that follow change nothing and are counted too.
+    """
+    free = _free(at)
+    found = max((i + 1 for i, index in enumerate(domain) if index in free), default=0)
+    return next((i for i in range(found, len(domain)) if domain[i].extent != 1), len(domain))
+
+
+def _free(at: Position) -> frozenset[Index]:
+    return frozenset().union(*(free_indices(e) for e in at)) if at else frozenset()
+
+
+def shared_rows(domain: tuple[Index, ...], own: Position, positions: Iterable[Position]) -> int:
+    """How many leading axes of `domain`, where a kernel is
+    at `own`, are also those of all `positions`: the rows.
+    """
+    rows = len(domain)
+    for at in positions:
+        same = (a is b for a, b in zip(at, own[:rows], strict=False))
+        rows = next((d for d, equal in enumerate(same) if not equal), min(rows, len(at)))
+    return rows
+
+
+def goes_down(at: Position, axes: tuple[Index, ...]) -> bool:
+    """Whether a sum over `axes` that reads the position `at` goes down the columns of an array."""
+    return len(at) > 1 and at[0] is axes[0] and at[-1] not in axes
+
+
+def worth_rows(shape: tuple[int, ...], rows: int) -> bool:
+    """Whether the first axes of a shape are several rows, each long enough for loops of its own."""
+    return math.prod(shape[:rows]) > 1 and math.prod(shape[rows:]) >= LEAST_ROW
+
+
+def _is_index(e: Expr) -> bool:
+    return e.dtype.name == "int64" and not any(isinstance(c, Load) for c in e.children)

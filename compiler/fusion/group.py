@@ -1,0 +1,144 @@
+"""What fusion makes: groups of nodes, and what they read of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from staticgraph.compiler.fusion.inline_element import Fresh, Position
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.kernel.expr import Const, Index
+from staticgraph.compiler.support.dataclass import dataclass
+
+MEMBER_LIMIT = 96  # nodes per kernel: beyond it code no longer fits the caches that make fusion pay
+
+
+@dataclass(eq=False, slots=True)
+class Group:
+    """Nodes that one kernel computes: `root` and the members merged into it.
+
+    The kernel stores the outputs of the root, and those of `stored`: members that others need too.
+
+    A kernel of rows does the work of several groups for one row, then for the next: that of `nests` first,
+    in order, then its own. All have the first `rows` axes of their domains in common. Values in `local` are
+    needed in their row only. Groups in `sums` have reductions over all rows, to which each row adds its part.
+    """
+
+    root: Node
+    members: set[Node] = field(default_factory=set)
+    domain: tuple[Index, ...] = ()
+    fresh: Fresh = field(default_factory=Fresh)
+    contraction: Node | None = None
+    assembly: Node | None = None  # a member: the loops go over its pieces, and do the group's work on each
+    summed: list[tuple[Index, ...]] = field(default_factory=list)  # the axes of each reduction
+    depths: list[int] = field(default_factory=list)  # of loops over `domain` that each reduction is inside of
+    stored: list[Node] = field(default_factory=list)
+    nests: list[Group] = field(default_factory=list)
+    sums: list[Group] = field(default_factory=list)
+    rows: int = 0
+    local: set[Value] = field(default_factory=set)
+
+    @property
+    def position(self) -> Position:
+        """The element that one pass through the loops is at; 0 along axes of size one, where views say 0."""
+        return tuple(Const(0, int64) if i.extent == 1 else i for i in self.domain)
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The values that the kernel stores for others."""
+        made = [v for part in (*self.nests, *self.sums) for v in part.outputs]
+        made += [v for node in (*self.stored, self.root) for v in node.outputs]
+        return tuple(v for v in dict.fromkeys(made) if v not in self.local)
+
+    @property
+    def reduces(self) -> bool:
+        """Whether the kernel has a reduction in it that is not a product."""
+        return bool(self.summed)
+
+    @property
+    def in_pieces(self) -> bool:
+        """Whether the loops go over the pieces of an assembly."""
+        return self.assembly is not None or self.root.op.pieces is not None
+
+    @property
+    def most_rows(self) -> int:
+        """How many leading axes may be rows; with more, rows would repeat a reduction that they share."""
+        return min(self.depths, default=len(self.domain))
+
+    @property
+    def row_axes(self) -> tuple[Index, ...]:
+        """The axes that the rows of a kernel of rows are counted by."""
+        return (self.summed[0] if self.only_sums else self.domain)[: self.rows]
+
+    @property
+    def only_sums(self) -> bool:
+        """Whether the rows do nothing but add to the group's own sums."""
+        return any(part.root is self.root for part in self.sums)
+
+    @property
+    def is_loops(self) -> bool:
+        """Whether the kernel is made of loops over `domain` for every element of its outputs."""
+        plain = self.root.op.element is not None and self.assembly is None
+        return plain and not is_alias(self.root) and not is_whole(self.root)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All nodes of the group, inputs before users."""
+        below = (node for part in (*self.nests, *self.sums) for node in part.nodes)
+        return sorted({self.root, *self.members, *below}, key=lambda n: n.serial)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A position at which a group wants an element, and whether it must be a plain element of a buffer.
+
+    A position of None: the group wants the whole buffer.
+    """
+
+    at: Position | None
+    operand: bool = False
+
+
+Demands = dict[Value, dict[Group, dict[Demand, None]]]  # what each group wants of each value
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """A partition of a Function. `groups` are in an order in which they can run.
+
+    `apart` tells of nodes that a kernel stores why those that read them do not compute them.
+    """
+
+    function: Function
+    groups: tuple[Group, ...]
+    apart: Mapping[Node, str] = field(default_factory=dict)
+
+    def group_of(self, value: Value) -> Group | None:
+        """The group whose kernel stores `value`; None for params and constants."""
+        return next((g for g in self.groups if value in g.outputs), None)
+
+
+def is_alias(node: Node) -> bool:
+    """Whether a node only gives a buffer another shape, so that as a root it needs no kernel."""
+    return node.op.name in ("reshape", "expand_dims", "squeeze")
+
+
+def is_host(node: Node) -> bool:
+    """Whether a node is computed by its NumPy meaning: it has no native form, or complex numbers in it."""
+    native = node.op.element or node.op.pieces or node.op.statements
+    is_complex = any(v.dtype.is_complex for v in (*node.inputs, *node.outputs))
+    return (native is None or is_complex) and not is_control(node)
+
+
+def is_control(node: Node) -> bool:
+    """Whether a node is a loop or a branch."""
+    return node.op.effect is Effect.CONTROL
+
+
+def is_whole(node: Node) -> bool:
+    """Whether a node is not computed by a kernel, but takes and gives whole buffers, and may fail or be
+    stopped while it does.
+    """
+    return is_host(node) or is_control(node)

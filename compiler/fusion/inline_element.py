@@ -1,0 +1,189 @@
+"""One element of a value as an expression over elements of other values.
+
+The element formula of a node is read once, on stand-in indices, and kept as a template:
+
+    transpose(x)[@0, @1]  =  ?0[@1, @0]
+    reduce_sum(x)[@0]     =  Reduce(r0, add, ?0[@0, r0])
+
+To pull an element at some position, the stand-ins are replaced by the position, the bound indices by new
+ones, and each `?n[...]` by the element of the n-th input at that position.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
+from staticgraph.compiler.graph.function import Node, Value
+from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
+from staticgraph.compiler.kernel.index import affine, simplify_index
+from staticgraph.compiler.kernel.scalar import cast
+from staticgraph.compiler.kernel.stmt import Loop, Stmt, While, expressions, inner
+from staticgraph.compiler.ops.kinds import Out, Piece, View, described
+from staticgraph.compiler.support.dataclass import dataclass
+
+Position = tuple[Expr, ...]
+TEMPLATE_LIMIT = 1 << 14  # formulas kept: a program that meets ever new shapes must not grow for ever
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Template:
+    """The formula of one output element, over stand-ins:
+    `at` for the position, loads of `?n` for the inputs.
+    """
+
+    at: tuple[Index, ...]
+    value: Expr
+    order: tuple[Expr, ...]  # the expressions of `value`, arguments before users
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether the element is just one element of an input, at an affine position."""
+        return isinstance(self.value, Load) and all(affine(e) is not None for e in self.value.at)
+
+
+def template(node: Node) -> Template:
+    """The template of a node that has an element formula."""
+    return _template(
+        node.op, tuple(v.type for v in node.inputs), node.outputs[0].type, tuple(node.attrs.items())
+    )
+
+
+def _views(types: tuple[TensorType, ...]) -> list[View]:
+    def view(position: int, type: TensorType) -> View:
+        return View(type.static_shape, type.dtype, lambda at: Load(f"?{position}", at, type.dtype))
+
+    return [view(i, t) for i, t in enumerate(types)]
+
+
+@lru_cache(TEMPLATE_LIMIT)
+def _template(
+    op: OpDef, inputs: tuple[TensorType, ...], output: TensorType, attrs: tuple[tuple[str, Any], ...]
+) -> Template:
+    assert op.element is not None, op
+    at = tuple(Index(f"@{d}", n) for d, n in enumerate(output.static_shape))
+    value = widened(simplify_index(op.element(at, *_views(inputs), **dict(attrs))))
+    return Template(at, value, tuple(walk(value)))
+
+
+def widened(value: Expr) -> Expr:
+    """`value` with sums and products over 16-bit floats kept in float32 until they are complete."""
+    done: dict[Expr, Expr] = {}
+    for e in walk(value):
+        same = rebuild(e, tuple(done[c] for c in e.children)) if e.children else e
+        if isinstance(same, Reduce) and same.combine in ("add", "mul") and same.dtype in (float16, bfloat16):
+            match same.value:
+                case Scalar("mul", (a, b)):
+                    inner = cast(a, float32) * cast(b, float32)
+                case single:
+                    inner = cast(single, float32)
+            same = cast(Reduce(same.axes, same.combine, inner), same.dtype)
+        done[e] = same
+    return done[value]
+
+
+@lru_cache(TEMPLATE_LIMIT)
+def _pieces(
+    op: OpDef, inputs: tuple[TensorType, ...], attrs: tuple[tuple[str, Any], ...]
+) -> tuple[tuple[Piece, Template], ...]:
+    assert op.pieces is not None, op
+    out = []
+    for piece in op.pieces(*_views(inputs), **dict(attrs)):
+        if 0 not in piece.shape:
+            at = tuple(Index(f"@{d}", n) for d, n in enumerate(piece.shape))
+            value = widened(simplify_index(piece.element(at)))
+            out.append((piece, Template(at, value, tuple(walk(value)))))
+    return tuple(out)
+
+
+def pieces(node: Node) -> tuple[tuple[Piece, Template], ...]:
+    """The pieces of an assembly, each with the template of its elements."""
+    return _pieces(node.op, tuple(v.type for v in node.inputs), tuple(node.attrs.items()))
+
+
+def streams(node: Node) -> tuple[tuple[Position, ...], ...]:
+    """For each input of a routine, where it reads elements of it; nothing unless it reads each about once.
+
+    Such an input need not be a buffer: the routine may compute each element where it needs it.
+    """
+    inputs, outputs = (tuple(v.type for v in values) for values in (node.inputs, node.outputs))
+    return _streams(node.op, inputs, outputs, tuple(node.attrs.items()))
+
+
+@lru_cache(TEMPLATE_LIMIT)
+def _streams(
+    op: OpDef,
+    inputs: tuple[TensorType, ...],
+    outputs: tuple[TensorType, ...],
+    attrs: tuple[tuple[str, Any], ...],
+) -> tuple[tuple[Position, ...], ...]:
+    assert op.statements is not None, op
+    outs = tuple(Out(f"!{n}", t.static_shape, t.dtype) for n, t in enumerate(outputs))
+    reads: dict[str, list[tuple[Position, float]]] = {}
+    body, _ = described(op.statements(outs, *_views(inputs), **dict(attrs)))
+    for load, times in _loads(body, 1):
+        reads.setdefault(load.buffer, []).append((load.at, times))
+    found = []
+    for n, type in enumerate(inputs):
+        sites = reads.get(f"?{n}", [])
+        computed = any(isinstance(e, Load | Local) for at, _ in sites for e in walk(*at))
+        once = sum(times for _, times in sites) <= max(type.size, 1)
+        found.append(tuple(at for at, _ in sites) if once and not computed else ())
+    return tuple(found)
+
+
+def _loads(body: tuple[Stmt, ...], times: float) -> Iterator[tuple[Load, float]]:
+    """Every element that `body` reads, and how often the loops around it do so."""
+    for stmt in body:
+        for node in walk(*expressions(stmt)):
+            if isinstance(node, Load):
+                yield node, times
+        repeated = stmt.index.extent if isinstance(stmt, Loop) else math.inf if isinstance(stmt, While) else 1
+        yield from _loads(inner(stmt), times * repeated)
+
+
+class Fresh:
+    """Numbers the bound indices of one kernel, so that equal kernels get equal names."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+
+    def __call__(self, extent: int) -> Index:
+        return Index(f"r{next(self._numbers)}", extent)
+
+
+def instantiate(
+    template: Template, at: Position, fresh: Fresh, element: Callable[[int, Position], Expr]
+) -> Expr:
+    """The template's value at the position `at`; `element(n, at)` gives elements of the n-th input."""
+    done: dict[Expr, Expr] = dict(zip(template.at, at, strict=True))
+    bound = {a for e in template.order if isinstance(e, Reduce) for a in e.axes}
+    # Axes in order of appearance, not of hash.
+    for e in template.order:
+        if isinstance(e, Reduce):
+            for axis in e.axes:
+                if axis in bound and axis not in done:
+                    done[axis] = fresh(axis.extent)
+    for e in template.order:
+        if e in done:
+            continue
+        children = tuple(done[c] for c in e.children)
+        if isinstance(e, Load) and e.buffer.startswith("?"):
+            done[e] = element(int(e.buffer[1:]), children)
+        elif isinstance(e, Reduce):
+            axes = tuple(done[a] for a in e.axes)
+            done[e] = Reduce(axes, e.combine, children[0])  # type: ignore[arg-type]
+        else:
+            done[e] = e if children == e.children else rebuild(e, children)
+    return done[template.value]
+
+
+def domain_of(value: Value) -> tuple[Index, ...]:
+    """The loops over all elements of a value."""
+    return tuple(Index(f"i{d}", n) for d, n in enumerate(value.shape))

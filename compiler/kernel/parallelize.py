@@ -1,0 +1,333 @@
+"""A scheduled kernel in phases of chunks, which may run at the same time.
+
+    kernel mean(x: float32[100000], out: float32[] written):
+      acc0: float32 = 0.0
+      for k0 in 0..100000 simd:
+        acc0 += x[k0]
+      out[] = acc0 * 1e-05
+
+becomes two kernels, the second of which begins when the first is done,
+
+    kernel mean(x: float32[100000], out: float32[] written):
+      shared sums0: float32[4]
+      for chunk in 0..4 parallel:
+        acc0: float32 = 0.0
+        for k0 in 0..100000 part chunk of 4 simd:
+          acc0 += x[k0]
+        sums0[chunk] = acc0
+
+    kernel mean(x: float32[100000], out: float32[] written):
+      shared sums0: float32[4]
+      acc0: float32 = 0.0
+      for c in 0..4:
+        acc0 += sums0[c]
+      out[] = acc0 * 1e-05
+
+A loop whose iterations are independent is shared out as it is, and if it has few iterations the loops inside
+it too. Where those are reductions, as in column sums, they get partial results per chunk like the one above.
+What is not shared out and has nothing to do with a shared loop next to it, as the border of a picture, is
+done by the first chunk of that loop.
+
+How many chunks there are depends on what the kernel does and on nothing else: results must be the same for
+any number of threads. A chunk takes a few microseconds, much longer than to claim it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field, replace
+from typing import TypeVar
+
+from staticgraph.compiler.kernel.cost import nanoseconds
+from staticgraph.compiler.kernel.dependence import accesses, conflict, reductions
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, walk
+from staticgraph.compiler.kernel.index import offset, simplify_index
+from staticgraph.compiler.kernel.scalar import read
+from staticgraph.compiler.kernel.spill_across_phases import changed, connect
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    If,
+    Kernel,
+    Let,
+    Loop,
+    LoopKind,
+    Share,
+    Stmt,
+    Store,
+    Update,
+    expressions,
+    inner,
+)
+from staticgraph.compiler.support.dataclass import dataclass
+
+S = TypeVar("S", bound=Stmt)
+
+_WORTH = 9_000.0  # ns of work: less is not shared out
+_CHUNK = 8_000.0  # ns of work of a chunk, and less where there would be few
+_FEW = 16
+_LEAST = 2_500.0
+_MOST = 256
+_UNIT = 64  # iterations of a SIMD loop: no two chunks write to one cache line
+_MAIN = 0.8  # of the time of an iteration: one loop in it is nearly all there is
+
+
+@dataclass(frozen=True, slots=True)
+class Chunked:
+    """A kernel as phases, and about how long all of it takes on one core, in nanoseconds."""
+
+    phases: tuple[Kernel, ...]
+    cost: float
+
+
+def chunked(kernel: Kernel, vector_bytes: int) -> Chunked:
+    """`kernel`, flat and scheduled, in phases that have the same buffers, scratch memory included."""
+    cost = nanoseconds(kernel.body, kernel.buffers, vector_bytes)
+    if cost >= _WORTH and not _passes_on(kernel):
+        return Chunked(_Splitter(kernel, vector_bytes).phases(), cost)
+    return Chunked((replace(kernel, body=tuple(_whole(stmt) for stmt in kernel.body)),), cost)
+
+
+def chunk_count(cost: float) -> int:
+    """Into how many chunks work is split that takes so many nanoseconds.
+
+    >>> [chunk_count(cost) for cost in (2e3, 2e4, 1e5, 1e6, 1e8)]
+    [1, 8, 16, 125, 256]
+    """
+    return min(_MOST, max(1, min(_FEW, int(cost / _LEAST)), int(cost / _CHUNK)))
+
+
+def _passes_on(kernel: Kernel) -> bool:
+    """Whether one statement leaves something for another in scratch memory of its own."""
+    users = [{a.buffer for a in accesses((stmt,))} & kernel.locals.keys() for stmt in kernel.body]
+    return sum(map(len, users)) > len(set().union(*users))
+
+
+def _is_parallel(stmt: Stmt) -> bool:
+    return isinstance(stmt, Loop) and stmt.kind is LoopKind.PARALLEL
+
+
+def _whole(stmt: S) -> S:
+    """`stmt`, done in one chunk though its iterations may be independent."""
+    if isinstance(stmt, Loop) and stmt.kind is LoopKind.PARALLEL:
+        return replace(stmt, kind=LoopKind.SERIAL)
+    return stmt
+
+
+@dataclass(slots=True)
+class _Splitter:
+    kernel: Kernel
+    vector_bytes: int
+    buffers: dict[str, Buffer] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.buffers = dict(self.kernel.buffers)
+
+    def phases(self) -> tuple[Kernel, ...]:
+        """The kernels."""
+        bodies: list[list[Stmt]] = [[]]
+        for stmt in self.kernel.body:
+            for piece in self.pieces(stmt):
+                if _is_parallel(piece):
+                    bodies += [[piece], []]
+                else:
+                    bodies[-1].append(piece)
+        bodies = self.beside(bodies) or [[]]
+        if len(bodies) == 1:
+            return (replace(self.kernel, body=tuple(bodies[0])),)
+        connected = connect([tuple(body) for body in bodies], self.buffers)
+        return tuple(Kernel(self.kernel.name, self.buffers, body) for body in connected)
+
+    def beside(self, bodies: list[list[Stmt]]) -> list[list[Stmt]]:
+        """`bodies` with those that need no phase of their own in the first chunk of the parallel loop next to
+        them.
+        """
+        fewer: list[list[Stmt]] = []
+        for body in bodies:
+            if not body:
+                continue
+            for parallel, other in ((fewer[-1], body), (body, fewer[-1])) if fewer else ():
+                if (both := self.in_first_chunk(parallel, other)) is not None:
+                    fewer[-1] = [both]
+                    break
+            else:
+                fewer.append(body)
+        return fewer
+
+    def in_first_chunk(self, parallel: list[Stmt], other: list[Stmt]) -> Loop | None:
+        """A parallel loop that does `other` as well, if it may."""
+        match parallel, other:
+            case [Loop(chunk, body, LoopKind.PARALLEL)], [*rest] if (
+                not any(map(_is_parallel, rest))
+                and not changed(tuple(rest))
+                and not self.meet(parallel, rest)
+            ):
+                return Loop(chunk, (If(read("eq", chunk, 0), tuple(rest)), *body), LoopKind.PARALLEL)
+        return None
+
+    def meet(self, a: Sequence[Stmt], b: Sequence[Stmt]) -> bool:
+        """Whether one of them may write what the other reads or writes."""
+        touched, others = accesses(tuple(a)), accesses(tuple(b))
+        written = {x.buffer for x in (*touched, *others) if isinstance(x, Store)}
+        for name in written:
+            ranges, more = (
+                {offset(self.buffers[name], x.at).range for x in side if x.buffer == name}
+                for side in (touched, others)
+            )
+            if any(low <= end and start <= high for low, high in ranges for start, end in more):
+                return True
+        return False
+
+    def pieces(self, stmt: Stmt, inside: bool = True) -> Iterator[Stmt]:
+        """Statements that do what `stmt` does, with parallel loops if it is worth it; `inside`: loops of
+        reductions in it too.
+        """
+        cost = self.cost((stmt,))
+        if not isinstance(stmt, Loop) or cost < _WORTH or not self.independent(stmt):
+            yield _whole(stmt)
+            return
+        stmt = _whole(stmt)
+        wanted = chunk_count(cost)
+        shared = self.share_out(stmt, wanted)
+        if reductions(stmt):
+            yield from self.partial(stmt, *shared) if shared else (stmt,)
+            return
+        if inside and (not shared or 2 * shared[0].extent <= wanted):
+            if split := self.partial_inside(stmt, wanted):
+                yield split[0]
+                yield from self.pieces(split[1], inside=False)  # what is left adds up a few partial results
+                return
+        yield Loop(shared[0], (shared[1],), LoopKind.PARALLEL) if shared else stmt
+
+    def cost(self, body: tuple[Stmt, ...]) -> float:
+        return nanoseconds(body, self.buffers, self.vector_bytes)
+
+    def independent(self, loop: Loop) -> bool:
+        """Whether iterations can run at the same time, each with its own scratch memory.
+
+        A loop that an op marks parallel is promised to be so, though no range may prove it.
+        """
+        if loop.kind is LoopKind.PARALLEL:
+            return True
+        return conflict(loop, self.buffers, begun_with_stores(loop) & self.kernel.locals.keys()) is None
+
+    def share_out(self, loop: Loop, wanted: int) -> tuple[Index, Loop] | None:
+        """The number of a chunk, of about as many as `wanted`, and the loop that does its share.
+
+        Where a loop has too few iterations, and nothing is in it but another one, that one is shared as well.
+        """
+        nest, counts = [loop], [_parts(loop, wanted)]
+        while (remaining := -(-wanted // math.prod(counts))) > 1 and len(nest[-1].body) == 1:
+            (inside,) = nest[-1].body
+            if not isinstance(inside, Loop) or not self.independent(inside):
+                break
+            nest.append(_whole(inside))
+            counts.append(_parts(inside, remaining))
+        chunk = Index("chunk", math.prod(counts))
+        if chunk.extent == 1:
+            return None
+        body, stride = nest[-1].body, 1
+        for level, count in zip(reversed(nest), reversed(counts), strict=True):
+            part = simplify_index(chunk // stride % count)
+            body = (replace(level, body=body, share=_share(level, part, count)),)
+            stride *= count
+        (shared,) = body
+        assert isinstance(shared, Loop)
+        return chunk, shared
+
+    def partial(self, loop: Loop, chunk: Index, share: Loop) -> Iterator[Stmt]:
+        """A loop of reductions: `share` of it in each chunk, then the sum of what they give."""
+        sums = self.sums(loop, chunk.extent)
+        starts = [Let(local, identity(combine, local.dtype)) for local, (_, combine) in sums.items()]
+        stores = [Store(buffer, (chunk,), local) for local, (buffer, _) in sums.items()]
+        yield Loop(chunk, (*starts, share, *stores), LoopKind.PARALLEL)
+        yield _total(sums, chunk.extent, lambda part: part)
+
+    def partial_inside(self, loop: Loop, wanted: int) -> tuple[Loop, Loop] | None:
+        """Loops that do what `loop` does, in which each iteration is little else than a loop of reductions.
+
+        The first one is parallel and leaves partial results; the second one does the rest.
+        """
+        at, inside = max(enumerate(loop.body), key=lambda item: self.cost((item[1],)))
+        before = [s for s in loop.body[:at] if isinstance(s, Let)]
+        if (
+            not isinstance(inside, Loop)
+            or len(before) < at
+            or self.cost((inside,)) < _MAIN * self.cost(loop.body)
+            or {a.buffer for a in accesses(loop.body)} & self.kernel.locals.keys()
+            or not reductions(inside)
+            or not self.independent(inside)
+        ):
+            return None
+        across = _parts(loop, wanted)
+        along = _parts(inside, -(-wanted // across))
+        if along == 1:
+            return None
+        index, chunk = loop.index, Index("chunk", across * along)
+        part = simplify_index(chunk % along)
+        sums = self.sums(inside, along * index.extent)
+        starts = [
+            s if s.local not in sums else Let(s.local, identity(sums[s.local][1], s.local.dtype))
+            for s in before
+        ]
+        share = replace(inside, share=_share(inside, part, along))
+        stores = [
+            Store(b, (simplify_index(part * index.extent + index),), local) for local, (b, _) in sums.items()
+        ]
+        mine = _share(loop, simplify_index(chunk // along), across)
+        first = Loop(chunk, (replace(loop, body=(*starts, share, *stores), share=mine),), LoopKind.PARALLEL)
+        total = _total(sums, along, lambda part: simplify_index(part * index.extent + index))
+        return first, replace(loop, body=(*before, total, *loop.body[at + 1 :]))
+
+    def sums(self, loop: Loop, size: int) -> dict[Local, tuple[str, str]]:
+        """For every local that `loop` reduces into, a new shared buffer of that size, and how."""
+        found: dict[Local, tuple[str, str]] = {}
+        for update in reductions(loop):
+            if update.local not in found:
+                assert update.combine is not None
+                name = f"sums{len(self.buffers)}"
+                self.buffers[name] = Buffer(update.local.dtype, (size,), written=True, shared=True)
+                found[update.local] = name, update.combine
+        return found
+
+
+def _total(sums: dict[Local, tuple[str, str]], count: int, place: Callable[[Expr], Expr]) -> Loop:
+    """The loop that combines partial results, always in the same order."""
+    part = Index("part", count)
+    updates = [
+        Update(local, read(combine, local, Load(buffer, (place(part),), local.dtype)), combine)
+        for local, (buffer, combine) in sums.items()
+    ]
+    return Loop(part, tuple(updates))
+
+
+def _parts(loop: Loop, wanted: int) -> int:
+    """In how many parts a loop can be shared out, if so many are wanted."""
+    return max(1, min(wanted, loop.index.extent // _unit(loop)))
+
+
+def _unit(loop: Loop) -> int:
+    return _UNIT if loop.kind is LoopKind.SIMD else 1
+
+
+def _share(loop: Loop, part: Expr, count: int) -> Share | None:
+    return Share(part, count, _unit(loop)) if count > 1 else None
+
+
+def begun_with_stores(loop: Loop) -> set[str]:
+    """The buffers that every iteration stores to before it loads from them."""
+    stored: set[str] = set()
+    early: set[str] = set()  # those that are loaded where no store is sure to have come before
+
+    def visit(body: tuple[Stmt, ...], known: set[str]) -> None:
+        """Look at `body`, before which `known` have been stored, and add what it surely stores."""
+        for stmt in body:
+            loads = {e.buffer for e in walk(*expressions(stmt)) if isinstance(e, Load)}
+            early.update(loads - known)
+            if isinstance(stmt, Store):
+                stored.add(stmt.buffer)
+                known.add(stmt.buffer)
+            visit(inner(stmt), known if isinstance(stmt, Loop) else set(known))
+
+    visit(loop.body, set())
+    return stored - early

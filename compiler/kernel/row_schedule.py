@@ -1,0 +1,164 @@
+"""Kernels of rows: several nests of loops done for one row, then for the next, and sums over all rows.
+
+Column sums of what the rows make anyway, y = exp(x) here, are taken on the way:
+
+    for i in 0..100:
+      for j in 0..6:
+        y[i, j] = exp(x[i, j])
+      for j in 0..6:
+        sums[j] += y[i, j]
+
+Rows come in blocks that are independent of each other, each with sums of its own, which are added up at last:
+
+    shared part0: float32[5, 6]
+    for block in 0..5:
+      for c0 in 0..6:
+        part0[block, c0] = 0.0
+      for row in 0..20:
+        ...
+        for c0 in 0..6:
+          part0[block, c0] = part0[block, c0] + y[block * 20 + row, c0]
+    for c0 in 0..6:
+      acc0: float32 = 0.0
+      for k0 in 0..5:
+        acc0 += part0[k0, c0]
+      sums[c0] = acc0
+
+Reading memory row by row is also the fastest way to the sums of wide columns, if nothing else is to be done.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
+from typing import Any
+
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Index,
+    Load,
+    Reduce,
+    free_indices,
+    identity,
+    substitute,
+    walk,
+)
+from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
+from staticgraph.compiler.kernel.scalar import read
+from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Loop, Stmt, Store, rewrite
+from staticgraph.compiler.support.dataclass import dataclass
+
+MOST_BLOCKS = 64
+LEAST_ROWS = 16  # of a block with sums of columns: with fewer, to begin and to end it would take too long
+
+
+def place_rows(
+    name: str,
+    buffers: dict[str, Buffer],
+    rows: tuple[Index, ...],
+    nests: Sequence[Nest],
+    sums: Sequence[Nest] = (),
+) -> Kernel:
+    """The kernel that performs `nests` one after the other for each point of `rows`, then `sums`.
+
+    The domains of the nests begin with `rows`; what one of them stores in a row, those after it may read
+    there. The first axes of each reduction in `sums` are the rows, of which there must be several then; it
+    may read what the nests store in them.
+    """
+    placer = Placer()
+    around = tuple(i for i in rows if i.extent != 1)
+    if not sums:
+        return Kernel(name, buffers, _looped(around, [s for n in nests for s in placer.nest(n, around)]))
+    first, *others = around
+    columns = max(math.prod(i.extent for i in nest.domain) for nest in sums)
+    long = _block_rows(first.extent, math.prod(i.extent for i in rows) // (LEAST_ROWS if columns > 1 else 1))
+    block, row = Index("block", -(-first.extent // long)), Index("row", long)
+    parts = _Parts(rows, block, dict(buffers))
+    finals = [parts.of(nest) for nest in sums]
+    inside = [s for n in (*nests, *parts.steps) for s in placer.nest(n, (block, *around))]
+    place: dict[Expr, Expr] = {first: block * row.extent + row}
+    at = rewrite(_looped(others, inside), lambda e: simplify_index(substitute(e, place)))
+    if first.extent % long:
+        at = (If(scalar.lt(place[first], first.extent), at),)
+    loops = _looped((row,), at)
+    starts = [s for n in parts.starts for s in placer.nest(n, (block,))]
+    body = _looped((block,), [*starts, *loops])
+    return Kernel(name, parts.buffers, (*body, *(s for nest in finals for s in placer.nest(nest))))
+
+
+def _looped(loops: Sequence[Index], body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+    inside = tuple(body)
+    for index in reversed(loops):
+        inside = (Loop(index, inside),) if index.extent != 1 else inside
+    return inside
+
+
+def _block_rows(extent: int, most: int) -> int:
+    """How many iterations of a loop of `extent` make a block, of which there are `most` at most.
+
+    Blocks are equal where that leaves more than half as many of them; otherwise the last one is shorter.
+
+    >>> _block_rows(4096, 256), _block_rows(100, 6), _block_rows(32, 2048), _block_rows(997, 62)
+    (64, 20, 1, 17)
+    """
+    most = max(1, min(MOST_BLOCKS, extent, most))
+    equal = (extent // n for n in range(most, most // 2, -1) if extent % n == 0)
+    return next(equal, -(-extent // most))
+
+
+@dataclass(slots=True)
+class _Parts:
+    """The sums of each block: what begins them, what each row adds, and buffers for them."""
+
+    rows: tuple[Index, ...]
+    block: Index
+    buffers: dict[str, Buffer]
+    names: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    starts: list[Nest] = field(default_factory=list)
+    steps: list[Nest] = field(default_factory=list)
+
+    def of(self, nest: Nest) -> Nest:
+        """`nest` with the sums of blocks in place of its reductions over all rows."""
+        names = (f"c{n}" for n in itertools.count())
+        columns: dict[Expr, Expr] = {
+            i: Index(next(names), i.extent) if i.extent != 1 else Const(0, int64) for i in nest.domain
+        }
+        stores = [
+            Store(s.buffer, tuple(substitute(a, columns) for a in s.at), substitute(s.value, columns))
+            for s in nest.stores
+        ]
+        domain = tuple(i for i in columns.values() if isinstance(i, Index))
+        totals: dict[Expr, Expr] = {e: self.total(e, domain) for s in stores for e in _outermost(s.value)}
+        return Nest(domain, tuple(replace(s, value=substitute(s.value, totals)) for s in stores))
+
+    def total(self, reduce: Reduce, domain: tuple[Index, ...]) -> Expr:
+        """The sum of all parts of a reduction."""
+        needed = free_indices(reduce)
+        columns = tuple(c for c in domain if c in needed)  # a sum of all is one, whatever it is used for
+        axes = reduce.axes[len(self.rows) :]
+        each = substitute(reduce.value, dict(zip(reduce.axes, self.rows, strict=False)))
+        key = columns, reduce.combine, each
+        if key not in self.names:
+            self.names[key] = name = f"part{len(self.names)}"
+            shape = (self.block.extent, *(c.extent for c in columns))
+            self.buffers[name] = Buffer(reduce.dtype, shape, written=True, shared=True)
+            at = (self.block, *columns)
+            more = Reduce(axes, reduce.combine, each) if axes else each
+            more = read(reduce.combine, Load(name, at, reduce.dtype), more)
+            start = Store(name, at, identity(reduce.combine, reduce.dtype))
+            self.starts.append(Nest(columns, (start,)))
+            self.steps.append(Nest((*self.rows, *columns), (Store(name, at, more),)))
+        every = Index("b", self.block.extent)
+        return Reduce((every,), reduce.combine, Load(self.names[key], (every, *columns), reduce.dtype))
+
+
+def _outermost(value: Expr) -> Iterator[Reduce]:
+    """The reductions in `value` that are not part of another one."""
+    inner = {e for r in walk(value) if isinstance(r, Reduce) for e in walk(r.value)}
+    yield from (e for e in walk(value) if isinstance(e, Reduce) and e not in inner)

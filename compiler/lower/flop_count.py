@@ -1,0 +1,111 @@
+"""What one run of a kernel amounts to: how many operations on floating numbers, and how many bytes.
+
+An operation is counted as often as the indices that it reads have values, which is how often `place` makes
+the kernel compute it: an exponential of the row's sum once per row. Each counts as one, be it an addition
+or an exponential; casts, comparisons and choices count as none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable
+
+from staticgraph.compiler.graph.dtypes import FLOATING
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, walk
+from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, expressions, inner
+from staticgraph.compiler.lower.program import Loops
+from staticgraph.compiler.support.dataclass import dataclass
+
+_FREE = frozenset({"cast", "bitcast", "select", "copysign"})
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Operations, and the bytes of all arrays that are read or written, each once."""
+
+    flops: int
+    bytes: int
+
+    @property
+    def intensity(self) -> float:
+        """Operations per byte: what decides whether arithmetic or memory is the limit."""
+        return self.flops / max(self.bytes, 1)
+
+
+def effort(work: Loops | Kernel) -> Effort:
+    """That of one launch of `work`; of loops without a known end, that of one round.
+
+    >>> from staticgraph.compiler.graph.dtypes import float32
+    >>> from staticgraph.compiler.kernel.stmt import Store
+    >>> i, x = Index("i", 10), Buffer(float32, (10,))
+    >>> nest = Nest((i,), (Store("y", (i,), Load("x", (i,), float32) * 2.0 + 1.0),))
+    >>> effort(Loops((nest,), (("x", x), ("y", x))))
+    Effort(flops=20, bytes=80)
+    """
+    if isinstance(work, Kernel):
+        return Effort(_in_body(work.body, 1), _bytes(work.buffers.values()))
+    local = frozenset(name for name, buffer in work.buffers if buffer.local)
+    rows = len(work.rows)
+    flops = sum(_in_nest(nest, nest.domain[:rows], local) for nest in work.nests)
+    flops += sum(_in_nest(nest, _summed(nest)[:rows], local) for nest in work.sums)
+    return Effort(flops, _bytes(buffer for _, buffer in work.buffers))
+
+
+def _summed(nest: Nest) -> tuple[Index, ...]:
+    """The axes that the reductions of a nest go over."""
+    return next(e.axes for e in walk(*(store.value for store in nest.stores)) if isinstance(e, Reduce))
+
+
+def _in_nest(nest: Nest, rows: tuple[Index, ...], local: Container[str]) -> int:
+    """`rows`: the indices of the row that is being worked on, which `local` buffers belong to."""
+    values = [store.value for store in nest.stores]
+    free: dict[Expr, frozenset[Index]] = {}
+    for expr in walk(*values):
+        below = frozenset().union(*(free[c] for c in expr.children))
+        match expr:
+            case Index():
+                free[expr] = frozenset((expr,))
+            case Reduce(axes):
+                free[expr] = below.difference(axes)
+            case Load(buffer) if buffer in local:
+                free[expr] = below.union(rows)
+            case _:
+                free[expr] = below
+    total = 0
+    for expr in _arithmetic(values):
+        match expr:
+            case Reduce(axes, _, value):
+                total += _times(free[value].union(axes))
+            case Scalar(op) if op not in _FREE:
+                total += _times(free[expr])
+    return total
+
+
+def _in_body(body: Iterable[Stmt], times: int) -> int:
+    total = 0
+    for stmt in body:
+        inside = times * stmt.index.extent if isinstance(stmt, Loop) else times
+        counted = [e for e in _arithmetic(expressions(stmt)) if isinstance(e, Scalar) and e.op not in _FREE]
+        total += times * len(counted) + _in_body(inner(stmt), inside)
+    return total
+
+
+def _arithmetic(roots: Iterable[Expr]) -> list[Expr]:
+    """The expressions of floating numbers below `roots`, each once, without positions in memory."""
+    found: dict[Expr, None] = {}
+    stack = list(roots)
+    while stack:
+        expr = stack.pop()
+        if expr not in found:
+            found[expr] = None
+            stack += () if isinstance(expr, Load) else expr.children
+    return [e for e in found if e.dtype in FLOATING]
+
+
+def _bytes(buffers: Iterable[Buffer]) -> int:
+    return sum(b.size * b.dtype.size for b in buffers if not (b.local or b.shared))
+
+
+def _times(indices: Iterable[Index]) -> int:
+    return math.prod(index.extent for index in indices)

@@ -1,0 +1,290 @@
+"""What of a step may run at the same time: its instructions in phases of independent chunks.
+
+Two instructions conflict if one writes memory that the other reads or writes. Each instruction goes into the
+first phase after those that it conflicts with, so that for example the products that give the gradients of
+the weights and of the input of a layer run side by side, as do all updates of an optimizer. An instruction
+of several phases has several levels, one after the other. Those that prepare an operand, such as packing, go
+beside what makes the others, if theirs is there by then and that is work for one thread alone. Beside other
+work, one thread might prepare all that several of them use.
+
+What is prepared from memory that stays the same in all rounds of a loop, as packed weights, is prepared once
+before the first one, and its scratch memory is nobody else's in the meantime.
+
+Going from one phase to the next makes threads meet, which costs about as much as a small kernel. So small
+instructions are done by one chunk, in order, and so are consecutive phases of nothing else.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import field, replace
+
+from staticgraph.compiler.lower.buffer_assignment import plan_arena
+from staticgraph.compiler.support.dataclass import dataclass
+
+_REGION_COST = 15_000.0  # ns: what takes less in all is not worth the help of a second thread
+_PART_COST = 2_000.0  # ns: of several small instructions in one chunk
+_KEPT_BYTES = 32 << 20  # of scratch memory that is kept for all rounds of a loop
+MOST_CHUNKS = 2**15  # of a phase
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The bytes from `start` to `stop` of a slot."""
+
+    slot: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An instruction, as far as its place in time matters.
+
+    `chunks` has the number of chunks of each of its phases; `shared` is the size of the scratch memory that
+    they have in common. The first phases may be `ahead`, independent of each other: they read no more than
+    what is told here of each, and write scratch memory.
+    """
+
+    chunks: tuple[int, ...]
+    cost: float
+    reads: tuple[Span, ...]
+    writes: tuple[Span, ...]
+    shared: int = 0
+    ahead: tuple[tuple[Span, ...], ...] = ()
+
+    @property
+    def parallel(self) -> bool:
+        """Whether several threads can work on it."""
+        return max(self.chunks) > 1
+
+
+Unit = tuple[int, int]  # the number of a task, and which of its phases
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Units that one chunk does in order, or one unit that is `chunks` chunks."""
+
+    units: tuple[Unit, ...]
+    chunks: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The phases of a step, and where the scratch memory of each task lies in the `shared` bytes of all.
+
+    `before` are the phases of what is done once, however often the step is done after that.
+    """
+
+    phases: tuple[tuple[Part, ...], ...]
+    before: tuple[tuple[Part, ...], ...]
+    offsets: dict[int, int]
+    shared: int
+    cost: float
+
+
+def schedule(tasks: Sequence[Task], fixed: Collection[int] = ()) -> Schedule:
+    """The phases in which `tasks`, given in an order in which they may run, can run together.
+
+    The slots `fixed` hold the same whenever the step is done.
+
+    >>> x, y, z = Span(0, 0, 64), Span(0, 64, 128), Span(0, 128, 192)
+    >>> tasks = [Task((4,), 3e4, (x,), (y,)), Task((2,), 2e4, (x,), (z,)), Task((1,), 9.0, (y, z), (x,))]
+    >>> for phase in schedule(tasks).phases:
+    ...     print(phase)
+    (Part(units=((0, 0),), chunks=4), Part(units=((1, 0),), chunks=2))
+    (Part(units=((2, 0),), chunks=1),)
+    """
+    cost = sum(task.cost for task in tasks)
+    once = _once(tasks, fixed)
+    every = [(n, phase) for n, task in enumerate(tasks) for phase in range(len(task.chunks))]
+    rounds = [unit for unit in every if unit not in once]
+    phases, before = _alone(rounds), _alone(once)
+    if cost >= _REGION_COST:
+        phases = _merged(tasks, _levels(tasks, once))
+    if any(part.chunks > 1 for parts in phases for part in parts):
+        before = _limited([Part((unit,), tasks[unit[0]].chunks[unit[1]]) for unit in once])
+    offsets, shared = _place_shared(tasks, phases, once)
+    return Schedule(tuple(phases), tuple(filter(None, before)), offsets, shared, cost)
+
+
+def _alone(units: Collection[Unit]) -> list[tuple[Part, ...]]:
+    """One chunk does them all."""
+    return [(Part(tuple(units)),)] if units else []
+
+
+def _once(tasks: Sequence[Task], fixed: Collection[int]) -> dict[Unit, None]:
+    """What prepares operands from `fixed` slots alone, as far as there is memory to keep all that."""
+    found: dict[Unit, None] = {}
+    room = _KEPT_BYTES
+    for number, task in enumerate(tasks):
+        units = [
+            (number, phase)
+            for phase, spans in enumerate(task.ahead)
+            if spans and all(span.slot in fixed for span in spans)
+        ]
+        if units and task.shared <= room:
+            room -= task.shared
+            found |= dict.fromkeys(units)
+    return found
+
+
+def _levels(tasks: Sequence[Task], once: Collection[Unit]) -> list[list[Unit]]:
+    """Every unit on the first level where it may run, but for those that are done `once`."""
+    levels: list[list[Unit]] = []
+    spread: set[int] = set()  # levels with work for several threads
+    slots: defaultdict[int, _Accesses] = defaultdict(_Accesses)
+
+    def written(spans: Sequence[Span]) -> int:
+        """The first level on which they may be read."""
+        return max((1 + r.written for span in spans for r in slots[span.slot].of(span)), default=0)
+
+    for number, task in enumerate(tasks):
+        first = written(task.reads)
+        for span in task.writes:
+            for range_ in slots[span.slot].of(span):
+                first = max(first, 1 + range_.used)
+        if task.parallel:
+            early = first - 1 not in spread
+            ahead = [
+                -1 if (number, phase) in once else max(first - early, written(spans))
+                for phase, spans in enumerate(task.ahead)
+            ]
+            first = max([first, *(1 + level for level in ahead)])
+            at = [*ahead, *range(first, first + len(task.chunks) - len(ahead))]
+        else:  # by one thread, one after the other
+            at = [first] * len(task.chunks)
+        last = at[-1]
+        for phase, level in enumerate(at):
+            if (number, phase) in once:
+                continue
+            while len(levels) <= level:
+                levels.append([])
+            levels[level].append((number, phase))
+            if task.chunks[phase] > 1:
+                spread.add(level)
+        for span in task.reads:
+            slots[span.slot].read(span, last)
+        for span in task.writes:
+            slots[span.slot].write(span, last)
+    return levels
+
+
+@dataclass(slots=True)
+class _Range:
+    """Bytes up to `stop`, and the last levels on which all of them were written, and read or written."""
+
+    stop: float
+    written: int = -1
+    used: int = -1
+
+
+@dataclass(slots=True)
+class _Accesses:
+    """The history of a slot in ranges, by where they start, that cover it without gaps."""
+
+    starts: list[int] = field(default_factory=lambda: [0])  # in ascending order
+    ranges: dict[int, _Range] = field(default_factory=lambda: {0: _Range(math.inf)})
+
+    def of(self, span: Span) -> list[_Range]:
+        """The ranges that make up `span`."""
+        whole = self.ranges.get(span.start)
+        if whole is not None and whole.stop == span.stop:
+            return [whole]
+        first, last = self._cut(span.start), self._cut(span.stop)
+        return [self.ranges[start] for start in self.starts[first:last]]
+
+    def read(self, span: Span, level: int) -> None:
+        for range_ in self.of(span):
+            range_.used = max(level, range_.used)
+
+    def write(self, span: Span, level: int) -> None:
+        if len(self.of(span)) > 1:
+            first, last = self._cut(span.start), self._cut(span.stop)
+            for start in self.starts[first + 1 : last]:
+                del self.ranges[start]
+            del self.starts[first + 1 : last]
+        self.ranges[span.start] = _Range(span.stop, level, level)
+
+    def _cut(self, at: int) -> int:
+        """The number of the range that starts `at` a byte, made so if need be."""
+        n = bisect.bisect_left(self.starts, at)
+        if n == len(self.starts) or self.starts[n] != at:
+            before = self.ranges[self.starts[n - 1]]
+            self.starts.insert(n, at)
+            self.ranges[at] = replace(before)
+            before.stop = at
+        return n
+
+
+def _merged(tasks: Sequence[Task], levels: list[list[Unit]]) -> list[tuple[Part, ...]]:
+    """The phases that levels become: those without work for several threads are done by one."""
+    phases: list[tuple[Part, ...]] = []
+    serial: list[Unit] = []
+
+    def flush() -> None:
+        if serial:
+            phases.append((Part(tuple(sorted(serial))),))
+            serial.clear()
+
+    for level in levels:
+        spread = [Part((unit,), chunks) for unit in level if (chunks := tasks[unit[0]].chunks[unit[1]]) > 1]
+        small = _parts(tasks, [(n, phase) for n, phase in level if tasks[n].chunks[phase] == 1])
+        if not spread and len(small) < 2:
+            serial += level
+            continue
+        flush()
+        phases += _limited([*spread, *small])
+    flush()
+    return phases
+
+
+def _parts(tasks: Sequence[Task], units: list[Unit]) -> list[Part]:
+    """Units that are one chunk each, in parts that are worth a thread."""
+    parts: list[Part] = []
+    gathered: list[Unit] = []
+    cost = 0.0
+    for number, phase in units:
+        gathered.append((number, phase))
+        task = tasks[number]
+        if not task.parallel and phase == len(task.chunks) - 1:  # all phases of a task go into one part
+            cost += task.cost
+        if cost >= _PART_COST:
+            parts.append(Part(tuple(gathered)))
+            gathered, cost = [], 0.0
+    return [*parts, Part(tuple(gathered))] if gathered else parts
+
+
+def _limited(parts: list[Part]) -> list[tuple[Part, ...]]:
+    """`parts` in as few phases as their number of chunks allows."""
+    phases: list[list[Part]] = [[]]
+    chunks = 0
+    for part in parts:
+        chunks += part.chunks
+        if chunks > MOST_CHUNKS and phases[-1]:
+            phases.append([])
+            chunks = part.chunks
+        phases[-1].append(part)
+    return [tuple(phase) for phase in phases]
+
+
+def _place_shared(
+    tasks: Sequence[Task], phases: list[tuple[Part, ...]], once: Collection[Unit]
+) -> tuple[dict[int, int], int]:
+    """Tasks that run at the same time have scratch memory of their own, those that keep it for all time."""
+    times: dict[int, list[int]] = {}
+    now = 0
+    for parts in phases:
+        for part in parts:
+            for number, _ in part.units:
+                times.setdefault(number, []).append(now)
+                now += len(parts) == 1
+        now += 1
+    for number, _ in once:
+        times[number] += [0, now]
+    needing = {n: (tasks[n].shared, min(t), max(t)) for n, t in times.items() if tasks[n].shared}
+    return plan_arena(needing)

@@ -1,0 +1,214 @@
+"""Convolutions with windows of 3x3 by fewer multiplications: Winograd's minimal filtering F(2x2, 3x3).
+
+Four neighbouring results take 36 products of each input with each output channel. Sums and differences of
+the 4x4 elements that they are made of need only 16:
+
+    y = A ((G w G') * (B x B')) A'      x [4, 4]    w [3, 3]    y [2, 2]    ' transposed, * by elements
+
+Over all tiles and channels, each of the 16 is a matrix product. The derivative by x is such a convolution
+too; that by w is the sum over all tiles of G' ((A' dy A) * (B x B')) G. The sums are shorter, so that the
+error is no larger. Source: A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2016.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from itertools import product
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import DType, float32, float64
+from staticgraph.compiler.graph.function import Function, Node, Value, transform
+from staticgraph.compiler.graph.opdef import ops, recording
+from staticgraph.compiler.passes.map_rows import RowLoops
+from staticgraph.compiler.support.dataclass import dataclass
+
+Matrix = Sequence[Sequence[float]]
+_A = ((1, 1, 1, 0), (0, 1, -1, -1))
+_B = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))
+_G = ((1, 0, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0, 0, 1))
+
+_CHANNELS = 32  # in and out: with fewer the sums cost more than the products that they save
+_TILES = 32  # with fewer, reading the larger filter costs more
+_WASTE = 1.3  # of results that tiles over the edges compute for nothing
+# Bytes of transformed elements. A group of images should stay in a core's cache, but be large enough beside
+# the transformed filter, which is read for each; one image, at least in the cache that cores share.
+_GROUP, _PER_FILTER, _IMAGE = 1024 * 1024, 1 / 4, 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Convolution:
+    """One of the kind that can be replaced, forward or backward. Its result, or what it is the derivative of,
+    is [images, *counts, outputs].
+    """
+
+    images: int
+    counts: tuple[int, ...]
+    channels: int
+    outputs: int
+    before: tuple[int, ...]
+    dtype: DType
+
+    @property
+    def tiles(self) -> tuple[int, ...]:
+        """The tiles of an image, along each axis."""
+        return tuple(-(-count // 2) for count in self.counts)
+
+    @property
+    def image(self) -> int:
+        """The bytes of an image after the transformation, before or after the products."""
+        return 16 * math.prod(self.tiles) * max(self.channels, self.outputs) * self.dtype.size
+
+    @property
+    def group(self) -> int:
+        """How many images are worked on together."""
+        filter = 16 * self.channels * self.outputs * self.dtype.size
+        room = int(max(_GROUP, filter * _PER_FILTER)) // self.image
+        return next((n for n in range(room, 1, -1) if self.images % n == 0), 1)
+
+    @property
+    def pays(self) -> bool:
+        tiles = math.prod(self.tiles)
+        return (
+            min(self.channels, self.outputs) >= _CHANNELS
+            and self.images * tiles >= _TILES
+            and 4 * tiles <= _WASTE * math.prod(self.counts)
+            and self.image <= _IMAGE
+        )
+
+
+def fewer_products(function: Function) -> Function:
+    """`function` with convolutions replaced where it pays."""
+    if not any(map(_replaceable, function.nodes)):
+        return function
+    loops = RowLoops()
+    return transform(function, lambda node, inputs: _rebuild(node, inputs, loops))
+
+
+def _replaceable(node: Node) -> _Convolution | None:
+    """What the convolution `node` is, where it pays to replace it."""
+    if node.op.name not in _REPLACED:
+        return None
+    attrs, y, w = node.attrs, node.outputs[0], node.inputs[1]
+    if node.op.name == "conv_filter":
+        y, w = w, y
+    steps = {*attrs.get("strides", (1,)), *attrs["dilations"]}
+    if y.dtype not in (float32, float64) or w.rank != 4 or w.shape[:2] != (3, 3) or steps != {1}:
+        return None
+    (channels, outputs), before = w.shape[2:], attrs["before"]
+    if node.op.name == "conv_spread":
+        channels, outputs, before = outputs, channels, tuple(2 - b for b in before)
+    made = _Convolution(y.shape[0], y.shape[1:3], channels, outputs, before, y.dtype)
+    return made if min(before) >= 0 and made.pays else None
+
+
+def _rebuild(node: Node, inputs: tuple[Value, ...], loops: RowLoops) -> Any:
+    build, c = node.outputs[0].recorder, _replaceable(node)
+    with build.at(node.where), recording(build):
+        if c is None:
+            return build.apply(node.op, inputs, node.attrs)
+        return _REPLACED[node.op.name](loops, c, *inputs)
+
+
+def _windows(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
+    """`conv_windows` by groups of images."""
+    return _forward(loops, c, x, _transformed_filter(w, flipped=False))
+
+
+def _spread(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
+    """`conv_spread`: windows over the cotangent, and the filter the other way round."""
+    return _forward(loops, c, x, _transformed_filter(w, flipped=True))
+
+
+def _forward(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
+    if c.group == c.images:
+        return _forward_of_group(c, x, w)
+    made = loops.map(_forward_of_group, c, [_grouped(c, x)], [w])
+    return ops.reshape(made, shape=(c.images, *c.counts, c.outputs))
+
+
+def _forward_of_group(c: _Convolution, x: Value, w: Value) -> Value:
+    products = ops.batch_matmul(_transformed_input(c, x), w)
+    products = ops.reshape(products, shape=(4, 4, x.shape[0], *c.tiles, c.outputs))
+    parts = _transformed(_A, [[products[a, b] for b in range(4)] for a in range(4)])
+    return ops.interleave(parts, strides=(1, 2, 2, 1))[:, : c.counts[0], : c.counts[1]]
+
+
+def _filter(loops: RowLoops, c: _Convolution, x: Value, dy: Value) -> Value:
+    """`conv_filter`: the sum over groups of images."""
+    if c.group == c.images:
+        total = _filter_of_group(c, x, dy)
+    else:
+        total = loops.sum(_filter_of_group, c, [_grouped(c, x), _grouped(c, dy)])
+    total = ops.reshape(total, shape=(4, 4, c.channels, c.outputs))
+    made = _transformed(_columns(_G), [[total[a, b] for b in range(4)] for a in range(4)])
+    return ops.reshape(ops.stack(made, axis=0), shape=(3, 3, c.channels, c.outputs))
+
+
+def _filter_of_group(c: _Convolution, x: Value, dy: Value) -> Value:
+    around = [(0, count % 2) for count in c.counts]
+    dy = ops.pad(dy, paddings=((0, 0), *around, (0, 0)))
+    spread = _transformed(_columns(_A), [[dy[:, a::2, b::2] for b in range(2)] for a in range(2)])
+    return ops.batch_matmul(_transformed_input(c, x), _matrices(spread), adj_x=True)
+
+
+_REPLACED = {"conv_windows": _windows, "conv_spread": _spread, "conv_filter": _filter}
+
+
+def _grouped(c: _Convolution, x: Value) -> Value:
+    return ops.reshape(x, shape=(c.images // c.group, c.group, *x.shape[1:]))
+
+
+def _transformed_input(c: _Convolution, x: Value) -> Value:
+    """B x B' for all tiles of x: [16, tiles, channels]."""
+    sizes = zip(c.tiles, c.before, x.shape[1:3], strict=True)
+    around = [(before, max(0, 2 * count + 2 - before - have)) for count, before, have in sizes]
+    padded = ops.pad(x, paddings=((0, 0), *around, (0, 0)))
+    rows, columns = ([slice(a, a + 2 * count - 1, 2) for a in range(4)] for count in c.tiles)
+    return _matrices(_transformed(_B, [[padded[:, row, column] for column in columns] for row in rows]))
+
+
+def _transformed_filter(w: Value, flipped: bool) -> Value:
+    """G w G', [16, channels, outputs]; that of a constant is computed here and now."""
+    if w.constant is not None:
+        values = w.constant[::-1, ::-1].swapaxes(2, 3) if flipped else w.constant
+        made = np.einsum("ai,bj,ijco->abco", _G, _G, values.astype(np.float64))
+        return w.recorder.constant(made.reshape(16, *made.shape[2:]), w.dtype)
+    if flipped:
+        w = ops.transpose(ops.reverse(w, axis=(0, 1)), perm=(0, 1, 3, 2))
+    return ops.stack(_transformed(_G, [[w[i, j] for j in range(3)] for i in range(3)]), axis=0)
+
+
+def _matrices(values: Sequence[Value]) -> Value:
+    """[16, rows, columns] of values [..., columns]."""
+    stacked = ops.stack(values, axis=0)
+    return ops.reshape(stacked, shape=(len(values), math.prod(stacked.shape[1:-1]), stacked.shape[-1]))
+
+
+def _columns(matrix: Matrix) -> Matrix:
+    return tuple(zip(*matrix, strict=True))
+
+
+def _transformed(matrix: Matrix, values: Sequence[Sequence[Value]]) -> list[Value]:
+    """The elements of M v M', row by row, for a matrix M and values v."""
+    return [
+        _sum([(p * q, v) for p, row in zip(m, values, strict=True) for q, v in zip(k, row, strict=True)])
+        for m, k in product(matrix, matrix)
+    ]
+
+
+def _sum(terms: Sequence[tuple[float, Value]]) -> Value:
+    """The sum of values times factors."""
+    ordered = sorted(terms, key=lambda term: -term[0])
+    parts = []
+    for size in sorted({abs(factor) for factor, _ in terms} - {0}):
+        (first, part), *others = (term for term in ordered if abs(term[0]) == size)
+        part = part if first > 0 else -part
+        for factor, value in others:
+            part = part + value if factor > 0 else part - value
+        parts.append(part if size == 1 else part * size)
+    return reduce(add, parts)
