@@ -20,12 +20,12 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.runtime.chain import short_way
+from staticgraph.runtime.cached_run import Plan
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.failing import kept
+from staticgraph.runtime.failures.crash_dump import kept
+from staticgraph.runtime.fast_path.inline_cache import short_way
 from staticgraph.runtime.feeds import Converter
-from staticgraph.runtime.plan import Plan
-from staticgraph.runtime.staged import needs_stages, staged
+from staticgraph.runtime.host_ops.segmented_run import needs_stages, staged
 from staticgraph.runtime.variables import VariableStore
 
 
@@ -86,7 +86,7 @@ class Caller:
 
     def _operation(self, where: Provenance, name: str) -> Operation | None:
         """The operation of an error that tells only its line and kind."""
-        from staticgraph.runtime.owner import operation_at  # what few runs need
+        from staticgraph.runtime.failures.owner import operation_at  # what few runs need
 
         return operation_at(self._plan.graph, where, name)
 

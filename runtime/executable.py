@@ -20,11 +20,10 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, PRIVATE, SHARED, Ref
 from staticgraph.compiler.support.cached_property import cached_property
-from staticgraph.runtime.changes import Changes
-from staticgraph.runtime.devices.cpu_jit import host, load, origins
-from staticgraph.runtime.devices.pool import POOL
-from staticgraph.runtime.devices.watch import Watch, plain
-from staticgraph.runtime.memory import (
+from staticgraph.runtime.cpu.jit import host, load, origins
+from staticgraph.runtime.cpu.pool import POOL
+from staticgraph.runtime.cpu.watch import Watch, plain
+from staticgraph.runtime.memory.aligned import (
     aligned_bytes,
     empty,
     from_storage,
@@ -33,13 +32,14 @@ from staticgraph.runtime.memory import (
     to_storage,
 )
 from staticgraph.runtime.resources import remaining
+from staticgraph.runtime.variables import PendingWrites
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
-    from staticgraph.runtime.binding import Binding
-    from staticgraph.runtime.guard import Guard
-    from staticgraph.runtime.prepared import Prepared
-    from staticgraph.runtime.recycle import Recycler
+    from staticgraph.runtime.cpu.loaded_program import Prepared
+    from staticgraph.runtime.failures.checked_step import Guard
+    from staticgraph.runtime.fast_path.call_record import Binding
+    from staticgraph.runtime.memory.buffer_pool import Recycler
     from staticgraph.runtime.variables import VariableStore
 
 _HOST = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
@@ -143,7 +143,7 @@ class Executable:
 
     def step(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler] = ()
-    ) -> tuple[list[np.ndarray], Changes]:
+    ) -> tuple[list[np.ndarray], PendingWrites]:
         """Run the step for variables in `store`: what is fetched, as compiled code holds it, and what is to
         change in the store. Results are in memory of `recyclers`, as far as there are any.
         """
@@ -214,9 +214,9 @@ class Executable:
         return int(self._failure is not None)
 
 
-def changes(step: Step, writes: Sequence[Operation], new: Sequence[np.ndarray]) -> Changes:
+def changes(step: Step, writes: Sequence[Operation], new: Sequence[np.ndarray]) -> PendingWrites:
     """What a step changes: `new` are the values of those variables, and then the states of random ops."""
-    return Changes(
+    return PendingWrites(
         dict(zip(writes, new, strict=False)),
         dict(zip(step.counters, step.advances, strict=True)),
         dict(zip(step.draws, new[len(writes) :], strict=False)),

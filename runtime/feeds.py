@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.runtime.memory import empty
+from staticgraph.runtime.memory.aligned import empty
 
 
 def feed_tensors(graph: Graph, feed_dict: Mapping[Any, Any] | None) -> dict[Tensor, Any]:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.runtime.gpu.libcuda import libcuda
-from staticgraph.runtime.switches import Settings
+from staticgraph.runtime.gpu.cuda.libcuda import libcuda
+from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
 
 if TYPE_CHECKING:
+    from staticgraph.runtime.compile_log import Ledger
     from staticgraph.runtime.gpu.device import Device
-    from staticgraph.runtime.ledger import Ledger
-    from staticgraph.runtime.seeing.stamps import Meter
+    from staticgraph.runtime.profiling.stamps import Meter
 
 
 def opened(settings: Settings, config: Any) -> Device | None:
@@ -28,10 +28,10 @@ def opened(settings: Settings, config: Any) -> Device | None:
     from staticgraph.runtime.gpu.device import Device
 
     if kind == "standin":
-        from staticgraph.runtime.gpu.standin.driver import StandIn
+        from staticgraph.runtime.gpu.simulator.driver import StandIn
 
         return Device(StandIn())
-    from staticgraph.runtime.gpu.present import find, usable
+    from staticgraph.runtime.gpu.cuda.present import find, usable
 
     if kind == "auto" and not usable():
         return None
@@ -59,10 +59,10 @@ def pinned_on(device: Device | None, value: np.ndarray) -> np.ndarray:
 def ledger_for(device: Device | None, settings: Settings) -> Ledger:
     """What compiles steps, and keeps account of it."""
     if device is None:
-        from staticgraph.runtime.ledger import Ledger  # building a graph does not need it
+        from staticgraph.runtime.compile_log import Ledger  # building a graph does not need it
 
         return Ledger(settings)
-    from staticgraph.runtime.gpu.ledger import GpuLedger
+    from staticgraph.runtime.gpu.compile_log import GpuLedger
 
     return GpuLedger(device, settings)
 
@@ -70,7 +70,7 @@ def ledger_for(device: Device | None, settings: Settings) -> Ledger:
 def meter_of(device: Device | None) -> Meter:
     """What takes the times of runs."""
     if device is None:
-        from staticgraph.runtime.seeing.stamps import CoreMeter
+        from staticgraph.runtime.profiling.stamps import CoreMeter
 
         return CoreMeter()
     from staticgraph.runtime.gpu.meter import CardMeter

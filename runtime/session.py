@@ -17,18 +17,18 @@ from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.feeds import RAGGED, feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
 from staticgraph.runtime.placement import ledger_for, meter_of, opened, pinned_on, store_on
+from staticgraph.runtime.profiling.growth import Growth
 from staticgraph.runtime.resources import time_limit
-from staticgraph.runtime.seeing.growth import Growth
-from staticgraph.runtime.switches import settings
+from staticgraph.runtime.switches.table import settings
 
 if TYPE_CHECKING:
+    from staticgraph.runtime.cached_run import Plan
     from staticgraph.runtime.caller import Caller
+    from staticgraph.runtime.compile_log import Ledger
     from staticgraph.runtime.executable import Executable
-    from staticgraph.runtime.known_runs import KnownRuns
-    from staticgraph.runtime.ledger import Ledger
-    from staticgraph.runtime.plan import Plan
-    from staticgraph.runtime.seeing.profile import Profile
-    from staticgraph.runtime.seeing.step_plan import StepPlan
+    from staticgraph.runtime.fast_path.known_runs import KnownRuns
+    from staticgraph.runtime.profiling.profile import Profile
+    from staticgraph.runtime.profiling.step_plan import StepPlan
     from staticgraph.runtime.variables import VariableStore
 
 T = TypeVar("T")
@@ -142,7 +142,7 @@ class Session:
         if timeout is None and options.timeout_in_ms > 0:
             timeout = options.timeout_in_ms / 1000
         if options is not None and options.trace_level and run_metadata is not None:
-            from staticgraph.runtime.seeing.trace import fill_step_stats
+            from staticgraph.runtime.profiling.trace import fill_step_stats
 
             with self.profile() as profile:
                 values = self.run(fetches, feed_dict, timeout=timeout)
@@ -209,8 +209,8 @@ class Session:
         (1, 600, 1200)
         """
         # What is shown of plans is not needed to run.
-        from staticgraph.runtime.seeing.shapes import planned_feeds
-        from staticgraph.runtime.seeing.step_plan import step_plan
+        from staticgraph.runtime.profiling.shapes import planned_feeds
+        from staticgraph.runtime.profiling.step_plan import step_plan
 
         with self.variables:
             fed = planned_feeds(self.graph, fetches, feed_dict, shapes)
@@ -231,7 +231,7 @@ class Session:
         >>> [(step.what, step.runs) for step in profile.steps]
         [('Sum', 1), ('Sum_1', 1), ('Sum_2', 1)]
         """
-        from staticgraph.runtime.seeing.profile import Profile
+        from staticgraph.runtime.profiling.profile import Profile
 
         return Profile(self.compiles, self.variables, meter_of(self.device))
 
@@ -241,7 +241,7 @@ class Session:
         if self._compiles is None:
             self._compiles = ledger_for(self.device, self.settings)
             if self._tells_places:
-                from staticgraph.runtime.seeing.placement_log import PlacementLog
+                from staticgraph.runtime.profiling.placement_log import PlacementLog
 
                 self._compiles.observers.append(PlacementLog(self.graph, self._compiles, self.device))
         return self._compiles
@@ -286,7 +286,7 @@ class Session:
     def _add(self, fetches: Any, keys: tuple[Any, ...], call: Callable[..., Any]) -> None:
         """Have machine code find `call`."""
         if self._known is None:
-            from staticgraph.runtime.known_runs import KnownRuns  # it needs the compiler
+            from staticgraph.runtime.fast_path.known_runs import KnownRuns  # it needs the compiler
 
             self._known = KnownRuns(self._recorded)
             self._known.size, self._find = self._size, self._known.call
@@ -304,7 +304,7 @@ class Session:
 
     def _plan(self, fetches: Any, feeds: Iterable[Tensor]) -> Plan:
         """How to compute `fetches`. Feeds in another order are not another plan."""
-        from staticgraph.runtime.plan import Plan
+        from staticgraph.runtime.cached_run import Plan
 
         self._check_not_empty()
         ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))

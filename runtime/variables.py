@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import field
 
 import numpy as np
 
@@ -27,8 +28,9 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.forks import in_child, reclaim
-from staticgraph.runtime.memory import empty, from_storage, to_storage
+from staticgraph.runtime.memory.aligned import empty, from_storage, to_storage
 from staticgraph.runtime.resources import Resources, remaining
 
 
@@ -233,3 +235,31 @@ class VariableStore:
             self.state[State.HOLDERS] = 0
             if self._places or self._random:
                 self._end(_torn)
+
+
+@dataclass(slots=True)
+class PendingWrites:
+    """Pending writes of a run, committed only if the whole run succeeds: new values of variables, as compiled
+    code holds them, and how far random ops get.
+
+    `advances`: how far their counters move; `states`: new states, where only the step knows how far.
+    """
+
+    values: dict[Operation, np.ndarray] = field(default_factory=dict)
+    advances: dict[Operation, int] = field(default_factory=dict)
+    states: dict[Operation, np.ndarray] = field(default_factory=dict)
+
+    def add(self, more: PendingWrites) -> None:
+        """Take in what another stage changes. Where both change the same, it is to the same."""
+        self.values |= more.values
+        self.advances |= more.advances
+        self.states |= more.states
+
+    def commit(self, store: VariableStore) -> None:
+        """Make the writes."""
+        for op, buffer in self.values.items():
+            store.commit(op, buffer)
+        for op, advance in self.advances.items():
+            store.random_state(op)[0] += np.uint64(advance)
+        for op, state in self.states.items():
+            store.random_state(op)[...] = state

@@ -130,7 +130,7 @@ from staticgraph.clip import *
 from staticgraph.runtime.options import options
 from staticgraph.runtime.session import InteractiveSession, Session
 from staticgraph.runtime.session import default_session as get_default_session
-from staticgraph.runtime.threads import get_num_threads, set_num_threads
+from staticgraph.runtime.cpu.threads import get_num_threads, set_num_threads
 
 # Training, and saving. Imported when they are first used: a program that serves a saved graph trains nothing.
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from staticgraph import array_ops, casts, indexing, inputs, linalg, math_ops, re
 from staticgraph.compiler.graph.graph import Graph, to_message
 from staticgraph.compiler.graph.opdef import method
 from staticgraph.compiler.graph.tensor import Tensor, in_tensorflow
-from staticgraph.runtime import failing
+from staticgraph.runtime.failures import crash_dump as failing
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.plan import Plan
+    from staticgraph.runtime.cached_run import Plan
     from staticgraph.runtime.variables import VariableStore
 
 Axes = int | Sequence[int] | None
@@ -163,7 +163,7 @@ def _write_failure(
     switches: Mapping[str, str],
 ) -> None:
     """Write the file of a run that failed."""
-    from staticgraph.runtime.saving.failure_file import Run, write  # few programs write files
+    from staticgraph.runtime.debug.crash_file import Run, write  # few programs write files
 
     feeds = dict(zip(plan.feeds, arrays, strict=True))
     run = Run(tuple(plan.fetches.tensors), tuple(plan.fetches.targets), feeds)

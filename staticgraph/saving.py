@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.late_ops import declare
-from staticgraph.runtime.saving import graph_file, loaded
-from staticgraph.runtime.saving.late_ops import declared_by
-from staticgraph.runtime.saving.loaded import LoadedGraph
-from staticgraph.runtime.saving.signature import PREDICT, TRAIN, InputShapes, Signature, bind
+from staticgraph.runtime.files import graph_file, loaded
+from staticgraph.runtime.files.late_ops import declared_by
+from staticgraph.runtime.files.loaded import LoadedGraph
+from staticgraph.runtime.files.signature import PREDICT, TRAIN, InputShapes, Signature, bind
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.saving.failure_file import Failure
-    from staticgraph.runtime.saving.summary import Summary
+    from staticgraph.runtime.debug.crash_file import Failure
+    from staticgraph.runtime.files.summary import Summary
 
 __all__ = ["LoadedGraph", "Signature", "inspect", "load", "load_failure", "save"]
 
@@ -120,7 +120,7 @@ def load_failure(path: str | os.PathLike[str]) -> Failure:
     its graph and its variables as they were before it. `InvalidFileError`, `NotFoundError`.
     """
     # Programs that load a graph are to begin at once.
-    from staticgraph.runtime.saving import failure_file
+    from staticgraph.runtime.debug import crash_file as failure_file
 
     return failure_file.read(path)
 

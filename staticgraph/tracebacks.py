@@ -11,7 +11,7 @@ from types import TracebackType
 
 from staticgraph.compiler.graph.errors import GraphError, OpError
 from staticgraph.compiler.graph.provenance import is_ours
-from staticgraph.runtime.switches import current
+from staticgraph.runtime.switches.table import current
 
 TOLD: tuple[type[BaseException], ...] = (OpError, GraphError)  # they tell the user's line themselves
 

@@ -13,9 +13,9 @@ from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.runtime.saving import weights as files
-from staticgraph.runtime.saving.safetensors import Stored
-from staticgraph.runtime.saving.values import collect
+from staticgraph.runtime.files.arrays import weights as files
+from staticgraph.runtime.files.arrays.safetensors import Stored
+from staticgraph.runtime.files.values import collect
 from staticgraph.runtime.session import Session, default_session
 from staticgraph.variable_lists import global_variables
 

@@ -13,9 +13,11 @@ from types import ModuleType
 import numpy as np
 
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
-from staticgraph.runtime import binding, executable, memory
-from staticgraph.runtime.devices import pool
-from staticgraph.runtime.seeing import stamps
+from staticgraph.runtime import executable
+from staticgraph.runtime.cpu import pool
+from staticgraph.runtime.fast_path import call_record as binding
+from staticgraph.runtime.memory import aligned as memory
+from staticgraph.runtime.profiling import stamps
 
 _BORDER = bytes([0xA5]) * ALIGNMENT
 _found: list[str] = []  # where the blocks were made that something wrote beyond

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.graph.graph import reset_default_graph
-from staticgraph.runtime import remembered
+from staticgraph.runtime.cpu import disk_cache as remembered
 from tests import bounds
 
 # The same examples every time and no deadline: a test fails because of the code, not of the machine.

@@ -36,9 +36,9 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.graph_def.nodes import UnknownOpError
 from staticgraph.messages.graph import GraphDef
-from staticgraph.runtime.interpreter import Interpreter
-from staticgraph.runtime.replaying.interpreted import InterpretingLedger
-from staticgraph.runtime.saving.loaded import LoadedGraph
+from staticgraph.runtime.debug.interpreted_run import InterpretingLedger
+from staticgraph.runtime.files.loaded import LoadedGraph
+from staticgraph.runtime.interpreter.interpreter import Interpreter
 from tests.ahead.native import CC, Native, built
 
 Build = Callable[[], Mapping[str, Any]]
@@ -178,7 +178,7 @@ def _in_interpreter(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterat
 
 
 def _on_gpu(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterator[Outcome]:
-    from staticgraph.runtime.gpu.standin.driver import StandIn
+    from staticgraph.runtime.gpu.simulator.driver import StandIn
     from tests.gpu.running import SCHEDULES
     from tests.gpu.sessions import on
 

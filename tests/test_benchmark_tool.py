@@ -20,7 +20,7 @@ from benchmarks.calm import ENOUGH, Watch
 from benchmarks.compare import TOLERANCE, difference, summary
 from benchmarks.workloads import WORKLOADS, Cost
 from staticgraph.commands.machine import cores
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS, NUMPY = peers.Row(peers.OURS, sys.executable), peers.Row("NumPy", sys.executable)
@@ -94,7 +94,7 @@ WITHOUT = """
 from benchmarks import floors, narrow, staticgraph_row
 narrow.ask()
 staticgraph_row.setup("", 1)
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 print(cpu_jit.host().vector_bytes, floors.compiled()[0])
 """
 

@@ -101,8 +101,8 @@ def test_the_wheel_holds_our_modules_and_nothing_else(wheel: Path):
     shipped = {str(path.relative_to(wheel)) for path in wheel.rglob("*.py")}
     assert shipped == set(modules(ROOT))
     assert (wheel / "staticgraph" / "py.typed").exists()
-    headers = [path.name for path in (ROOT / "runtime" / "gpu" / "standin").glob("*.h")]
-    assert headers and all((wheel / "staticgraph/runtime/gpu/standin" / name).exists() for name in headers)
+    headers = [path.name for path in (ROOT / "runtime" / "gpu" / "simulator").glob("*.h")]
+    assert headers and all((wheel / "staticgraph/runtime/gpu/simulator" / name).exists() for name in headers)
     assert list(wheel.glob("*.dist-info/licenses/LICENSE"))
 
 

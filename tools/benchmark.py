@@ -37,7 +37,7 @@ from benchmarks.peers import Row, installed
 from benchmarks.progress import Progress
 from benchmarks.workloads import WORKLOADS
 from staticgraph.commands.machine import cores, memory, processor
-from staticgraph.runtime.atomic import write_file
+from staticgraph.runtime.disk.atomic import write_file
 
 
 def machine() -> dict[str, Any]:

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from staticgraph.compiler.graph.errors import GraphError  # noqa: E402
-from staticgraph.runtime.atomic import write_file  # noqa: E402
+from staticgraph.runtime.disk.atomic import write_file  # noqa: E402
 from tests.derivatives.differences import Outcome, check_public  # noqa: E402
 from tests.derivatives.public import Point, golden_points, matrix_points  # noqa: E402
 from tests.derivatives.registry import compare  # noqa: E402

@@ -28,8 +28,8 @@ from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.ops import windows
-from staticgraph.runtime.devices import cpu_jit
-from staticgraph.runtime.devices.alone import Alone
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.alone import Alone
 
 ROUNDS = 10
 SLICE = 0.01  # seconds of work in one turn

@@ -74,11 +74,11 @@ import numpy as np
 begun = time.perf_counter()
 import staticgraph as sg
 imported = time.perf_counter()
-import staticgraph.saving, staticgraph.runtime.caller, staticgraph.runtime.ledger, llvmlite.binding
+import staticgraph.saving, staticgraph.runtime.caller, staticgraph.runtime.compile_log, llvmlite.binding
 if OPTIONS.get("trusted"):
-    import staticgraph.runtime.saving.kernels
+    import staticgraph.runtime.files.code.cpu
 else:
-    import staticgraph.runtime.compiling
+    import staticgraph.runtime.cpu.compile
 more = time.perf_counter()
 net = sg.load("net.sg", **OPTIONS)
 loaded = time.perf_counter()

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.fuzz_readers.watch import MEMORY  # noqa: E402
 
-_PARTS = ("graph_def", "io", "messages", "onnx", "runtime.saving", "saved_model", "train")  # are watched
+_PARTS = ("graph_def", "io", "messages", "onnx", "runtime.files", "saved_model", "train")  # are watched
 
 
 _TURN = 100_000  # runs between two entries of a record, at most
@@ -56,9 +56,7 @@ def main() -> None:
 
 def _go_on(names: list[str], options: argparse.Namespace) -> None:
     """Search by turns, several at once, until the record has the runs of all these readers."""
-    from staticgraph.runtime.atomic import (
-        write_file,
-    )  # where it is searched, nothing may be imported so early
+    from staticgraph.runtime.disk.atomic import write_file
 
     record = _recorded(options.record)
     left = {name for name in names if _runs(record, name) < options.runs}

@@ -19,7 +19,7 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.graph.dtypes import DTYPES
-from staticgraph.runtime.saving.container import FORMAT
+from staticgraph.runtime.files.container import FORMAT
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "saved" / f"format{FORMAT}"
 Calls = list[tuple[str, dict[str, Any]]]  # signature and inputs, in order

@@ -35,8 +35,8 @@ from staticgraph.compiler import compile as compiler
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.lower.program import Program
-from staticgraph.runtime import compiling
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import compile as compiling
+from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.standin.runner import run_script
 from tests.ops.harness import TESTED, Build, dtype_choices, uses
 

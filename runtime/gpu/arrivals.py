@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.lower.memory_use import size_text
-from staticgraph.runtime.gpu import external
-from staticgraph.runtime.gpu.connection import KINDS, Connection
-from staticgraph.runtime.gpu.driver import Direction
-from staticgraph.runtime.gpu.failure import explained
+from staticgraph.runtime.gpu.cuda.connection import KINDS, Connection
+from staticgraph.runtime.gpu.cuda.driver import Direction
+from staticgraph.runtime.gpu.cuda.failure import explained
+from staticgraph.runtime.gpu.graphs import external
 
 _WAITING, _SENT = "waiting for the GPU", "waiting for what is sent to the GPU"
 

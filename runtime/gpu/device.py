@@ -11,7 +11,7 @@ from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.gpu.driver import Convolving, Driver, Kernel, Multiplication
+from staticgraph.runtime.gpu.cuda.driver import Convolving, Driver, Kernel, Multiplication
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,22 +21,21 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS
-from staticgraph.runtime.changes import Changes
 from staticgraph.runtime.executable import Executable, changes
+from staticgraph.runtime.failures.checked_step import Guard
 from staticgraph.runtime.gpu import copying
+from staticgraph.runtime.gpu.cuda.driver import Driver
+from staticgraph.runtime.gpu.cuda.failure import with_line, with_plan
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.driver import Driver
-from staticgraph.runtime.gpu.failure import with_line, with_plan
 from staticgraph.runtime.gpu.feed_checks import FeedChecks
-from staticgraph.runtime.gpu.recorder import Action, Recorder, prepare
-from staticgraph.runtime.gpu.rounds import Unsound, decides
+from staticgraph.runtime.gpu.graphs.control_flow import Unsound, decides
+from staticgraph.runtime.gpu.graphs.recorder import Action, Recorder, prepare
 from staticgraph.runtime.gpu.staging import Packet, Slot, send_constants
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
-from staticgraph.runtime.guard import Guard
-from staticgraph.runtime.memory import empty
-from staticgraph.runtime.recycle import LARGE, Recycler
-from staticgraph.runtime.variables import VariableStore
+from staticgraph.runtime.memory.aligned import empty
+from staticgraph.runtime.memory.buffer_pool import LARGE, Recycler
+from staticgraph.runtime.variables import PendingWrites, VariableStore
 
 SLOTS = 2  # the host fills one while the card reads the other
 
@@ -86,7 +85,7 @@ class GpuExecutable(Executable):
 
     def step(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler] = ()
-    ) -> tuple[list[np.ndarray], Changes]:
+    ) -> tuple[list[np.ndarray], PendingWrites]:
         assert isinstance(store, DeviceStore)
         states = [store.random_state(op) for op in self.compiled.step.counters]
         slot = self._ran(feeds, states, store)
@@ -98,7 +97,7 @@ class GpuExecutable(Executable):
     def replay(
         self, feeds: Sequence[np.ndarray], store: DeviceStore, recyclers: Sequence[Recycler]
     ) -> list[np.ndarray]:
-        """What `step` fetches, where `is_captured`. Changes the store itself."""
+        """What `step` fetches, where `is_captured`. The store is changed."""
         step = self.compiled.step
         states = [store.random_state(op) for op in step.counters]
         slot = self._ran(feeds, states, store)

@@ -12,8 +12,8 @@ import numpy as np
 
 from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
 from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32
-from staticgraph.runtime.gpu.driver import Direction, Driver
-from staticgraph.runtime.seeing.limits import Limits
+from staticgraph.runtime.gpu.cuda.driver import Direction, Driver
+from staticgraph.runtime.profiling.limits import Limits
 
 THREADS = 256
 _BLOCKS = 8  # for each multiprocessor

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.gpu.cuda.driver import Card
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.driver import Card
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.limits import measured
 from staticgraph.runtime.gpu.timing import UNTIMED, Timing
-from staticgraph.runtime.seeing.limits import Limits
-from staticgraph.runtime.seeing.stamps import Times
+from staticgraph.runtime.profiling.limits import Limits
+from staticgraph.runtime.profiling.stamps import Times
 
 
 class CardMeter:

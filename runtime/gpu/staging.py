@@ -17,9 +17,9 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu import copying
-from staticgraph.runtime.gpu.driver import Arrival, Direction, Driver, Event
-from staticgraph.runtime.gpu.order import Span
-from staticgraph.runtime.memory import storage_dtype
+from staticgraph.runtime.gpu.cuda.driver import Arrival, Direction, Driver, Event
+from staticgraph.runtime.gpu.graphs.order import Span
+from staticgraph.runtime.memory.aligned import storage_dtype
 
 LARGE = 64 << 10  # bytes of a value that is sent by itself: a card reads them while it is asked for more
 HUGE = 1 << 20  # bytes of a value that is sent beside the stream, which begins with what does without it

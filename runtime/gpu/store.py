@@ -10,9 +10,9 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.driver import Direction
-from staticgraph.runtime.memory import empty
+from staticgraph.runtime.memory.aligned import empty
 from staticgraph.runtime.variables import VariableStore
 
 

@@ -15,9 +15,9 @@ from staticgraph.commands.parsing import examples, whole_number
 
 if TYPE_CHECKING:
     from staticgraph.commands.parsing import Commands
-    from staticgraph.runtime.replaying.bisect import Bisection, Call
-    from staticgraph.runtime.replaying.compare import Tolerance
-    from staticgraph.runtime.replaying.wrong_kernel import How
+    from staticgraph.runtime.debug.bisect import Bisection, Call
+    from staticgraph.runtime.debug.compare import Tolerance
+    from staticgraph.runtime.debug.wrong_kernel import How
 
 
 def add(commands: Commands) -> None:
@@ -57,9 +57,9 @@ def add(commands: Commands) -> None:
 def bisect(options: argparse.Namespace) -> int:
     """Look for the fault and print what was found; the status to exit with."""
     # The other commands need no compiler.
-    from staticgraph.runtime.replaying import bisect_text
-    from staticgraph.runtime.replaying.bisect import bisect as search
-    from staticgraph.runtime.replaying.compare import Tolerance
+    from staticgraph.runtime.debug import bisect_text
+    from staticgraph.runtime.debug.bisect import bisect as search
+    from staticgraph.runtime.debug.compare import Tolerance
 
     found: list[Bisection] = []
     with terminal.Progress() as tell:
@@ -92,10 +92,10 @@ def _calls(options: argparse.Namespace, tolerance: Tolerance) -> tuple[list[Call
     """The steps of the file's run, and how they are to be compiled."""
     from staticgraph.commands.feeding import feeds
     from staticgraph.commands.opening import opened
-    from staticgraph.runtime.ahead.steps import Shapes
+    from staticgraph.runtime.aot.steps import Shapes
+    from staticgraph.runtime.debug.bisect import backend_of, calls_of, how
+    from staticgraph.runtime.debug.crash_file import is_failure
     from staticgraph.runtime.feeds import convert
-    from staticgraph.runtime.replaying.bisect import backend_of, calls_of, how
-    from staticgraph.runtime.saving.failure_file import is_failure
     from staticgraph.saving import load_failure
 
     if is_failure(options.file):

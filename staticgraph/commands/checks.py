@@ -19,9 +19,9 @@ import numpy as np
 
 from staticgraph.commands import machine
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime import switches
-from staticgraph.runtime.saving.nearest import nearest
-from staticgraph.runtime.table import duration
+from staticgraph.runtime.files.nearest import nearest
+from staticgraph.runtime.reports.table import duration
+from staticgraph.runtime.switches import table as switches
 
 REQUIRED = {"numpy": "1.26", "llvmlite": "0.44", "networkx": "3.2", "graphviz": "0.20"}
 _PYTHON = (3, 11)
@@ -90,8 +90,8 @@ def needed() -> Iterator[Finding]:
 
 def processor() -> Iterator[Finding]:
     """The processor and the memory."""
-    from staticgraph.runtime.devices.cpu_jit import host  # imports LLVM, which may be what is missing
-    from staticgraph.runtime.threads import get_num_threads
+    from staticgraph.runtime.cpu.jit import host  # imports LLVM, which may be what is missing
+    from staticgraph.runtime.cpu.threads import get_num_threads
 
     target = host()
     yield Finding("processor", State.OK, f"{machine.processor() or 'not known'} ({target.cpu} to LLVM)")
@@ -112,7 +112,7 @@ def processor() -> Iterator[Finding]:
 def running() -> Iterator[Finding]:
     """Whether steps compile, run, and are kept."""
     yield self_test()
-    from staticgraph.runtime.dispatch import unsupported
+    from staticgraph.runtime.fast_path.dispatch import unsupported
 
     why = unsupported()
     text = "runs go without Python in between" if why is None else f"runs go through ctypes: {why}"
@@ -147,8 +147,8 @@ def self_test(device: str = "cpu") -> Finding:
 
 def cache() -> Finding:
     """The folder of compiled code."""
-    from staticgraph.runtime.devices import object_cache
-    from staticgraph.runtime.devices.private_folder import Untrusted
+    from staticgraph.runtime.disk import object_cache
+    from staticgraph.runtime.disk.private_folder import Untrusted
 
     where = object_cache.folder()
     if where is None:
@@ -181,7 +181,7 @@ def drawing() -> Iterator[Finding]:
 
 def gpu() -> Iterator[Finding]:
     """The cards, what drives them, and whether sessions can run on them."""
-    from staticgraph.runtime.gpu import present  # the other sections do not need it
+    from staticgraph.runtime.gpu.cuda import present  # the other sections do not need it
 
     system, driver = present.system(), machine.nvidia_driver()
     if system is None:
@@ -207,7 +207,7 @@ def gpu() -> Iterator[Finding]:
 
 def _cudnn(major: int) -> Finding:
     """What does convolutions on a card."""
-    from staticgraph.runtime.gpu import cudnn
+    from staticgraph.runtime.gpu.cuda import cudnn
 
     if lacking := cudnn.lacking():
         text = f"{lacking}: kernels of this package do convolutions"

@@ -45,10 +45,10 @@ def add(commands: Commands) -> None:
 def compile(options: argparse.Namespace) -> int:
     """Write the files, and list them."""
     # The other commands need no compiler.
-    from staticgraph.runtime.ahead.build import build
-    from staticgraph.runtime.ahead.steps import Shapes
-    from staticgraph.runtime.devices.target import target_of
-    from staticgraph.runtime.saving.loaded import load
+    from staticgraph.runtime.aot.build import build
+    from staticgraph.runtime.aot.steps import Shapes
+    from staticgraph.runtime.cpu.target import target_of
+    from staticgraph.runtime.files.loaded import load
 
     output = options.output or options.file.with_suffix("")
     target = target_of(options.target, options.cpu, options.features)

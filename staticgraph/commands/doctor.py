@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from staticgraph.commands import terminal
 from staticgraph.commands.outcome import DONE, FAILED
 from staticgraph.commands.parsing import examples
-from staticgraph.runtime.table import printable
+from staticgraph.runtime.reports.table import printable
 
 if TYPE_CHECKING:
     from staticgraph.commands.checks import Finding

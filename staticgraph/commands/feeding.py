@@ -8,8 +8,8 @@ from staticgraph.commands.opening import Opened
 from staticgraph.commands.outcome import UsageError
 from staticgraph.compiler.graph.dtypes import bool_, string
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.runtime.ahead.steps import Shapes
-from staticgraph.runtime.saving.nearest import nearest
+from staticgraph.runtime.aot.steps import Shapes
+from staticgraph.runtime.files.nearest import nearest
 from staticgraph.weights import read_weights
 
 _SEED = 0

@@ -12,10 +12,10 @@ from staticgraph.commands.opening import Opened
 from staticgraph.commands.terminal import Progress
 from staticgraph.compiler.lower.memory_use import size_text
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.devices.cpu_jit import host
-from staticgraph.runtime.seeing.profile import KernelTime, Profile, StepTimes
-from staticgraph.runtime.table import counted, duration, table, wrapped
-from staticgraph.runtime.threads import get_num_threads
+from staticgraph.runtime.cpu.jit import host
+from staticgraph.runtime.cpu.threads import get_num_threads
+from staticgraph.runtime.profiling.profile import KernelTime, Profile, StepTimes
+from staticgraph.runtime.reports.table import counted, duration, table, wrapped
 
 if TYPE_CHECKING:
     from staticgraph.runtime.gpu.device import Device

@@ -14,7 +14,7 @@ from staticgraph.contents.graph_defs import whole
 from staticgraph.graph_def.files import read_graph
 from staticgraph.graph_util import import_graph_def
 from staticgraph.onnx.load import load as load_onnx
-from staticgraph.runtime.saving.nearest import nearest
+from staticgraph.runtime.files.nearest import nearest
 from staticgraph.runtime.session import Session
 from staticgraph.saved_model.loader import load as load_saved_model
 from staticgraph.saved_model.loader import maybe_saved_model_directory, read_saved_model

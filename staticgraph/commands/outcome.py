@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from staticgraph.compiler.graph.errors import GraphError, NotFoundError, OpError
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.runtime.table import printable
+from staticgraph.runtime.reports.table import printable
 
 DONE, FAILED, USAGE, UNLIKE, INTERRUPTED, UNREAD = 0, 1, 2, 3, 130, 141
 

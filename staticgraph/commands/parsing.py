@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from staticgraph.commands.outcome import USAGE
-from staticgraph.runtime.saving.nearest import nearest
+from staticgraph.runtime.files.nearest import nearest
 
 
 def examples(*shown: tuple[str, str]) -> str:

@@ -14,7 +14,7 @@ from staticgraph.commands.parsing import examples
 
 if TYPE_CHECKING:
     from staticgraph.commands.parsing import Commands
-    from staticgraph.runtime.replaying.replay import Replay, Row
+    from staticgraph.runtime.debug.replay import Replay, Row
 
 _HELP = "n: next   b: back   f: the op that fails   p NAME: its values   q: quit"
 
@@ -47,8 +47,8 @@ def add(commands: Commands) -> None:
 def replay(options: argparse.Namespace) -> int:
     """Replay the file; the status to exit with."""
     # The other commands need neither the interpreter nor the ops that a saved graph may have.
-    from staticgraph.runtime.replaying import replay as replaying
-    from staticgraph.runtime.replaying.replay_text import as_dict, ending, rows_text, values_text
+    from staticgraph.runtime.debug import replay as replaying
+    from staticgraph.runtime.debug.replay_text import as_dict, ending, rows_text, values_text
     from staticgraph.saving import load_failure
 
     made = replaying.replay(load_failure(options.file), options.to)
@@ -74,7 +74,7 @@ def _is_meant(row: Row, pattern: str) -> bool:
 
 def _go_through(made: Replay, rows: Sequence[Row]) -> None:
     """Show one row after the other, as the user asks."""
-    from staticgraph.runtime.replaying.replay_text import rows_text
+    from staticgraph.runtime.debug.replay_text import rows_text
 
     terminal.out(_HELP)
     at = 0
@@ -101,7 +101,7 @@ def _go_through(made: Replay, rows: Sequence[Row]) -> None:
 
 def _values(rows: Sequence[Row], name: str) -> str:
     """The values of the operations of this name."""
-    from staticgraph.runtime.replaying.replay_text import values_text
+    from staticgraph.runtime.debug.replay_text import values_text
 
     found = [row for row in rows if row.matches(name)]
     return "\n\n".join(map(values_text, found)) or f"there is no operation {name!r}"

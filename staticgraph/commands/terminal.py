@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from staticgraph.runtime.table import printable
+from staticgraph.runtime.reports.table import printable
 
 
 def width() -> int | None:

@@ -8,8 +8,8 @@ from staticgraph.contents.arrays import arrays, checkpoint, is_checkpoint
 from staticgraph.contents.failures import failed_run
 from staticgraph.contents.graph_defs import frozen_graph, meta_graph_file, saved_model
 from staticgraph.contents.onnx_model import onnx_model
-from staticgraph.runtime.saving.failure_file import is_failure
-from staticgraph.runtime.saving.summary import Summary, summary
+from staticgraph.runtime.debug.crash_file import is_failure
+from staticgraph.runtime.files.summary import Summary, summary
 from staticgraph.saved_model.loader import maybe_saved_model_directory
 from staticgraph.train.checkpoint_state import latest_checkpoint
 

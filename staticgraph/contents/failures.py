@@ -7,8 +7,8 @@ import os
 import numpy as np
 
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.runtime.saving.failure_file import read
-from staticgraph.runtime.saving.summary import Function, Summary, Variable
+from staticgraph.runtime.debug.crash_file import read
+from staticgraph.runtime.files.summary import Function, Summary, Variable
 
 
 def failed_run(path: str) -> Summary:

@@ -17,7 +17,7 @@ from staticgraph.messages.tensor import TensorProto, TensorShapeProto
 from staticgraph.messages.types import DataType, dtype_of
 from staticgraph.messages.variable import VariableDef
 from staticgraph.messages.wire import DecodeError
-from staticgraph.runtime.saving.summary import Function, Summary, Variable
+from staticgraph.runtime.files.summary import Function, Summary, Variable
 from staticgraph.saved_model.builder import variables_prefix
 from staticgraph.saved_model.loader import read_saved_model
 from staticgraph.train.meta_graph import read_meta_graph_file

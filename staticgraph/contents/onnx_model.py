@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.shapes import shape_text
 from staticgraph.onnx.load import read_model
 from staticgraph.onnx.proto import TensorProto, TensorShapeProto, TypeProto, ValueInfoProto
 from staticgraph.onnx.tensors import DTYPES
-from staticgraph.runtime.saving.summary import Function, Summary, Variable
+from staticgraph.runtime.files.summary import Function, Summary, Variable
 
 _BITS = {"UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2}  # of elements that only ONNX has
 

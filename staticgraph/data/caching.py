@@ -18,7 +18,7 @@ from staticgraph.data.encoding import decoded, encoded
 from staticgraph.data.pipeline import Node, Run
 from staticgraph.data.structure import Element, as_arrays, as_element, dtypes_of, leaves
 from staticgraph.io.tf_record import framed, tf_record_iterator
-from staticgraph.runtime.atomic import replacing
+from staticgraph.runtime.disk.atomic import replacing
 
 _FORMAT = "staticgraph elements 1:"
 

@@ -30,8 +30,8 @@ from staticgraph.data.encoding import decoded, encoded
 from staticgraph.data.function import Function
 from staticgraph.data.pipeline import Run
 from staticgraph.data.structure import Element, as_arrays, as_element, dtypes_of
-from staticgraph.runtime import switches
-from staticgraph.runtime.threads import set_num_threads
+from staticgraph.runtime.cpu.threads import set_num_threads
+from staticgraph.runtime.switches import table as switches
 
 _MADE, _FAILED = b"\0", b"\1"
 _pipelines = itertools.count()

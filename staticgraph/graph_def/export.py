@@ -28,7 +28,7 @@ from staticgraph.graph_def.signatures import REQUIRED, Argument, signature
 from staticgraph.graph_def.write_control_flow import ControlFlow
 from staticgraph.graph_def.write_gradients import write_gradients
 from staticgraph.messages.graph import AttrValue, GraphDef, NodeDef
-from staticgraph.runtime.saving.regions import RegionWriter
+from staticgraph.runtime.files.regions import RegionWriter
 
 __all__ = [
     "EXCEPTIONS",

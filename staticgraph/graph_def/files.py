@@ -14,7 +14,7 @@ from staticgraph.messages import text_format
 from staticgraph.messages.graph import GraphDef
 from staticgraph.messages.meta_graph import MetaGraphDef
 from staticgraph.messages.wire import DecodeError
-from staticgraph.runtime.atomic import write_file
+from staticgraph.runtime.disk.atomic import write_file
 
 __all__ = ["as_meta_graph_def", "read_graph", "write_graph"]
 

@@ -26,10 +26,10 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.graph_def.attributes import attr_value, plain_value
 from staticgraph.graph_def.correspondence import OWN
 from staticgraph.messages.graph import AttrValue, NodeDef
-from staticgraph.runtime.saving.allowed import refusal
-from staticgraph.runtime.saving.attributes import decode, encode
-from staticgraph.runtime.saving.regions import RegionReader, RegionWriter
-from staticgraph.runtime.saving.strict_json import parse
+from staticgraph.runtime.files.allowed import refusal
+from staticgraph.runtime.files.attributes import decode, encode
+from staticgraph.runtime.files.regions import RegionReader, RegionWriter
+from staticgraph.runtime.files.strict_json import parse
 
 __all__ = ["own_attrs", "region_number", "region_reader", "restore_own"]
 

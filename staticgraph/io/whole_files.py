@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops import kinds
 from staticgraph.io.file_records import matching, open_bytes
-from staticgraph.runtime import atomic
+from staticgraph.runtime.disk import atomic
 
 __all__ = ["matching_files", "read_file", "write_file"]
 

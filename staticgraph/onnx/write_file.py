@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.onnx.proto import ModelProto, StringStringEntryProto, TensorProto
 from staticgraph.onnx.tensors import NUMBERS
 from staticgraph.onnx.write_nodes import Constant
-from staticgraph.runtime.atomic import write_file
+from staticgraph.runtime.disk.atomic import write_file
 
 __all__ = ["finish"]
 

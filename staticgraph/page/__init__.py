@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 
 if TYPE_CHECKING:
     from staticgraph.page.page import Page
-    from staticgraph.runtime.seeing.profile import Profile
+    from staticgraph.runtime.profiling.profile import Profile
 
 __all__ = ["show"]
 
@@ -61,7 +61,7 @@ def _seconds(profile: Profile | Mapping[str, float] | None) -> Mapping[str, floa
     """Seconds per run by the names of kernels, without what else a profile tells of."""
     if profile is None or isinstance(profile, Mapping):
         return profile or {}
-    from staticgraph.runtime.seeing.profile import Profile  # imports the compiler
+    from staticgraph.runtime.profiling.profile import Profile  # imports the compiler
 
     if not isinstance(profile, Profile):
         text = f"show: profile is {type(profile).__name__}, not what session.profile() gave, nor a dict"

@@ -16,8 +16,8 @@ from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.row_schedule import place_rows
 from staticgraph.compiler.lower.program import HostCall, Launch, Loops
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.saving.nearest import nearest
-from staticgraph.runtime.seeing.kernels import KernelView, kernels_of
+from staticgraph.runtime.files.nearest import nearest
+from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
 from staticgraph.visualize.model import Drawing, Path
 
 _Key = tuple[tuple[str, int], ...]  # the nodes of a kernel: those in a loop are made anew where it is drawn

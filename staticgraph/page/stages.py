@@ -11,7 +11,7 @@ from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.devices.cpu_jit import host
+from staticgraph.runtime.cpu.jit import host
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.visualize.compiled import fused, optimized
 from staticgraph.visualize.model import Drawing

@@ -18,8 +18,8 @@ from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.framework import get_default_graph
 from staticgraph.messages.meta_graph import MetaGraphDef, SavedModel, SignatureDef
-from staticgraph.runtime.atomic import write_file
-from staticgraph.runtime.saving.values import collect
+from staticgraph.runtime.disk.atomic import write_file
+from staticgraph.runtime.files.values import collect
 from staticgraph.runtime.session import Session
 from staticgraph.saved_model import constants
 from staticgraph.saved_model.utils import build_tensor_info

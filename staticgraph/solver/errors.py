@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from staticgraph.compiler.graph.errors import InvalidArgumentError
-from staticgraph.runtime.saving.nearest import nearest
+from staticgraph.runtime.files.nearest import nearest
 from staticgraph.solver.places import Place
 
 

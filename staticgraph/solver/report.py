@@ -10,7 +10,7 @@ from typing import Any
 
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.keras.utils.progress import Progbar, is_screen
-from staticgraph.runtime.table import table
+from staticgraph.runtime.reports.table import table
 from staticgraph.solver.data import Data
 from staticgraph.solver.description import Description
 from staticgraph.solver.network import Network

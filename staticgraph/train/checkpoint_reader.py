@@ -14,10 +14,11 @@ from staticgraph.compiler.graph.errors import NotFoundError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.framework import init_scope, name_scope
 from staticgraph.inputs import constant
-from staticgraph.runtime.saving import container, safetensors
-from staticgraph.runtime.saving.checkpoint import checkpoint_file
-from staticgraph.runtime.saving.nearest import nearest
-from staticgraph.runtime.saving.values import owned
+from staticgraph.runtime.files import container
+from staticgraph.runtime.files.arrays import safetensors
+from staticgraph.runtime.files.checkpoint import checkpoint_file
+from staticgraph.runtime.files.nearest import nearest
+from staticgraph.runtime.files.values import owned
 from staticgraph.train.checkpoint_state import latest_checkpoint
 from staticgraph.train.tensor_bundle import tensors_of
 from staticgraph.variable_lists import global_variables, trainable_variables

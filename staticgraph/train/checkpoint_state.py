@@ -18,8 +18,8 @@ from pathlib import Path
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.messages import text_format
 from staticgraph.messages.checkpoint import CheckpointState
-from staticgraph.runtime.atomic import write_file
-from staticgraph.runtime.saving.checkpoint import checkpoint_file
+from staticgraph.runtime.disk.atomic import write_file
+from staticgraph.runtime.files.checkpoint import checkpoint_file
 from staticgraph.train.tensor_bundle.first_format import is_slice_file
 
 __all__ = [

@@ -21,7 +21,7 @@ from staticgraph.messages import text_format
 from staticgraph.messages.graph import GraphDef
 from staticgraph.messages.meta_graph import MetaGraphDef, SaverDef
 from staticgraph.messages.wire import DecodeError
-from staticgraph.runtime.atomic import write_file
+from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.train.collections import fill_collections, read_collections
 
 __all__ = [

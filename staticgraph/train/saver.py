@@ -19,9 +19,9 @@ from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.framework import GraphKeys, get_default_graph
 from staticgraph.graph_def.nodes import GraphDefError
 from staticgraph.messages.meta_graph import MetaGraphDef, SaverDef
-from staticgraph.runtime.atomic import write_file
-from staticgraph.runtime.saving import checkpoint
-from staticgraph.runtime.saving.values import collect
+from staticgraph.runtime.disk.atomic import write_file
+from staticgraph.runtime.files import checkpoint
+from staticgraph.runtime.files.values import collect
 from staticgraph.runtime.session import Session
 from staticgraph.train.checkpoint_state import (
     checkpoint_exists,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.runtime.atomic import replace
+from staticgraph.runtime.disk.atomic import replace
 from staticgraph.visualize.render import FORMATS, RendererMissingError, render
 from staticgraph.visualize.svg import clean
 

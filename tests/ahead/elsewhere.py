@@ -15,10 +15,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.runtime.ahead.build import Built
-from staticgraph.runtime.ahead.interface import Array, Function, Interface
-from staticgraph.runtime.devices.cpu_jit import host
-from staticgraph.runtime.devices.target import target_of
+from staticgraph.runtime.aot.build import Built
+from staticgraph.runtime.aot.interface import Array, Function, Interface
+from staticgraph.runtime.cpu.jit import host
+from staticgraph.runtime.cpu.target import target_of
 
 # Answers calls: a byte that says which function, then its inputs; a byte with its status, then its outputs.
 _PROGRAM = """
@@ -92,7 +92,6 @@ SYSTEMS = (
     System("aarch64-linux-gnu", ("aarch64-linux-gnu-gcc", "-static"), ("qemu-aarch64",)),
     System("x86_64-w64-mingw32", ("x86_64-w64-mingw32-gcc", "-static"), ("wine",)),
 )
-
 
 
 class Elsewhere:

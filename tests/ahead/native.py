@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.ahead.build import Built, build
-from staticgraph.runtime.ahead.steps import Shapes
-from staticgraph.runtime.devices.target import target_of
-from staticgraph.runtime.saving.loaded import LoadedGraph, load
+from staticgraph.runtime.aot.build import Built, build
+from staticgraph.runtime.aot.steps import Shapes
+from staticgraph.runtime.cpu.target import target_of
+from staticgraph.runtime.files.loaded import LoadedGraph, load
 
 CC = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler is installed")

@@ -13,10 +13,10 @@ import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.graph.opdef import Effect, OpDef
-from staticgraph.runtime.ahead.build import Built, build
-from staticgraph.runtime.ahead.steps import Shapes
-from staticgraph.runtime.saving.allowed import refusal
-from staticgraph.runtime.saving.loaded import LoadedGraph
+from staticgraph.runtime.aot.build import Built, build
+from staticgraph.runtime.aot.steps import Shapes
+from staticgraph.runtime.files.allowed import refusal
+from staticgraph.runtime.files.loaded import LoadedGraph
 from tests.ahead.digits import draw, lenet
 from tests.ahead.elsewhere import SYSTEMS, Elsewhere, System
 from tests.ahead.native import saved

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.saving.loaded import LoadedGraph, load
+from staticgraph.runtime.files.loaded import LoadedGraph, load
 from tests.ahead.digits import draw, lenet
 from tests.ahead.native import STRICT, built, cc, needs_compiler, saved
 
@@ -100,9 +100,7 @@ def test_lenet_is_small_and_needs_no_library(digits: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize("separate", [False, True], ids=["weights inside", "weights in a file"])
-def test_the_example_runs_as_it_is(
-    digits: Path, tmp_path: Path, rng: np.random.Generator, separate: bool
-):
+def test_the_example_runs_as_it_is(digits: Path, tmp_path: Path, rng: np.random.Generator, separate: bool):
     net = load(digits)
     made = built(net, batch=1, separate=separate)
     assert {path.name for path in made.write(tmp_path / "net")} >= {"net.o", "net.h", "main.c"}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.saving.loaded import LoadedGraph, load
+from staticgraph.runtime.files.loaded import LoadedGraph, load
 from tests.ahead.digits import draw, lenet
 from tests.ahead.native import Native, built, needs_compiler, same_bits, saved
 

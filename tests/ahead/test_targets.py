@@ -10,11 +10,11 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidArgumentError
-from staticgraph.runtime.ahead.build import build
-from staticgraph.runtime.ahead.steps import Shapes
-from staticgraph.runtime.devices.cpu_jit import host
-from staticgraph.runtime.devices.target import normalized, target_of
-from staticgraph.runtime.saving.loaded import LoadedGraph, load
+from staticgraph.runtime.aot.build import build
+from staticgraph.runtime.aot.steps import Shapes
+from staticgraph.runtime.cpu.jit import host
+from staticgraph.runtime.cpu.target import normalized, target_of
+from staticgraph.runtime.files.loaded import LoadedGraph, load
 from tests.ahead.digits import draw, lenet
 from tests.ahead.native import Native, needs_compiler, saved
 from tests.ahead.objects import read

@@ -8,7 +8,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph import linalg
-from staticgraph.runtime.switches import checked
+from staticgraph.runtime.switches.table import checked
 from staticgraph.tracebacks import shorten
 
 WRONG_SHAPE = """\

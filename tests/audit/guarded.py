@@ -17,9 +17,11 @@ import numpy as np
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower import lower
 from staticgraph.compiler.lower.buffer_assignment import Key, Lifetime
-from staticgraph.runtime import binding, executable, memory
-from staticgraph.runtime.devices import pool
-from staticgraph.runtime.seeing import stamps
+from staticgraph.runtime import executable
+from staticgraph.runtime.cpu import pool
+from staticgraph.runtime.fast_path import call_record as binding
+from staticgraph.runtime.memory import aligned as memory
+from staticgraph.runtime.profiling import stamps
 
 PAGE = mmap.PAGESIZE
 POISON = 0xFFA5A5A5  # a signalling NaN; arithmetic makes it a quiet one

@@ -15,7 +15,7 @@ from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.kernel.stmt import Buffer, Store
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import launch, loaded, stored
 
 Arrays = dict[str, np.ndarray]

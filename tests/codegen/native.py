@@ -9,7 +9,7 @@ from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.llvm.kernel import emit
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.kernel.stmt import Kernel
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 
 Arrays = dict[str, np.ndarray]
 

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32,
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, run, widened
 
 WIDTHS = [16, 32, 64]

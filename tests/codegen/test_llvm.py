@@ -36,8 +36,8 @@ from staticgraph.compiler.kernel.stmt import (
     Update,
     While,
 )
-from staticgraph.runtime.devices import cpu_jit
-from staticgraph.runtime.memory import empty
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.memory.aligned import empty
 from tests.codegen.native import Arrays, launch, run
 
 SERIAL, SIMD, PARALLEL = LoopKind.SERIAL, LoopKind.SIMD, LoopKind.PARALLEL

@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.llvm import control_flow as llvm_control_flow
 from staticgraph.compiler.codegen.llvm.control_flow import guarded
 from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 
 MEMORY, HOST, WATCH = range(3)  # slots of the table of a step
 TABLE, AGAIN, PRED, INDEX, SPARE, ROWS = (BufferRef(MEMORY, 64 * n) for n in (8, 9, 10, 11, 12, 16))

@@ -12,8 +12,8 @@ import pytest
 
 from staticgraph.compiler.codegen.native import pool as llvm_pool
 from staticgraph.compiler.codegen.native import pool_layout
-from staticgraph.runtime.devices import cpu_jit
-from staticgraph.runtime.devices.pool import Pool
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.pool import Pool
 
 WORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 RUN = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 2)

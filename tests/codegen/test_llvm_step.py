@@ -11,7 +11,7 @@ from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 
 N = 24
 POOL, SCRATCH, WATCH = BufferRef(0), BufferRef(0), BufferRef(0)  # the steps here need none

@@ -13,10 +13,10 @@ import pytest
 from staticgraph.__main__ import main
 from staticgraph.commands import checks, machine
 from staticgraph.commands.checks import EXTRAS, REQUIRED, SECTIONS, Finding, State, findings
-from staticgraph.runtime import dispatch
-from staticgraph.runtime.gpu import cudnn, present
-from staticgraph.runtime.gpu.driver import Card
-from staticgraph.runtime.gpu.present import System
+from staticgraph.runtime.fast_path import dispatch
+from staticgraph.runtime.gpu.cuda import cudnn, present
+from staticgraph.runtime.gpu.cuda.driver import Card
+from staticgraph.runtime.gpu.cuda.present import System
 
 PROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
 

@@ -13,7 +13,7 @@ from staticgraph.__main__ import main
 from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError
 from staticgraph.messages.tensor_bundle import BundleEntryProto
 from staticgraph.onnx.proto import ModelProto
-from staticgraph.runtime.saving.summary import Function, Variable
+from staticgraph.runtime.files.summary import Function, Variable
 from staticgraph.train.tensor_bundle import table as table_file
 
 WEIGHTS = {"layer/kernel": "float32[4, 3]", "layer/bias": "float32[3]"}

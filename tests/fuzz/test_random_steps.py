@@ -25,7 +25,7 @@ from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.kernel import parallelize as chunk
 from staticgraph.compiler.kernel import row_schedule as place_rows
 from staticgraph.compiler.lower import parallel_schedule as phases
-from staticgraph.runtime import compiling
+from staticgraph.runtime.cpu import compile as compiling
 from tests.fuzz.graphs import widened
 from tests.fuzz.programs import Program
 from tests.fuzz.test_random_graphs import fuzz

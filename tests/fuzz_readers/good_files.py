@@ -17,7 +17,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import GraphError, OpError
 from staticgraph.messages import GraphDef, MetaGraphDef, SavedModel
 from staticgraph.onnx.proto import ModelProto
-from staticgraph.runtime.saving import archive, container
+from staticgraph.runtime.files import archive, container
 from tests.fuzz_readers.changes import NEAR
 from tests.fuzz_readers.graphs import built
 from tests.fuzz_readers.readers import _HEAD, _seal

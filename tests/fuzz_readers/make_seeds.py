@@ -14,7 +14,7 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.messages import GraphDef, text_format
 from staticgraph.messages.example import Example, Feature, FeatureList, SequenceExample
-from staticgraph.runtime.saving import archive
+from staticgraph.runtime.files import archive
 from staticgraph.train.tensor_bundle import write_bundle
 from staticgraph.train.tensor_bundle.table import read_table, table_bytes
 

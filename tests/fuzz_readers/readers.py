@@ -30,7 +30,7 @@ from staticgraph.io.tf_record import framed
 from staticgraph.messages import GraphDef, text_format
 from staticgraph.messages.example import Example, SequenceExample
 from staticgraph.messages.wire import encode_varint
-from staticgraph.runtime.saving import archive, container
+from staticgraph.runtime.files import archive, container
 from staticgraph.summary import summary_iterator
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -239,4 +239,3 @@ READERS = {
     "example": Reader(_example, (DataLossError,), "*.example"),
     "example_features": Reader(_features, (DataLossError,), "*.example"),
 }
-

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from staticgraph.runtime.gpu.standin import build
-from staticgraph.runtime.gpu.standin.build import BuildError
-from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.simulator import build
+from staticgraph.runtime.gpu.simulator.build import BuildError
+from staticgraph.runtime.gpu.simulator.driver import StandIn
 from tests.gpu.running import SCHEDULES
 
 

@@ -20,8 +20,8 @@ from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import Launch, Loops
-from staticgraph.runtime.gpu.standin import product as products
-from staticgraph.runtime.gpu.standin.build import Unit
+from staticgraph.runtime.gpu.simulator import product as products
+from staticgraph.runtime.gpu.simulator.build import Unit
 from tests.codegen.native import loaded, stored
 from tests.gpu.meaning import meaning
 from tests.gpu.running import run, unset

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel
 from staticgraph.compiler.ops.kinds import Out, View, described
-from staticgraph.runtime.gpu.standin.build import Unit
+from staticgraph.runtime.gpu.simulator.build import Unit
 from tests.gpu.loops import compare, from_memory, in_memory
 from tests.gpu.running import compiled, run, unset
 from tests.ops.harness import as_tuple

@@ -1,7 +1,7 @@
 """Runs what a kernel is on a GPU without one: each function by the stand-in, in several schedules.
 
-    unit = compiled([work, other])            # all functions in one go: a compiler takes its time to start
-    after = run(work, {"x": x, "y": unset(x.shape, x.dtype)}, unit)
+unit = compiled([work, other])            # all functions in one go: a compiler takes its time to start
+after = run(work, {"x": x, "y": unset(x.shape, x.dtype)}, unit)
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,9 +10,9 @@ import numpy as np
 
 from staticgraph.compiler.codegen.cuda.function import Call, Function, Work
 from staticgraph.compiler.codegen.cuda.product import Product
-from staticgraph.runtime.gpu.standin import product as products
-from staticgraph.runtime.gpu.standin.build import Unit
-from staticgraph.runtime.gpu.standin.memory import UNSET, Memory
+from staticgraph.runtime.gpu.simulator import product as products
+from staticgraph.runtime.gpu.simulator.build import Unit
+from staticgraph.runtime.gpu.simulator.memory import UNSET, Memory
 
 SCHEDULES = (0, 3, 6)  # warps in lockstep; greedy, from the last to the first; by the dice
 

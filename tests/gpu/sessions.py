@@ -9,7 +9,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import StandIn
 
 Feeds = Callable[[int], dict[Any, Any]]  # of a run, by its number
 Model = Callable[[], tuple[Any, Feeds]]  # builds a graph: what is fetched, and the feeds

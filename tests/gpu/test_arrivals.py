@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from staticgraph.compiler.graph.errors import OpError, UnavailableError
-from staticgraph.runtime.gpu import external
-from staticgraph.runtime.gpu.cupy_driver import CupyDriver
+from staticgraph.runtime.gpu.cuda.cupy_driver import CupyDriver
+from staticgraph.runtime.gpu.graphs import external
 from tests.gpu.fake_cupy import STREAM, CUDARuntimeError, FakeCupy
 
 

@@ -11,7 +11,7 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import Call
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.lower.program import Launch
-from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import StandIn
 from tests.gpu.running import SCHEDULES
 from tests.gpu.sessions import check_alike, on
 from tests.passes.steps import step_of

@@ -19,8 +19,8 @@ from staticgraph.compiler.compile_gpu import compile_gpu, every_instruction
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.lower.program import Launch
-from staticgraph.runtime.gpu import source
-from staticgraph.runtime.gpu.standin.build import Unit
+from staticgraph.runtime.gpu.cuda import source
+from staticgraph.runtime.gpu.simulator.build import Unit
 from tests.codegen.native import stored
 from tests.gpu.running import SCHEDULES, compiled, run
 from tests.passes.steps import step_of

@@ -10,11 +10,11 @@ from staticgraph.__main__ import main
 from staticgraph.compiler import compile_gpu as compiling
 from staticgraph.compiler.codegen.cuda import scalar
 from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.runtime.debug.bisect import Bisection, bisect, calls_of, how
+from staticgraph.runtime.debug.bisect_text import dump, text
+from staticgraph.runtime.debug.on_card import OnCard
+from staticgraph.runtime.gpu.cuda.failure import failure
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.failure import failure
-from staticgraph.runtime.replaying.bisect import Bisection, bisect, calls_of, how
-from staticgraph.runtime.replaying.bisect_text import dump, text
-from staticgraph.runtime.replaying.on_card import OnCard
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ import staticgraph as sg
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.function import Function
 from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.runtime.gpu import nvrtc
-from staticgraph.runtime.gpu.nvrtc import ARCHITECTURES
+from staticgraph.runtime.gpu.cuda import nvrtc
+from staticgraph.runtime.gpu.cuda.nvrtc import ARCHITECTURES
 from tests.gpu.test_registry import BATCHES
 from tests.ops.harness import Build, dtype_choices, uses
 from tests.passes.steps import step_of

@@ -14,9 +14,9 @@ from staticgraph.compiler.codegen.cuda.function import Call
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import UnimplementedError
-from staticgraph.runtime.gpu.standin import convolution as convolving
-from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.gpu.standin.queue import CaptureError, DeviceError
+from staticgraph.runtime.gpu.simulator import convolution as convolving
+from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.queue import CaptureError, DeviceError
 from tests.gpu.running import SCHEDULES
 from tests.gpu.sessions import Model, check_alike, draws, on, played
 from tests.gpu.test_bisect import bisected

@@ -9,10 +9,10 @@ import pytest
 from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
 from staticgraph.compiler.graph.dtypes import as_dtype, float32, float64, int32
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError, UnimplementedError
-from staticgraph.runtime.gpu import cublas
-from staticgraph.runtime.gpu.cublas import Cublas, Multiply, gemm_arguments, workspace_size
-from staticgraph.runtime.gpu.cublas_lt import CublasLt, alignment
-from staticgraph.runtime.gpu.standin import product as standin
+from staticgraph.runtime.gpu.cuda import cublas
+from staticgraph.runtime.gpu.cuda.cublas import Cublas, Multiply, gemm_arguments, workspace_size
+from staticgraph.runtime.gpu.cuda.cublas_lt import CublasLt, alignment
+from staticgraph.runtime.gpu.simulator import product as standin
 from tests.gpu.fake_cublas import FakeCublas, FakeCublasLt
 
 DTYPES = ["float32", "float64", "float16", "bfloat16"]
@@ -313,7 +313,7 @@ def test_the_library_itself_takes_the_descriptors():
         library = cublas.library("cublasLt")
     except OpError as error:
         pytest.skip(str(error))
-    from staticgraph.runtime.gpu.cublas_lt import _Plan
+    from staticgraph.runtime.gpu.cuda.cublas_lt import _Plan
 
     for dtype in DTYPES:
         product = drawn(np.random.default_rng(7), dtype)

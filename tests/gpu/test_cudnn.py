@@ -13,9 +13,9 @@ from staticgraph.compiler.codegen.cuda.convolution import DTYPES, Convolution, M
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.graph.dtypes import float16, float32
 from staticgraph.compiler.graph.errors import OpError, UnimplementedError
-from staticgraph.runtime.gpu import cudnn, cupy_driver
-from staticgraph.runtime.gpu.cudnn import Cudnn, described, lacking, layout, left_out
-from staticgraph.runtime.gpu.cupy_driver import CupyDriver
+from staticgraph.runtime.gpu.cuda import cudnn, cupy_driver
+from staticgraph.runtime.gpu.cuda.cudnn import Cudnn, described, lacking, layout, left_out
+from staticgraph.runtime.gpu.cuda.cupy_driver import CupyDriver
 from tests.gpu.fake_cupy import STREAM, FakeCupy
 
 ONE = Convolution(

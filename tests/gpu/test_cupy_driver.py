@@ -19,10 +19,12 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from staticgraph.runtime.gpu import cupy_driver, edges, in_groups
-from staticgraph.runtime.gpu.cupy_driver import CupyDriver
-from staticgraph.runtime.gpu.driver import Card, Direction
-from staticgraph.runtime.gpu.overlap import Overlap
+from staticgraph.runtime.gpu.cuda import cupy_driver
+from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
+from staticgraph.runtime.gpu.cuda.cupy_driver import CupyDriver
+from staticgraph.runtime.gpu.cuda.driver import Card, Direction
+from staticgraph.runtime.gpu.graphs import edges
+from staticgraph.runtime.gpu.graphs.overlap import Overlap
 from tests.gpu.fake_cublas import FakeCublas, FakeCublasLt
 from tests.gpu.fake_cupy import (
     FREE,

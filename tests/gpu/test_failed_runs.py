@@ -5,8 +5,8 @@ import pytest
 import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.compiler.graph.errors import InvalidArgumentError, ResourceExhaustedError, UnavailableError
-from staticgraph.runtime.gpu.failure import failure
-from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.cuda.failure import failure
+from staticgraph.runtime.gpu.simulator.driver import StandIn
 from tests.gpu.sessions import on
 
 ILLEGAL = failure(700, "cudaErrorIllegalAddress", "waiting for the GPU")

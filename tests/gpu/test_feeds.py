@@ -5,9 +5,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.runtime.gpu import copying
+from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.queue import StandInGraph
 from staticgraph.runtime.gpu.staging import HUGE, LARGE
-from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.gpu.standin.queue import StandInGraph
 from tests.gpu.sessions import draws, on
 
 MANY = LARGE // 4  # float32 that make a large value

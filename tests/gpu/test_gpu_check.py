@@ -28,7 +28,7 @@ from gpu_stages.findings import Finding, Findings, missed, read
 from gpu_stages.runner import ENOUGH, STAGES, Outcome, Stage, run_stages, turns
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
-from staticgraph.runtime.gpu.driver import Direction
+from staticgraph.runtime.gpu.cuda.driver import Direction
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a stage does in these tests: its name says it.

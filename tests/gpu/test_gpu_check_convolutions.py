@@ -15,9 +15,9 @@ from gpu_stages.layers import BY_FILTER, BY_IMAGE, KINDS, LAYERS, RESULT, Case, 
 from gpu_stages.sampled import sampled
 from gpu_stages.setting import Setting
 from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.runtime.gpu import nvrtc
-from staticgraph.runtime.gpu.standin import convolution as standin_convolution
-from staticgraph.runtime.memory import from_storage
+from staticgraph.runtime.gpu.cuda import nvrtc
+from staticgraph.runtime.gpu.simulator import convolution as standin_convolution
+from staticgraph.runtime.memory.aligned import from_storage
 
 CONVOLVED = "staticgraph.compiler.codegen.cuda.products.convolved"
 

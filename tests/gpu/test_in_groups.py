@@ -7,8 +7,9 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import Function, Parameter, call
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.runtime.gpu import in_groups, nvrtc
-from staticgraph.runtime.switches import current
+from staticgraph.runtime.gpu.cuda import nvrtc
+from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
+from staticgraph.runtime.switches.table import current
 
 
 def functions(count: int, size: int) -> list[Function]:

@@ -16,9 +16,9 @@ from staticgraph.compat.legacy.testing import (
     is_gpu_available,
 )
 from staticgraph.keras import backend
-from staticgraph.runtime.gpu import present
-from staticgraph.runtime.gpu.driver import Card
-from staticgraph.runtime.gpu.present import System
+from staticgraph.runtime.gpu.cuda import present
+from staticgraph.runtime.gpu.cuda.driver import Card
+from staticgraph.runtime.gpu.cuda.present import System
 
 CARDS = Card("Tesla T4", "sm_75", 40, 16 << 30), Card("NVIDIA H200", "sm_90", 132, 141 << 30)
 

@@ -13,7 +13,7 @@ from staticgraph.compiler.codegen.cuda.products.axes import axes
 from staticgraph.compiler.codegen.cuda.products.contraction import tile
 from staticgraph.compiler.codegen.cuda.products.direct import outputs_of
 from staticgraph.compiler.codegen.cuda.products.library import library
-from staticgraph.runtime.gpu.standin.build import Unit
+from staticgraph.runtime.gpu.simulator.build import Unit
 from tests.gpu.contractions import Case, every
 from tests.gpu.running import compiled
 from tests.gpu.test_tile import convolution, dense, descent, einsum, product, zeros

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from staticgraph.compiler.graph.errors import FailedPreconditionError, OpError
-from staticgraph.runtime.gpu import external
-from staticgraph.runtime.gpu.cupy_driver import CupyDriver
-from staticgraph.runtime.gpu.marks import Mark
+from staticgraph.runtime.gpu.cuda.cupy_driver import CupyDriver
+from staticgraph.runtime.gpu.graphs import external
+from staticgraph.runtime.gpu.graphs.marks import Mark
 from tests.gpu.fake_cupy import FakeCupy
 
 

@@ -8,8 +8,8 @@ import pytest
 from staticgraph.compiler.codegen.cuda.function import Parameter, call
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32, float64, int32
 from staticgraph.compiler.graph.errors import FailedPreconditionError
-from staticgraph.runtime.gpu import nvrtc
-from staticgraph.runtime.gpu.nvrtc import ARCHITECTURES, CompileError, Usage
+from staticgraph.runtime.gpu.cuda import nvrtc
+from staticgraph.runtime.gpu.cuda.nvrtc import ARCHITECTURES, CompileError, Usage
 
 needs_nvrtc = pytest.mark.skipif(
     not nvrtc.available(), reason="NVRTC is not here: pip install nvidia-cuda-nvrtc"
@@ -114,5 +114,3 @@ def test_without_the_library_the_message_says_what_to_install(monkeypatch: pytes
         nvrtc.compile([FOUR], "sm_90")
     assert "staticgraph[cuda13]" in str(caught.value.hint)
     nvrtc._library.cache_clear()
-
-

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from staticgraph.runtime.gpu import order
-from staticgraph.runtime.gpu.order import Order, Span, depth
-from staticgraph.runtime.gpu.overlap import Ring
-from staticgraph.runtime.gpu.standin import topological
+from staticgraph.runtime.gpu.graphs import order
+from staticgraph.runtime.gpu.graphs.order import Order, Span, depth
+from staticgraph.runtime.gpu.graphs.overlap import Ring
+from staticgraph.runtime.gpu.simulator import topological
 
 Access = tuple[Sequence[Span], Sequence[Span]]  # what a piece of work reads, and what it writes
 

@@ -10,11 +10,11 @@ from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.compile_gpu import GpuCompiled
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.stmt import padded
-from staticgraph.runtime.gpu.driver import Direction
-from staticgraph.runtime.gpu.order import depth
-from staticgraph.runtime.gpu.overlap import Overlap
-from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.gpu.standin.queue import CaptureError, StandInGraph
+from staticgraph.runtime.gpu.cuda.driver import Direction
+from staticgraph.runtime.gpu.graphs.order import depth
+from staticgraph.runtime.gpu.graphs.overlap import Overlap
+from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.queue import CaptureError, StandInGraph
 from tests.gpu.sessions import draws, on, played
 from tests.gpu.test_train_steps import two_layer_net
 

@@ -7,7 +7,7 @@ import staticgraph as sg
 from staticgraph.compiler.lower.program import HostCall
 from staticgraph.messages.config import ConfigProto
 from staticgraph.runtime import placement
-from staticgraph.runtime.gpu import present
+from staticgraph.runtime.gpu.cuda import present
 from staticgraph.runtime.gpu.device import Device
 from tests.gpu.sessions import on
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from staticgraph.compiler.graph.errors import FailedPreconditionError, UnavailableError
-from staticgraph.runtime.gpu import libcuda, present
-from staticgraph.runtime.gpu.driver import Card
-from staticgraph.runtime.gpu.present import System
+from staticgraph.runtime.gpu.cuda import libcuda, present
+from staticgraph.runtime.gpu.cuda.driver import Card
+from staticgraph.runtime.gpu.cuda.present import System
 
 H200, T4 = Card("NVIDIA H200", "sm_90", 132, 141 << 30), Card("Tesla T4", "sm_75", 40, 16 << 30)
 THIRTEEN = {"cupy-cuda13x": "14.2.0"}

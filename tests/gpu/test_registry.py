@@ -14,9 +14,9 @@ from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable
-from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import StandIn
 from staticgraph.runtime.gpu.store import DeviceStore
-from staticgraph.runtime.memory import from_storage, to_storage
+from staticgraph.runtime.memory.aligned import from_storage, to_storage
 from tests.gpu.running import SCHEDULES
 from tests.ops.harness import TESTED, Build, Use, as_tuple, assert_same, dtype_choices, uses
 

@@ -28,7 +28,7 @@ from staticgraph.compiler.kernel.expr import Index, Load, Reduce
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.lower.program import Loops
-from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import StandIn
 from tests.gpu.loops import check, emitted, floats, kinds, loops, text
 from tests.gpu.running import SCHEDULES, compiled, run, unset
 from tests.gpu.sessions import on

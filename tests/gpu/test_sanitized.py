@@ -52,7 +52,7 @@ import sys
 import numpy as np
 from staticgraph.compiler.codegen.cuda.function import Parameter, call
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.runtime.gpu.standin.build import Unit
+from staticgraph.runtime.gpu.simulator.build import Unit
 
 x, y = Parameter("x", float32), Parameter("y", float32, written=True)
 function = call("faulty", [x, y], sys.argv[1], (1, 1, 1), (1, 1, 1)).function

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.gpu import nvrtc
-from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.saving import gpu_kernels, safetensors
+from staticgraph.runtime.files.arrays import safetensors
+from staticgraph.runtime.files.code import gpu as gpu_kernels
+from staticgraph.runtime.gpu.cuda import nvrtc
+from staticgraph.runtime.gpu.simulator.driver import StandIn
 from tests.gpu.sessions import draws, on
 
 

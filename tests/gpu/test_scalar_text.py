@@ -15,7 +15,7 @@ from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES, cast
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Store
-from staticgraph.runtime.gpu import nvrtc
+from staticgraph.runtime.gpu.cuda import nvrtc
 from tests.codegen.native import loaded, stored, ulps
 from tests.codegen.test_llvm_scalar import INEXACT, INTEGER, REAL, N, dtypes_of, exact, sample
 from tests.gpu.running import compiled, run, unset

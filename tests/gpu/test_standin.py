@@ -9,8 +9,8 @@ import pytest
 
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, Function, Parameter, call
 from staticgraph.compiler.graph.dtypes import float32, float64, int32, int64, uint32, uint64
-from staticgraph.runtime.gpu.standin import build
-from staticgraph.runtime.gpu.standin.build import BuildError, Unit
+from staticgraph.runtime.gpu.simulator import build
+from staticgraph.runtime.gpu.simulator.build import BuildError, Unit
 
 EVERY_SCHEDULE = (0, 1, 2, 3, 4, 5, 6, 7)
 Run = Callable[..., np.ndarray]

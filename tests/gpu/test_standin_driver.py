@@ -7,9 +7,9 @@ from staticgraph.compiler.codegen.cuda.function import Parameter, call
 from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64, int32
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
-from staticgraph.runtime.gpu.driver import Direction, Driver
-from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.gpu.standin.queue import DeviceError
+from staticgraph.runtime.gpu.cuda.driver import Direction, Driver
+from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.queue import DeviceError
 
 X, Y = Parameter("x", float32), Parameter("y", float32, written=True)
 N = 64

@@ -9,10 +9,10 @@ import pytest
 from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
 from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.runtime.gpu.driver import Direction
-from staticgraph.runtime.gpu.standin.build import BuildError, Unit
-from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.gpu.standin.queue import CaptureError, DeviceError
+from staticgraph.runtime.gpu.cuda.driver import Direction
+from staticgraph.runtime.gpu.simulator.build import BuildError, Unit
+from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.queue import CaptureError, DeviceError
 from tests.gpu.running import compiled, run, unset
 
 X, Y = Parameter("x", float32), Parameter("y", float32, written=True)

@@ -16,7 +16,7 @@ from staticgraph.compiler.codegen.cuda.products.direct import outputs_of
 from staticgraph.compiler.codegen.cuda.products.shape import SHAPES, TENSOR_SHAPES, Cut, Shape
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.contraction import Contraction
-from staticgraph.runtime.gpu.standin.build import Unit
+from staticgraph.runtime.gpu.simulator.build import Unit
 from tests.gpu.contractions import Case, every
 from tests.gpu.running import compiled
 

@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.expr import Load
-from staticgraph.runtime.gpu import nvrtc
+from staticgraph.runtime.gpu.cuda import nvrtc
 from tests.codegen.contraction_cases import Conv, matmul
 
 IMAGES = Conv((8, 28, 28, 64), (3, 3), 64, before=1, after=1)

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import Call
 from staticgraph.compiler.codegen.cuda.product import Product
-from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import StandIn
 from tests.gpu.sessions import check_alike, draws, on, played
 
 REPLAYS = 20

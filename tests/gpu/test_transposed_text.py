@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import DTYPES, DType, float16, float32, f
 from staticgraph.compiler.kernel.expr import Index, Load
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
-from staticgraph.runtime.gpu import nvrtc
+from staticgraph.runtime.gpu.cuda import nvrtc
 from tests.gpu.loops import Build, emitted, floats, kinds, loops
 from tests.gpu.test_transposed import FUSED, functions, transpose
 

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.kernel.expr import Load, Scalar, substitute
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
-from staticgraph.runtime.gpu.standin import convolution as convolving
+from staticgraph.runtime.gpu.simulator import convolution as convolving
 from tests.codegen.native import loaded, stored
 from tests.gpu.contractions import Case, every, random
 from tests.gpu.meaning import meaning

@@ -11,7 +11,7 @@ from staticgraph.compiler.kernel.lower_reductions import place
 from staticgraph.compiler.kernel.peel import align
 from staticgraph.compiler.kernel.schedule_cpu import schedule
 from staticgraph.compiler.kernel.stmt import Kernel, LoopKind, Store, statements
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import run
 from tests.kernel.cases import array, filled, result
 

@@ -11,7 +11,7 @@ from staticgraph.compiler.kernel.approximate import FORMULAS, approximate, far
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Lookup, Scalar, walk
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import run
 from tools.exact import HAS_LONG_DOUBLE, exact
 from tools.ulp import BOUNDS, near_special, random, units

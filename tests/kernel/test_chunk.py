@@ -17,7 +17,7 @@ from staticgraph.compiler.kernel.parallelize import chunked
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.schedule_cpu import schedule
 from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Loop, LoopKind, Stmt, Store
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import launch, loaded, stored
 from tests.kernel.cases import array, filled, result
 

@@ -8,7 +8,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
 from staticgraph.compiler.lower import kernel_dedup as alike
-from staticgraph.runtime import compiling
+from staticgraph.runtime.cpu import compile as compiling
 
 
 @pytest.fixture

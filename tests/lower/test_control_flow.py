@@ -21,7 +21,7 @@ from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, Branch, Loop, Program
 from staticgraph.compiler.passes.map_rows import RowLoops
-from staticgraph.runtime.devices.cpu_jit import host
+from staticgraph.runtime.cpu.jit import host
 from staticgraph.runtime.executable import evaluate
 from tests.graph.inner import branched, looped
 

@@ -18,10 +18,10 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
 from staticgraph.compiler.graph.requirements import verify
-from staticgraph.runtime.gpu.standin import build as standin
-from staticgraph.runtime.gpu.standin.driver import StandIn
-from staticgraph.runtime.interpreter import Interpreter
-from staticgraph.runtime.replaying.interpreted import InterpretingLedger
+from staticgraph.runtime.debug.interpreted_run import InterpretingLedger
+from staticgraph.runtime.gpu.simulator import build as standin
+from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.interpreter.interpreter import Interpreter
 from tests.ahead.native import Native, built, needs_compiler
 from tests.gpu.sessions import on
 from tests.ops.harness import Build, Use, dtype_choices, uses

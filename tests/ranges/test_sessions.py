@@ -6,8 +6,8 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.runtime.gpu.standin import build as standin
-from staticgraph.runtime.gpu.standin.driver import StandIn
+from staticgraph.runtime.gpu.simulator import build as standin
+from staticgraph.runtime.gpu.simulator.driver import StandIn
 from tests.gpu.sessions import on
 
 REFUSED = pytest.raises(InvalidArgumentError, match="is not in")

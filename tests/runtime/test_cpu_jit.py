@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter
-from staticgraph.runtime.devices import compile_ahead, cpu_jit, object_cache
+from staticgraph.runtime.cpu import compile_threads as compile_ahead
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.disk import object_cache
 
 
 @pytest.fixture(autouse=True)
@@ -150,7 +152,7 @@ def test_unknown_symbol():
 
 def test_llvmlite_is_imported_when_first_needed():
     program = (
-        "import sys; import staticgraph.runtime.devices.cpu_jit as jit; assert 'llvmlite' not in sys.modules;"
+        "import sys; import staticgraph.runtime.cpu.jit as jit; assert 'llvmlite' not in sys.modules;"
         " jit.host(); assert 'llvmlite' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -224,7 +226,7 @@ import os
 import sys
 import time
 from staticgraph.compiler.codegen.llvm.text import Emitter
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 
 def storing(number):
     emitter = Emitter()

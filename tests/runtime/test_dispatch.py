@@ -17,8 +17,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import ClosedSessionError, FeedError, FetchError
-from staticgraph.runtime import chain, dispatch
-from staticgraph.runtime import plan as plan_module
+from staticgraph.runtime import cached_run as plan_module
+from staticgraph.runtime.fast_path import dispatch
+from staticgraph.runtime.fast_path import inline_cache as chain
 
 RUNS = 5
 Pair = namedtuple("Pair", "left right")

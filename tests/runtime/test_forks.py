@@ -18,7 +18,7 @@ BEGIN = """
 import gc, os, sys, threading, warnings
 import numpy as np
 import staticgraph as sg
-from staticgraph.compiler.graph import forks
+from staticgraph.compiler.support import forks
 warnings.simplefilter("ignore", DeprecationWarning)
 
 def child(work):

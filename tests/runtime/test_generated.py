@@ -16,7 +16,9 @@ from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Share
 from staticgraph.compiler.lower.program import Loops
-from staticgraph.runtime.devices import cpu_jit, generated, sources
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu import kernel_text as generated
+from staticgraph.runtime.disk import sources
 
 VERSION = sources.compiler_version.__wrapped__  # without its memory
 VALUE = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)

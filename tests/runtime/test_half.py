@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.runtime.devices import cpu_jit, half
+from staticgraph.runtime.cpu import half
+from staticgraph.runtime.cpu import jit as cpu_jit
 
 TYPES = {np.float16: "half", np.float32: "float", np.float64: "double"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from staticgraph.runtime.memory import give_back_unused
+from staticgraph.runtime.memory.aligned import give_back_unused
 
 
 def resident() -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from staticgraph.runtime.devices import cache_key, object_cache
+from staticgraph.runtime.disk import cache_key, object_cache
 
 KEY = f"{7:032x}"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="rights are access lists on Windows")
@@ -229,7 +229,7 @@ def test_using_an_entry_makes_it_new(cache: Path):
 def test_importing_does_not_touch_the_random_numbers_of_a_program():
     program = (
         "import random; random.seed(1); a = random.getstate()\n"
-        "from staticgraph.runtime.devices import object_cache; assert random.getstate() == a"
+        "from staticgraph.runtime.disk import object_cache; assert random.getstate() == a"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

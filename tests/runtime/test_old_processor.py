@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 
 OLD = """
 import sys
 from dataclasses import replace
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import jit as cpu_jit
 
 new = cpu_jit.host()
 cpu_jit._PER_THREAD.writers.clear()  # they write for the new one

@@ -18,10 +18,10 @@ from staticgraph.compiler import compile as compile_module
 from staticgraph.compiler.codegen.native import pool as llvm_pool
 from staticgraph.compiler.kernel import parallelize as chunk
 from staticgraph.compiler.lower import parallel_schedule as phases
-from staticgraph.runtime.devices import cpu_jit
-from staticgraph.runtime.devices.pool import Pool
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.pool import Pool
+from staticgraph.runtime.cpu.threads import MOST_THREADS
 from staticgraph.runtime.executable import evaluate
-from staticgraph.runtime.threads import MOST_THREADS
 from tests.fuzz.test_random_graphs import functions, fuzz
 
 

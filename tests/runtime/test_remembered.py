@@ -11,8 +11,8 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
-from staticgraph.runtime import remembered
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime.cpu import disk_cache as remembered
+from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.fuzz.programs import Program
 from tests.ops.harness import TESTED, Build, dtype_choices, uses
 from tests.passes.steps import step_of

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.errors import (
     ShapeError,
     UninitializedError,
 )
-from staticgraph.runtime import plan as plan_module
+from staticgraph.runtime import cached_run as plan_module
 
 
 def initialized(session) -> None:

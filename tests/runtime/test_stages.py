@@ -13,7 +13,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.ops.kinds import host
-from staticgraph.runtime import plan as plan_module
+from staticgraph.runtime import cached_run as plan_module
 
 
 @pytest.fixture

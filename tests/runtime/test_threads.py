@@ -11,7 +11,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.native.pool_layout import READY
-from staticgraph.runtime.devices.pool import POOL
+from staticgraph.runtime.cpu.pool import POOL
 
 RUNS = 5
 

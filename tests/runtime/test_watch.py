@@ -13,8 +13,8 @@ import pytest
 from staticgraph.compiler.codegen.abi import BufferRef, HostCall, Inner, Loop
 from staticgraph.compiler.codegen.llvm.control_flow import STOP
 from staticgraph.compiler.codegen.llvm.step import step
-from staticgraph.runtime.devices import cpu_jit
-from staticgraph.runtime.devices.watch import Watch, plain
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.watch import Watch, plain
 
 MEMORY, HOST, WATCH = range(3)
 FLAG, TABLE = BufferRef(MEMORY, 64), BufferRef(MEMORY, 128)

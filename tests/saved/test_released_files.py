@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.saving.container import FORMAT
+from staticgraph.runtime.files.container import FORMAT
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("format*/*.sg"))

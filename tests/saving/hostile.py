@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.runtime.saving import archive, container
+from staticgraph.runtime.files import archive, container
 from tests.saving.nets import line
 
 Maker = Callable[[Path], Path]

@@ -9,7 +9,7 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.runtime.saving.loaded import LoadedGraph, load
+from staticgraph.runtime.files.loaded import LoadedGraph, load
 from staticgraph.runtime.session import Session
 from staticgraph.saving import save
 

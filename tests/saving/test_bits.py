@@ -13,8 +13,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidFileError
-from staticgraph.runtime.memory import to_storage
-from staticgraph.runtime.saving import container, mapped, safetensors
+from staticgraph.runtime.files import container, mapped
+from staticgraph.runtime.files.arrays import safetensors
+from staticgraph.runtime.memory.aligned import to_storage
 from staticgraph.train.tensor_bundle import Bundle, write_bundle
 
 SIZE = 1 << 16  # bytes, at least

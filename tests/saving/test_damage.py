@@ -13,8 +13,8 @@ import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
-from staticgraph.runtime.saving import archive, container
-from staticgraph.runtime.saving.loaded import load
+from staticgraph.runtime.files import archive, container
+from staticgraph.runtime.files.loaded import load
 from staticgraph.saving import save
 from tests.saving.nets import line
 

@@ -22,7 +22,7 @@ from staticgraph.compiler.graph.errors import InvalidFileError, SaveError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
 from staticgraph.late_ops import declare
-from staticgraph.runtime.saving.allowed import refusal
+from staticgraph.runtime.files.allowed import refusal
 from staticgraph.runtime.session import Session
 from staticgraph.saving import save
 from tests.ops.harness import TESTED, dtype_choices, uses

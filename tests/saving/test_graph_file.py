@@ -20,8 +20,8 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
-from staticgraph.runtime.saving.attributes import decode, encode
-from staticgraph.runtime.saving.loaded import load
+from staticgraph.runtime.files.attributes import decode, encode
+from staticgraph.runtime.files.loaded import load
 from staticgraph.runtime.session import Session
 from staticgraph.saving import save
 from tests.saving.nets import again, line

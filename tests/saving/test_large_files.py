@@ -15,8 +15,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.dtypes import uint8
-from staticgraph.runtime import atomic, temporary
-from staticgraph.runtime.saving import archive, container, safetensors
+from staticgraph.runtime.disk import atomic, temporary
+from staticgraph.runtime.files import archive, container
+from staticgraph.runtime.files.arrays import safetensors
 
 LARGE = 1 << 24  # pieces from this size on are zeros in these tests
 GIGABYTE = 1 << 30

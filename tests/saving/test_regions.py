@@ -13,8 +13,8 @@ import staticgraph as sg
 from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileError, SaveError
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.runtime.saving import archive, container
-from staticgraph.runtime.saving.loaded import load
+from staticgraph.runtime.files import archive, container
+from staticgraph.runtime.files.loaded import load
 from staticgraph.saving import save
 from tests.saving.nets import again
 from tests.saving.test_damage import VALUES, forge, named, places, refused

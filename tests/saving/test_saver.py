@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.errors import (
     UninitializedError,
 )
 from staticgraph.compiler.graph.graph import get_default_graph
-from staticgraph.runtime.saving.loaded import load
+from staticgraph.runtime.files.loaded import load
 from staticgraph.runtime.session import Session
 from staticgraph.train import saver as saver_module
 from staticgraph.train.checkpoint_state import (

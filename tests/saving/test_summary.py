@@ -11,7 +11,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError
-from staticgraph.runtime.saving.summary import Function, Variable
+from staticgraph.runtime.files.summary import Function, Variable
 from tests.saving.nets import line
 from tests.saving.test_damage import forge
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from staticgraph.compiler.graph.errors import SaveError
-from staticgraph.runtime import atomic, temporary
-from staticgraph.runtime.atomic import write_file
-from staticgraph.runtime.saving.loaded import load
+from staticgraph.runtime.disk import atomic, temporary
+from staticgraph.runtime.disk.atomic import write_file
+from staticgraph.runtime.files.loaded import load
 from tests.saving.nets import line
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,7 +121,7 @@ def test_a_killed_process_leaves_the_old_file_or_the_new(tmp_path, call, when):
     path.write_bytes(b"old")
     program = f"""
 import os, signal
-from staticgraph.runtime import atomic
+from staticgraph.runtime.disk import atomic
 real = os.{call}
 def dies(*arguments):
     if {when == "after"}:

@@ -17,9 +17,9 @@ from staticgraph.compiler.lower import lower as lowering
 from staticgraph.compiler.passes import simplify
 from staticgraph.compiler.rewrite.pattern import variables
 from staticgraph.compiler.rewrite.rule import RuleSet, rule
-from staticgraph.runtime.replaying.bisect import Bisection, backend_of, bisect, calls_of, how
-from staticgraph.runtime.replaying.bisect_text import as_dict, dump, text
-from staticgraph.runtime.replaying.compare import ROUNDING, Tolerance, differing
+from staticgraph.runtime.debug.bisect import Bisection, backend_of, bisect, calls_of, how
+from staticgraph.runtime.debug.bisect_text import as_dict, dump, text
+from staticgraph.runtime.debug.compare import ROUNDING, Tolerance, differing
 
 PLAIN = how(backend_of())
 

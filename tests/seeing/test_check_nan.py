@@ -10,7 +10,7 @@ from staticgraph.compiler.capture.nan_guard import DECISIONS, checked
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.opdef import OPS
-from staticgraph.runtime import culprit
+from staticgraph.runtime.failures import nan_locator as culprit
 from tests.ops.harness import TESTED, Build, dtype_choices, uses
 
 
@@ -415,7 +415,7 @@ def test_a_search_that_takes_long_tells_a_terminal(x, monkeypatch):
             pass
 
     terminal = Terminal()
-    monkeypatch.setattr("staticgraph.runtime.progress.PATIENCE", -1.0)
+    monkeypatch.setattr("staticgraph.runtime.reports.progress.PATIENCE", -1.0)
     monkeypatch.setattr("sys.stderr", terminal)
     told(sg.log(x), {x: [-1]})
     assert re.fullmatch(r"(\rcheck_nan: looking for the op at fault, \d+ done)+\r\x1b\[K", terminal.text)

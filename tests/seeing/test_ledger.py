@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime import plan
-from staticgraph.runtime.cause import Cause
-from staticgraph.runtime.devices import cpu_jit
+from staticgraph.runtime import cached_run as plan
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.reports.recompile_reason import Cause
 
 
 @pytest.fixture

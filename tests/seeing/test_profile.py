@@ -11,14 +11,14 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.llvm import clock as llvm_clock
 from staticgraph.compiler.codegen.llvm.clock import clock_code, clock_of
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
-from staticgraph.runtime import chain
-from staticgraph.runtime.devices import cpu_jit
-from staticgraph.runtime.devices.llvm_objects import ObjectWriter, initialize_all
-from staticgraph.runtime.seeing import ticks
-from staticgraph.runtime.seeing.limits import Limits
-from staticgraph.runtime.seeing.profile import OTHER
-from staticgraph.runtime.seeing.roofline import roofline
-from staticgraph.runtime.seeing.ticks import Moment, Scale
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.llvm_objects import ObjectWriter, initialize_all
+from staticgraph.runtime.fast_path import inline_cache as chain
+from staticgraph.runtime.profiling import ticks
+from staticgraph.runtime.profiling.limits import Limits
+from staticgraph.runtime.profiling.profile import OTHER
+from staticgraph.runtime.profiling.roofline import roofline
+from staticgraph.runtime.profiling.ticks import Moment, Scale
 from staticgraph.standin.finder import standing_in
 from staticgraph.timeline import Timeline
 
@@ -347,7 +347,7 @@ def test_what_limits_a_kernel(sess):
 
 
 def test_measured_limits():
-    from staticgraph.runtime.seeing.limits import LEVELS, limits
+    from staticgraph.runtime.profiling.limits import LEVELS, limits
 
     found = limits()
     assert found is limits()

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 KILLED = """\
 import os, signal, sys
 from staticgraph.__main__ import main
-from staticgraph.runtime import atomic
+from staticgraph.runtime.disk import atomic
 from staticgraph.solver import loop
 
 moment, at = sys.argv[1], int(sys.argv[2])

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import staticgraph as sg
-from staticgraph.runtime.devices import cache_key, object_cache
+from staticgraph.runtime.disk import cache_key, object_cache
 
 PROCESSES = 8
 

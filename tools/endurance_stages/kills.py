@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.runtime.devices import cache_key, object_cache
+from staticgraph.runtime.disk import cache_key, object_cache
 
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("graph", "checkpoint", "tensorflow", "safetensors", "npz")

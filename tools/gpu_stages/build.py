@@ -13,9 +13,9 @@ from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
 from gpu_stages.training import ours
 from staticgraph.compiler.codegen.cuda.function import Function
-from staticgraph.runtime.gpu import nvrtc
+from staticgraph.runtime.gpu.cuda import nvrtc
+from staticgraph.runtime.gpu.cuda.driver import Driver
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.driver import Driver
 
 MOST_FIRST = 10.0  # seconds until the first step of a model is done
 

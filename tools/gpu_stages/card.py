@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gpu_stages.setting import seconds_per_call
 from staticgraph.compiler.codegen.cuda.function import Function, Parameter, call
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.runtime.gpu.driver import Driver, Graph
+from staticgraph.runtime.gpu.cuda.driver import Driver, Graph
 
 PAIR = (Parameter("x", float32), Parameter("y", float32, written=True))
 

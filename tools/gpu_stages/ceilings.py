@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gpu_stages import card
 from gpu_stages.setting import seconds_per_call
 from staticgraph.compiler.codegen.cuda.function import Function, call
-from staticgraph.runtime.gpu.driver import Direction, Driver
+from staticgraph.runtime.gpu.cuda.driver import Direction, Driver
 
 BLOCKS_PER_CORE = 8  # of kernels whose threads go round
 THREADS = 256

@@ -19,11 +19,11 @@ from staticgraph.compiler.compile_gpu import GpuCompiled
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS
-from staticgraph.runtime.gpu import cudnn
+from staticgraph.runtime.gpu.cuda import cudnn
+from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.driver import Direction
-from staticgraph.runtime.gpu.recorder import Recorder, prepare
-from staticgraph.runtime.memory import empty, from_storage
+from staticgraph.runtime.gpu.graphs.recorder import Recorder, prepare
+from staticgraph.runtime.memory.aligned import empty, from_storage
 
 # How far results may be off, in the largest of them.
 _TOLERANCE = {"float32": 1e-5, "float32 by tf32": 3e-3, "float16": 4e-3, "bfloat16": 3e-2}

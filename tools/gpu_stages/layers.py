@@ -15,8 +15,8 @@ from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.runtime.gpu import in_groups
-from staticgraph.runtime.memory import to_storage
+from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
+from staticgraph.runtime.memory.aligned import to_storage
 
 _DRAWN = 1_000_003  # numbers that are drawn: a prime, so that rows of an array are not alike
 

@@ -14,7 +14,7 @@ from gpu_stages.ceilings import ceilings
 from gpu_stages.setting import Setting, seconds_per_call
 from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bfloat16, float16, float32, float64
-from staticgraph.runtime.gpu.driver import Direction, Driver, Multiplication
+from staticgraph.runtime.gpu.cuda.driver import Direction, Driver, Multiplication
 
 PACKAGES = (
     "cupy-cuda13x", "cupy-cuda12x", "cuda-pathfinder", "nvidia-cublas", "nvidia-cuda-nvrtc",
@@ -44,7 +44,7 @@ def _versions(setting: Setting) -> Iterator[str]:
     yield f"Python {platform.python_version()}"
     yield f"staticgraph {sg.__version__}"
     if not setting.small:
-        from staticgraph.runtime.gpu.present import system
+        from staticgraph.runtime.gpu.cuda.present import system
 
         if (found := system()) is not None:
             yield f"driver of CUDA {'.'.join(map(str, found.cuda))}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import staticgraph as sg
 from gpu_stages.findings import Findings
-from staticgraph.runtime.gpu.driver import Driver
+from staticgraph.runtime.gpu.cuda.driver import Driver
 
 STANDIN = "standin"
 
@@ -53,11 +53,11 @@ class Setting:
     def driver(self) -> Iterator[Driver]:
         """The driver of the device, closed afterwards."""
         if self.small:
-            from staticgraph.runtime.gpu.standin.driver import StandIn
+            from staticgraph.runtime.gpu.simulator.driver import StandIn
 
             made: Driver = StandIn()
         else:
-            from staticgraph.runtime.gpu.present import find
+            from staticgraph.runtime.gpu.cuda.present import find
 
             made = find(int(self.device.partition(":")[2] or 0))
         try:

@@ -14,9 +14,9 @@ from gpu_stages.findings import read
 from gpu_stages.models import SMALL
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
+from staticgraph.runtime.debug.bisect import Call, backend_of, bisect, calls_of, how
+from staticgraph.runtime.debug.bisect_text import text
 from staticgraph.runtime.feeds import convert
-from staticgraph.runtime.replaying.bisect import Call, backend_of, bisect, calls_of, how
-from staticgraph.runtime.replaying.bisect_text import text
 
 
 def run(setting: Setting) -> None:

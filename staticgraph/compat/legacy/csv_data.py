@@ -12,7 +12,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import DataLossError, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.runtime.atomic import replacing
+from staticgraph.runtime.disk.atomic import replacing
 
 __all__ = ["Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header", "maybe_download"]
 

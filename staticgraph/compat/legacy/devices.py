@@ -8,7 +8,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.placement import without_gpus
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.gpu.driver import Card
+    from staticgraph.runtime.gpu.cuda.driver import Card
 
 __all__ = ["Device", "list_local_devices"]
 
@@ -36,14 +36,14 @@ def list_local_devices(session_config: Any = None) -> list[Device]:
 
 def usable_cards() -> tuple[Card, ...]:
     """The GPUs that sessions can run on."""
-    from staticgraph.runtime.gpu import present  # what few machines have must not delay the others
+    from staticgraph.runtime.gpu.cuda import present  # what few machines have must not delay the others
 
     return present.cards() if present.usable() else ()
 
 
 def cupy_packages() -> dict[str, str]:
     """The packages that are installed of those that drive GPUs."""
-    from staticgraph.runtime.gpu import present
+    from staticgraph.runtime.gpu.cuda import present
 
     return present.packages()
 
@@ -51,7 +51,7 @@ def cupy_packages() -> dict[str, str]:
 def capability(card: Card) -> tuple[int, int]:
     """A GPU's compute capability.
 
-    >>> from staticgraph.runtime.gpu.driver import Card
+    >>> from staticgraph.runtime.gpu.cuda.driver import Card
     >>> capability(Card("NVIDIA B200", "sm_100", 148, 180 << 30))
     (10, 0)
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compat.legacy.gfile import GFile
-from staticgraph.runtime.atomic import write_file
+from staticgraph.runtime.disk.atomic import write_file
 
 __all__ = ["read_file_to_string", "write_string_to_file"]
 

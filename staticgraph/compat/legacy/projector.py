@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.messages.projector import EmbeddingInfo, ProjectorConfig, SpriteMetadata
 from staticgraph.messages.text_format import MessageToString
-from staticgraph.runtime.atomic import write_file
+from staticgraph.runtime.disk.atomic import write_file
 
 __all__ = ["EmbeddingInfo", "ProjectorConfig", "SpriteMetadata", "visualize_embeddings"]
 

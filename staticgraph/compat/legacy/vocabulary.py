@@ -16,7 +16,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import DataLossError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.runtime.atomic import write_file
+from staticgraph.runtime.disk.atomic import write_file
 
 __all__ = ["ByteProcessor", "CategoricalVocabulary", "VocabularyProcessor", "tokenizer"]
 

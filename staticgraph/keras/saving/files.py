@@ -20,9 +20,10 @@ from staticgraph.keras import losses, metrics, optimizers, state
 from staticgraph.keras.engine.layer_table import LAYERS
 from staticgraph.keras.saving import hdf5
 from staticgraph.keras.serialization import deserialize_keras_object, serialize_keras_object
-from staticgraph.runtime.saving import container, safetensors
-from staticgraph.runtime.saving.checkpoint import checkpoint_file
-from staticgraph.runtime.saving.strict_json import check, dump, parse
+from staticgraph.runtime.files import container
+from staticgraph.runtime.files.arrays import safetensors
+from staticgraph.runtime.files.checkpoint import checkpoint_file
+from staticgraph.runtime.files.strict_json import check, dump, parse
 from staticgraph.train.checkpoint_state import update_checkpoint_state
 
 _WEIGHTS, _MODEL, _OPTIMIZER = "weights.safetensors", "model.json", "optimizer.safetensors"

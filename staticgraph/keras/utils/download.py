@@ -14,7 +14,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.runtime.atomic import write_file
+from staticgraph.runtime.disk.atomic import write_file
 
 _CHUNK = 1 << 20
 

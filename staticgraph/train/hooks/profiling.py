@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from staticgraph.messages import RunMetadata, RunOptions
-from staticgraph.runtime.atomic import write_file
+from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.summary import FileWriterCache
 from staticgraph.timeline import Timeline
 from staticgraph.train.hooks.run_hook import (

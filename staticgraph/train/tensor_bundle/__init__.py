@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from staticgraph.runtime.saving.safetensors import Stored
+from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.train.tensor_bundle.bundle import Bundle, is_bundle, write_bundle
 from staticgraph.train.tensor_bundle.first_format import SliceFiles, is_slice_file
 

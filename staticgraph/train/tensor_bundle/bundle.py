@@ -23,10 +23,10 @@ from staticgraph.messages import wire
 from staticgraph.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
 from staticgraph.messages.tensors import shape_proto
 from staticgraph.messages.types import data_type, dtype_of
-from staticgraph.runtime.atomic import write_file
-from staticgraph.runtime.memory import storage_dtype
-from staticgraph.runtime.saving.checkpoint import checkpoint_file
-from staticgraph.runtime.saving.safetensors import Stored
+from staticgraph.runtime.disk.atomic import write_file
+from staticgraph.runtime.files.arrays.safetensors import Stored
+from staticgraph.runtime.files.checkpoint import checkpoint_file
+from staticgraph.runtime.memory.aligned import storage_dtype
 from staticgraph.train.tensor_bundle.slices import box, box_shape, joined, part_key
 from staticgraph.train.tensor_bundle.table import is_table, read_table, table_bytes
 

@@ -18,7 +18,7 @@ from staticgraph.messages.saved_slices import SavedSlice, SavedSliceMeta, SavedT
 from staticgraph.messages.tensors import make_ndarray, shape_proto
 from staticgraph.messages.types import dtype_of
 from staticgraph.messages.wire import DecodeError
-from staticgraph.runtime.saving.safetensors import Stored
+from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.train.tensor_bundle.slices import Box, box, box_shape, joined
 from staticgraph.train.tensor_bundle.table import is_table, read_table
 

@@ -1,9 +1,0 @@
-"""Ahead of time: the functions of a saved graph as an object file for C, for this machine or another one.
-
-* `steps`: the functions of a file, compiled
-* `names`: names of a graph as names of C
-* `interface`: what a C program sees of them
-* `arrange`: where everything is that they work on
-* `header`, `example`: the header, and a program that uses it
-* `build`: the object file, and everything together
-"""

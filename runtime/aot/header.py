@@ -1,0 +1,175 @@
+"""The header of a compiled graph: what a C program can call, and what it must know for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from staticgraph.compiler.codegen.llvm.c_interface import (
+    NO_NUMBER,
+    NO_POINTER,
+    NOT_READY,
+    OUT_OF_RANGE,
+    WRONG_WEIGHTS,
+)
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.runtime.aot.interface import Field, Function, Interface
+
+_HEADER = """\
+/* {name}: {labels} of {source}, for {triple}, {cpu}.
+
+   Prepare a {name} with {name}_init, then call its functions. Each {name} has variables of its own.
+   Functions use no memory but what they are given: threads may call them at the same time, each with
+   another {name}. Arrays are row-major; what a function writes must not overlap with anything else.
+   {unusual}Functions return 0, or one of the errors below; then no variable has changed. */
+#ifndef {guard}_H
+#define {guard}_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+{errors}
+
+/* How many numbers are in the arrays that functions are given. */
+{sizes}
+{pool}{variables}
+typedef struct {name} {{
+    uint64_t ready;
+    const void *weights; /* the variables that no function changes */
+{members}    unsigned char workspace[{workspace}];
+}} {name};
+typedef char {name}_has_its_size[sizeof({name}) == {bytes} ? 1 : -1]; /* the code relies on it */
+
+{init}
+{functions}
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+_VARIABLES = """
+/* What functions change: variables, and the states of random operations, which are how much of the stream
+   is used up, and two seeds. */
+typedef struct {name}_variables {{
+{fields}
+}} {name}_variables;
+"""
+
+_POOL = """
+/* Threads: call {name}_pool_help in up to {helpers} threads of yours, each with another number from 0 on, and
+   put the pool's address into the member `pool` of each {name} that they are to help with. Results are
+   the same. The threads return after {name}_pool_close. */
+#define {guard}_HELPERS {helpers}
+typedef struct {name}_pool {{
+    uint64_t words[{words}];
+}} {name}_pool;
+int {name}_pool_open({name}_pool *pool, unsigned helpers);
+int {name}_pool_help({name}_pool *pool, unsigned number);
+int {name}_pool_close({name}_pool *pool);
+"""
+
+_INIT = """\
+/* Makes `self` a {name} with the values that were saved. */
+int {name}_init({name} *self);
+"""
+
+_INIT_FROM = """\
+#define {guard}_WEIGHTS {size} /* bytes of {name}.weights */
+
+/* Makes `self` a {name} with the values of a file, whose contents must stay in memory as long as `self` is
+   used. They are aligned as a uint64_t is, or better. */
+int {name}_init({name} *self, const void *file, size_t size);
+"""
+
+
+def header(interface: Interface, source: str, target: CpuTarget, separate: bool) -> str:
+    """The text of the header. `separate`: the weights are in a file of their own."""
+    name, guard, functions = interface.name, interface.name.upper(), interface.functions
+    fields = "\n".join(map(_field, interface.fields))
+    members = f"    {name}_pool *pool; /* may be null */\n" if interface.pool else ""
+    members += f"    {name}_variables variables;\n" if fields else ""
+    return _HEADER.format(
+        name=name, guard=guard, triple=target.triple, cpu=target.cpu,
+        source=_comment(source), labels=_comment(", ".join(f.label for f in functions)),
+        unusual=_unusual(interface),
+        errors="\n".join(_errors(interface, separate)),
+        sizes="\n".join(line for f in functions for line in _sizes(f)),
+        pool=_pool(interface), variables=_VARIABLES.format(name=name, fields=fields) if fields else "",
+        members=members, workspace=interface.workspace, bytes=interface.size,
+        init=_init(interface, separate),
+        functions="\n".join(_prototype(name, f) for f in functions),
+    )  # fmt: skip
+
+
+def _sizes(function: Function) -> Iterable[str]:
+    for name, array in zip(function.sizes, function.arrays, strict=True):
+        yield f"#define {name} {array.elements} /* {array.type} */"
+
+
+def _errors(interface: Interface, separate: bool) -> Iterable[str]:
+    guard = interface.name.upper()
+    yield f"#define {guard}_NO_POINTER {NO_POINTER} /* a pointer is null */"
+    yield f"#define {guard}_NOT_READY {NOT_READY} /* it was not initialised */"
+    if separate:
+        yield f"#define {guard}_WRONG_WEIGHTS {WRONG_WEIGHTS} /* the file is for other code */"
+    if interface.pool is not None:
+        yield f"#define {guard}_NO_NUMBER {NO_NUMBER} /* that of a helper is too large */"
+    if any(function.entry.checked for function in interface.functions):
+        yield f"#define {guard}_OUT_OF_RANGE {OUT_OF_RANGE} /* an index, a label or a divisor is */"
+
+
+def _field(field: Field) -> str:
+    array = field.array
+    dims = "".join(f"[{n}]" for n in array.dims)
+    return f"    {array.c_type} {array.name}{dims}; /* {_comment(field.tensor)} */"
+
+
+def _pool(interface: Interface) -> str:
+    pool = interface.pool
+    if pool is None:
+        return ""
+    guard, words = interface.name.upper(), -(-pool.size // 8)
+    return _POOL.format(name=interface.name, guard=guard, helpers=pool.helpers, words=words)
+
+
+def _init(interface: Interface, separate: bool) -> str:
+    size = len(interface.mark) + len(interface.content)
+    text = _INIT_FROM if separate else _INIT
+    return text.format(name=interface.name, guard=interface.name.upper(), size=size)
+
+
+def _prototype(name: str, function: Function) -> str:
+    takes, gives = (
+        ", ".join(f"{a.name} {a.type}" for a in arrays) or "nothing"
+        for arrays in (function.inputs, function.outputs)
+    )
+    parameters = [f"{name} *self", *(f"const {a.c_type} *{a.name}" for a in function.inputs)]
+    parameters += [f"{a.c_type} *{a.name}" for a in function.outputs]
+    comment = f"/* {_comment(function.label)}: {takes} -> {gives} */"
+    return f"{comment}\nint {function.symbol}({', '.join(parameters)});\n"
+
+
+_UNUSUAL = {
+    "bool": "A bool is 0 or 1. ",
+    "float16": "A float16 is its 16 bits. ",
+    "bfloat16": "A bfloat16 is its 16 bits. ",
+    "complex64": "A complex64 is two floats. ",
+    "complex128": "A complex128 is two doubles. ",
+}
+
+
+def _unusual(interface: Interface) -> str:
+    """What is to be said about types that C does not have."""
+    arrays = [*(a for f in interface.functions for a in f.arrays), *(f.array for f in interface.fields)]
+    found = {a.type.dtype.name for a in arrays}
+    return "".join(text for name, text in _UNUSUAL.items() if name in found)
+
+
+def _comment(text: str) -> str:
+    """A name from a file, which must not end the comment that it stands in."""
+    return text.encode("ascii", "backslashreplace").decode().replace("*/", "* /").replace("/*", "/ *")

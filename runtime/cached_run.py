@@ -1,0 +1,141 @@
+"""How one set of fetches is computed: programs by
+signature, each compiled once and called again and again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from staticgraph.compiler.capture.needed import StaticFeedNeeded, VariableTypeNeeded
+from staticgraph.compiler.capture.segments import NO_CALLS, Calls
+from staticgraph.compiler.capture.step import Step, uninitialized
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.gc_pause import collector_paused
+from staticgraph.runtime.compile_log import Ledger
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.memory.aligned import from_storage, to_storage
+from staticgraph.runtime.memory.buffer_pool import Recycler
+from staticgraph.runtime.reports.recompile_reason import Signature, reason
+from staticgraph.runtime.variables import PendingWrites, VariableStore
+
+if TYPE_CHECKING:
+    from staticgraph.runtime.fast_path.inline_cache import ShortWay
+    from staticgraph.runtime.host_ops.segmented_run import Staged
+
+PROGRAM_LIMIT = 128  # per set of fetches: batches of ever new sizes must not fill the memory
+
+
+@dataclass(slots=True)
+class Plan:
+    """One set of fetches and fed tensors, and its programs by signature.
+
+    A signature is the shapes of the feeds, the values of those feeds that shapes depend on, and the types of
+    the values of those variables that the graph does not tell.
+    """
+
+    graph: Graph
+    fetches: Fetches
+    feeds: tuple[Tensor, ...]
+    ledger: Ledger = field(default_factory=Ledger)
+    calls: Calls = NO_CALLS
+    static: tuple[int, ...] = ()
+    variables: tuple[Operation, ...] = ()
+    programs: dict[Signature, Executable] = field(default_factory=dict)
+    staged: Staged | None = None  # what runs this, where it takes more than one step
+    chain: ShortWay | None = None  # what runs this as the last of several stages
+    recyclers: list[Recycler] = field(init=False)  # one per fetched tensor
+
+    def __post_init__(self) -> None:
+        self.recyclers = [Recycler() for _ in self.fetches.tensors]
+
+    def ready(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
+        """The program for arrays of these shapes, whose variables have the values that it needs."""
+        program = self.program(arrays, store)
+        if program.version == store.version:
+            return program
+        missing = [op for op in program.needed if op not in store]
+        if missing:
+            raise uninitialized(missing)
+        if reshaped := self._reshaped(program, store):
+            self.variables = (*self.variables, *reshaped)
+            program = self.program(arrays, store)
+        program.version = store.version
+        return program
+
+    def program(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
+        """The program for arrays of these shapes, compiled if need be."""
+        begun = None
+        while True:
+            statics = tuple((i, arrays[i].tobytes()) for i in self.static)
+            types = {op: store.type_of(op) for op in self.variables}
+            signature = Signature(tuple(a.shape for a in arrays), statics, tuple(types.values()))
+            program = self.programs.get(signature)
+            if program is not None:
+                return program
+            why = reason(signature, [*self.programs], self.feeds, self.variables)
+            if begun is None:
+                begun = self.ledger.begin(self.fetches, why), time.perf_counter()
+            try:
+                step = self.step(arrays, types)
+            except StaticFeedNeeded as needed:
+                self.know(needed.feeds)
+            except VariableTypeNeeded as needed:
+                self.variables = (*self.variables, *needed.variables)
+            else:
+                self.programs[signature] = self.ledger.program(step, statics, self.fetches, why, begun)
+                if len(self.programs) > PROGRAM_LIMIT:
+                    del self.programs[next(iter(self.programs))]
+
+    def adopt(self, program: Executable) -> None:
+        """Use a program that was made elsewhere, for feeds of the shapes that it takes."""
+        types = program.prepared.program.arguments[: len(self.feeds)]
+        self.programs[Signature(tuple(t.static_shape for t in types))] = program
+
+    def _reshaped(self, program: Executable, store: VariableStore) -> list[Operation]:
+        """The variables whose value has another shape than the program reads."""
+        reads = program.prepared.step.reads
+        types = program.prepared.program.arguments[len(self.feeds) : len(self.feeds) + len(reads)]
+        pairs = ((op, store.type_of(op), type) for op, type in zip(reads, types, strict=True))
+        return [op for op, found, type in pairs if found is not None and found.shape != type.shape]
+
+    def know(self, tensors: Sequence[Tensor]) -> None:
+        """Compile for the values of these feeds from now on."""
+        self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
+
+    def step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
+        """What a run with arrays of these shapes and variables of these types does."""
+        with collector_paused():
+            from staticgraph.compiler.capture.capture import specialise
+
+        feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
+        static = {self.feeds[i]: arrays[i] for i in self.static}
+        tensors, targets = self.fetches.tensors, self.fetches.targets
+        settings, on_host = self.ledger.settings, self.ledger.on_host
+        losses, checks = settings.check_nan, settings.check_bounds
+        return specialise(
+            self.graph, tensors, targets, feeds, types, static, self.calls, losses, on_host, checks
+        )
+
+    def run(self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
+        """Return the fetched structure for these values of the feeds; commit new values to `store`."""
+        fetched, changes = self.call(program, arrays, store)
+        changes.commit(store)
+        return self.fetches.assemble([value[()] for value in fetched])
+
+    def call(
+        self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore
+    ) -> tuple[list[np.ndarray], PendingWrites]:
+        """Run the program: the fetches, and what is to change in `store`."""
+        stored = [to_storage(a, t.dtype) for a, t in zip(arrays, self.feeds, strict=True)]
+        results, changes = program.step(stored, store, self.recyclers)
+        fetched = (*self.fetches.tensors, *(t for _, t in program.prepared.step.captured))
+        return [from_storage(r, t.dtype) for r, t in zip(results, fetched, strict=True)], changes

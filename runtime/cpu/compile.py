@@ -1,0 +1,72 @@
+"""Where the runtime asks the compiler. Importing it takes as long as all the rest of the runtime, so plans do
+so when they have something to compile: a graph from a file may bring its code along.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.codegen.llvm.text import module
+from staticgraph.compiler.compile import Compiled, CompiledStep, compile
+from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.passes.pipeline import Observer
+from staticgraph.compiler.rewrite.engine import Trace
+from staticgraph.compiler.rewrite.rule import Rule
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.kernel_text import KEPT
+from staticgraph.runtime.cpu.pool import POOL
+from staticgraph.runtime.switches.table import Settings
+
+if TYPE_CHECKING:
+    from staticgraph.runtime.reports.dump import Dump
+
+__all__ = ["Watching", "compiled"]
+
+_MUCH = 1 << 14  # elements that a step is given: with fewer it is hardly worth several threads
+
+
+class Watching:
+    """What the settings want to be shown of the compile of `what`."""
+
+    def __init__(self, settings: Settings, what: str) -> None:
+        self.trace: Trace | None = _report if "rules" in settings.trace else None
+        self._dump: Dump | None = None
+        if settings.dump is not None:
+            from staticgraph.runtime.reports.dump import Dump  # what few programs ask for
+
+            self._dump = Dump(settings.dump, what)
+
+    @property
+    def observers(self) -> tuple[Observer, ...]:
+        """What is to be told of each pass."""
+        return () if self._dump is None else (self._dump.after_pass,)
+
+    def finish(self, made: CompiledStep, language: str, code: Callable[[], str]) -> None:
+        """Show what came after the passes; `code` is in the language of files that end so."""
+        if self._dump is not None:
+            self._dump.finish(made, language, code())
+
+
+def compiled(step: Step, settings: Settings, what: str) -> Compiled:
+    """The step for this processor. `what` names it where it is dumped."""
+    target = replace(cpu_jit.host(), fast_math=settings.math == "fast", tuned=settings.tune)
+    watching = Watching(settings, what)
+    if sum(p.size for p in step.function.params) > _MUCH:
+        POOL.expect()
+    made = compile(
+        step, target, watching.observers, cpu_jit.begin, settings.memory_limit, KEPT,
+        without=settings.left_out, trace=watching.trace,
+    )  # fmt: skip
+    watching.finish(made, "ll", lambda: module(made.codes, cpu_jit.host()))
+    return made
+
+
+def _report(rule: Rule, before: Value, after: Value) -> None:
+    """Say that a rule was applied, and where."""
+    where = before.node.where
+    place = f", {where.short}" if where is not None else ""
+    print(f"rule {rule.name!r}: {before.node.op.name} -> {after.node.op.name}{place}", file=sys.stderr)

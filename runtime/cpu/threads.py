@@ -1,0 +1,65 @@
+"""How many threads work on a step. The threads are in cpu/pool.py, imported with the first step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.runtime.switches.table import MOST_THREADS, from_environment
+
+_chosen: int | None = None
+_followers: list[Callable[[int], None]] = []
+
+
+def set_num_threads(number: int) -> None:
+    """Let `number` threads work on a step: the one that calls `Session.run`, and helpers.
+
+    Default: `SG_THREADS` if the environment has it, else the processors that this process may use. Results do
+    not depend on it. It takes effect at the next step, in all sessions.
+
+    >>> import staticgraph as sg
+    >>> before = sg.get_num_threads()
+    >>> sg.set_num_threads(2)
+    >>> sg.get_num_threads()
+    2
+    >>> sg.set_num_threads(before)
+    """
+    if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        raise misuse(TypeError, f"set_num_threads(number): expected an integer, not {type(number).__name__}")
+    if not 1 <= number <= MOST_THREADS:
+        raise misuse(
+            ValueError,
+            f"set_num_threads({number}): expected 1 (only the thread that runs a step) to {MOST_THREADS}",
+        )
+    global _chosen
+    _chosen = int(number)
+    for resize in _followers:
+        resize(_chosen)
+
+
+def get_num_threads() -> int:
+    """How many threads work on a step, the one that calls `Session.run` included: see `set_num_threads`."""
+    global _chosen
+    if _chosen is None:
+        _chosen = _default()
+    return _chosen
+
+
+def follow(resize: Callable[[int], None]) -> None:
+    """Call `resize` with every number that is set from now on."""
+    _followers.append(resize)
+
+
+def _default() -> int:
+    """What `SG_THREADS` says, or the processors that this process may use."""
+    if hasattr(os, "process_cpu_count"):
+        usable = os.process_cpu_count() or 1
+    elif hasattr(os, "sched_getaffinity"):
+        usable = len(os.sched_getaffinity(0))
+    else:
+        usable = os.cpu_count() or 1
+    usable = min(usable, MOST_THREADS)
+    return from_environment("threads") or usable

@@ -1,0 +1,107 @@
+"""What stops a step that is running: a signal such as Ctrl-C, or the end of the time that it was given.
+
+Loops, and regions that take long, ask the watch every few milliseconds. It lets Python run its handlers of
+signals, and looks at a flag that a timer sets. A step that was stopped has changed no variable.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from staticgraph.compiler.codegen.llvm import control_flow as at
+from staticgraph.compiler.codegen.llvm.control_flow import guarded
+from staticgraph.compiler.support import forks
+from staticgraph.runtime.cpu.jit import Library, load
+
+_FUNCTIONS = {
+    at.ENSURE: "PyGILState_Ensure",
+    at.RELEASE: "PyGILState_Release",
+    at.SIGNALS: "PyErr_CheckSignals",
+    at.SAVE: "PyEval_SaveThread",
+    at.RESTORE: "PyEval_RestoreThread",
+}
+_STEP = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+_GUARDED = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def plain(step: int) -> Callable[[int], int]:
+    """The step at this address, as a function of the address of its table: one that nothing can stop."""
+    return _STEP(step)
+
+
+_main_thread = (ctypes.c_int64 * 1)()  # its number, which alone handles signals
+
+
+def _note_main_thread() -> None:
+    _main_thread[0] = threading.main_thread().ident or 0
+
+
+_note_main_thread()
+forks.in_child(_note_main_thread)
+
+
+class Watch:
+    """The words that compiled code looks at."""
+
+    def __init__(self) -> None:
+        self._words = (ctypes.c_int64 * at.WATCH_WORDS)()
+        for word, name in _FUNCTIONS.items():
+            self._words[word] = _address(name)
+        if sys.platform != "win32":  # numbers of threads have 32 bits there
+            self._words[at.IDENT] = _address("PyThread_get_thread_ident")
+            self._words[at.MAIN] = ctypes.addressof(_main_thread)
+        self.address = ctypes.addressof(self._words)
+        self._lock = forks.brief(threading.RLock())
+        self._limits: object = None  # whose time is running
+
+    @property
+    def is_told(self) -> bool:
+        """Return True if the step is to stop since its time is over."""
+        return bool(self._words[at.STOP])
+
+    def time_into(self, address: int) -> None:
+        """Have timed code write the time that it takes to a table of times."""
+        self._words[at.TIMES] = address
+
+    def guarded(self, step: int) -> Callable[[int], int]:
+        """The step at this address, as a function of the address of its table. Raises what a signal handler
+        raised; returns something else than 0 where the step was stopped.
+        """
+        run = _GUARDED(_library()[guarded().name])
+        return lambda table: run(step, table, self.address)
+
+    @contextmanager
+    def limit(self, seconds: float) -> Iterator[None]:
+        """Context in which steps are stopped after this time."""
+        mine = object()
+        timer = threading.Timer(seconds, self._stop, [mine])
+        timer.daemon = True
+        self._limits = mine
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            with self._lock:  # a timer that is late must not stop the next step
+                self._limits = None
+                self._words[at.STOP] = 0
+
+    def _stop(self, limits: object) -> None:
+        with self._lock:
+            if self._limits is limits:
+                self._words[at.STOP] = 1
+
+
+def _address(name: str) -> int:
+    """The address of a function of Python."""
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+@functools.cache
+def _library() -> Library:
+    return load([guarded()])

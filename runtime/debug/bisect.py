@@ -1,0 +1,176 @@
+"""Which kernel, pass or rule is at fault where compiled code does not do what the ops mean.
+
+Each kernel runs beside the NumPy meaning of its ops, both on the same inputs, so that nothing adds up and
+the first one that differs is wrong itself. Each pass is looked at the same way: what it made of the step must
+mean what it was given. Last, the step is compiled anew with one optional pass left out at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import field, replace
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.graph.errors import OpError
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.debug.backend import Backend, Processor
+from staticgraph.runtime.debug.compare import ROUNDING, Difference, Tolerance, compared
+from staticgraph.runtime.debug.interpreted_run import InterpretingLedger
+from staticgraph.runtime.debug.wrong_kernel import BrokenKernel, How, Kernels, WrongKernel
+from staticgraph.runtime.debug.wrong_pass import WrongPass, wrong_pass
+from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.host_ops.segmented_run import run
+from staticgraph.runtime.interpreter.interpreter import Interpreter
+from staticgraph.runtime.placement import opened
+from staticgraph.runtime.profiling.kernels import kernels_of
+from staticgraph.runtime.switches.table import OPTIONAL_PASSES, settings
+from staticgraph.runtime.variables import VariableStore
+
+_CALLS = 3  # of one step that are looked at: rounds of a loop that Python does are calls
+
+
+@dataclass(slots=True)
+class Bisection:
+    """What was found in one compiled step.
+
+    `results`: for what the step gives by name, where the whole compiled program differs, None where it does
+    not. `without`: for each optional pass whether the program is right if it is left out; empty where it is
+    right with all of them. `stopped`: what was raised, where the program did not come to its end, and
+    `broken` the kernel that did, where NumPy does not.
+    """
+
+    what: str
+    kernels: int = 0
+    kernel: WrongKernel | None = None
+    wrong_pass: WrongPass | None = None
+    results: dict[str, Difference | None] = field(default_factory=dict)
+    without: dict[str, bool] = field(default_factory=dict)
+    stopped: str | None = None
+    broken: str | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing differs."""
+        wrong = self.kernel or self.wrong_pass or self.broken or any(self.results.values())
+        return not wrong
+
+    @property
+    def fault(self) -> str | None:
+        """What is at fault, in a few words; None where nothing differs."""
+        if self.agrees:
+            return None
+        if self.wrong_pass is not None:
+            rule = self.wrong_pass.rule
+            return f"the pass {self.wrong_pass.name}" if rule is None else f"the rule {rule.name!r}"
+        if self.kernel is not None:
+            return f"the code of the kernel {self.kernel.name}"
+        if self.broken is not None:
+            return f"the code of the kernel {self.broken}"
+        if cures := [name for name, right in self.without.items() if right]:
+            return f"the pass {' or '.join(cures)}"
+        return "the order of the kernels, or their memory: each does the right thing by itself"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A step that a run does, for these values of its params."""
+
+    step: Step
+    fetches: Fetches
+    arguments: list[np.ndarray]
+
+
+def calls_of(
+    graph: Graph, fetches: Any, feeds: Mapping[Tensor, np.ndarray], store: VariableStore
+) -> list[Call]:
+    """The steps that a run does, up to the op that fails, if one does: each a few times at most. The run
+    takes place, by NumPy.
+    """
+    found: list[Call] = []
+    quiet = Interpreter(effects=False)
+
+    def execute(step: Step, fetched: Fetches, arguments: list[np.ndarray]) -> list[np.ndarray]:
+        if sum(each.step is step for each in found) < _CALLS:
+            found.append(Call(step, fetched, [np.array(a) for a in arguments]))
+        return quiet.results(step.function, arguments)
+
+    ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
+    plan = Plan(graph, Fetches(graph, fetches), ordered, InterpretingLedger(execute))
+    with store, suppress(Exception):
+        run(plan, [feeds[t] for t in ordered], store)
+    return found
+
+
+def backend_of(
+    device: str = "cpu", math: str = "precise", precision: str = "float32", cudnn: bool = True
+) -> Backend:
+    """What sessions with these switches have steps compiled by. FailedPreconditionError where the device is
+    not there.
+    """
+    card = opened(settings(device=device), None)
+    if card is None:
+        return Processor.of(math)
+    from staticgraph.runtime.debug.on_card import OnCard, Precision  # what few machines have
+
+    return OnCard(card, Precision(precision), cudnn)
+
+
+def how(
+    backend: Backend, without: frozenset[str] = frozenset(), tolerance: Tolerance = ROUNDING
+) -> How:  # fmt: skip
+    """With this back end, and without these optional passes."""
+    return How(backend, replace(tolerance, loose=backend.loose), without)
+
+
+def bisect(call: Call, how: How) -> Bisection:
+    """Look for what is at fault in a step."""
+    step, arguments, backend = _silent(call.step), call.arguments, how.backend
+    names, found = _names(step, call.fetches), Bisection(call.fetches.text)
+
+    def differences(expected: Sequence[np.ndarray], without: frozenset[str]) -> list[Difference]:
+        results = backend.called(backend.step(step, without), arguments)
+        return compared(step.function, arguments, expected, results, how.tolerance)
+
+    try:
+        compiled = backend.step(step, how.without)
+        kernels = Kernels({tuple(each.nodes): each.name for each in reversed(kernels_of(compiled))}, how)
+        found.kernel = kernels.first_wrong(compiled.fusion, arguments)
+        found.kernels = kernels.count
+        expected = Interpreter(effects=False).results(step.function, arguments)
+        found.wrong_pass = wrong_pass(step.function, names, arguments, how.without, how.tolerance)
+        wrong = differences(expected, how.without)
+    except OpError as error:  # of an op that fails, such as the inverse of a singular matrix
+        found.stopped = str(error)
+        return found
+    except BrokenKernel as broken:
+        found.broken, found.stopped = broken.name, str(broken.error)
+        return found
+    found.results = dict.fromkeys(names) | {names[each.output]: each for each in wrong}
+    if not found.agrees:
+        left = [name for name in OPTIONAL_PASSES if name not in how.without]
+        found.without = {name: not differences(expected, how.without | {name}) for name in left}
+    return found
+
+
+def _silent(step: Step) -> Step:
+    """The step without its checks, assertions and prints, as far as they are not in loops."""
+    count = step.fetches + len(step.writes) + len(step.draws)
+    kept = step.function.with_results(step.function.results[:count])
+    return replace(step, function=kept, losses=0, checked=False)
+
+
+def _names(step: Step, fetches: Fetches) -> list[str]:
+    """The names of the results of a step, each once."""
+    names = [t.name.removesuffix(":0") for t in (*fetches.tensors, *(t for _, t in step.captured))]
+    names = names[: step.fetches]
+    names += [f"result {i}" for i in range(len(names), step.fetches)]
+    names += [f"new value of {op.name}" for op in step.writes]
+    names += [f"random state of {op.name}" for op in step.draws]
+    return names

@@ -1,0 +1,216 @@
+"""Kernels that do not do what their ops mean: each is compiled alone and runs beside NumPy, on the same
+inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_control, is_host
+from staticgraph.compiler.graph.errors import OpError
+from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.lower.lower import lower
+from staticgraph.compiler.lower.program import lines_of
+from staticgraph.compiler.ops.control_flow import functions, taken
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.debug.backend import Arrays, Backend
+from staticgraph.runtime.debug.compare import ROUNDING, Difference, Nudge, Tolerance, differing, terms
+from staticgraph.runtime.interpreter.interpreter import Interpreter
+
+_ROUNDS = 64  # of a loop in which its kernels are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How steps are compiled, called and compared."""
+
+    backend: Backend
+    tolerance: Tolerance = ROUNDING
+    without: frozenset[str] = frozenset()
+
+
+class BrokenKernel(Exception):
+    """A kernel that does not come to its end, where NumPy does."""
+
+    def __init__(self, name: str, error: OpError) -> None:
+        super().__init__(name, error)
+        self.name, self.error = name, error
+
+
+@dataclass(frozen=True, slots=True)
+class WrongKernel:
+    """A kernel that differs. `rounds`: of the loops around it, of which `outer` is the innermost. `expected`
+    and `found` are all its results.
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    rounds: tuple[int, ...]
+    difference: Difference
+    compiled: CompiledStep
+    backend: Backend
+    inputs: tuple[np.ndarray, ...]
+    expected: tuple[np.ndarray, ...]
+    found: tuple[np.ndarray, ...]
+    outer: Node | None = None
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """The ops that it computes."""
+        return tuple(n.op.name for n in self.nodes if n.op.name not in ("constant", "parameter"))
+
+    @property
+    def lines(self) -> tuple[Provenance, ...]:
+        """The user's lines in it."""
+        return lines_of(self.nodes, self.outer)
+
+
+class Kernels:
+    """Runs the kernels of fused Functions one by one, each beside the meaning of its ops."""
+
+    def __init__(self, names: Mapping[tuple[Node, ...], str], how: How) -> None:
+        self.count = 0
+        self._names = names
+        self._how = how
+        self._quiet = Interpreter(effects=False)
+        self._programs: dict[Group, CompiledStep] = {}
+
+    def first_wrong(
+        self, fusion: Fusion, arguments: Arrays, rounds: tuple[int, ...] = ()
+    ) -> WrongKernel | None:
+        """The first kernel that differs, in the order in which they run."""
+        values = _Values(fusion.function.params, arguments)
+        for group in fusion.groups:
+            reads = _reads(group)
+            inputs = tuple(values[v] for v in reads)
+            if is_alias(group.root) or is_host(group.root) or _has_effects(group):
+                values.update(group.outputs, self._meaning(group, reads, inputs))
+                continue
+            expected = self._meaning(group, reads, inputs)
+            if (wrong := self._compared(group, reads, inputs, expected, rounds)) is not None:
+                inside = self._inside(group.root, inputs, reads, rounds) if is_control(group.root) else None
+                return inside or wrong
+            values.update(group.outputs, expected)
+        return None
+
+    def _compared(
+        self, group: Group, reads: Sequence[Value], inputs: Arrays, expected: Arrays, rounds: tuple[int, ...]
+    ) -> WrongKernel | None:
+        compiled = self._programs.get(group)
+        if compiled is None:
+            compiled = self._programs[group] = self._compiled(group, reads)
+            self.count += 1
+        found = self._called(compiled, inputs, self._name(group))
+        dtypes = [v.dtype for v in group.outputs]
+        compute = partial(self._meaning, group, reads, inputs)
+        differences = differing(compute, expected, found, dtypes, terms(group.nodes), self._how.tolerance)
+        if not differences:
+            return None
+        return WrongKernel(
+            self._name(group),
+            tuple(group.nodes),
+            rounds,
+            differences[0],
+            compiled,
+            self._how.backend,
+            tuple(inputs),
+            tuple(expected),
+            tuple(found),
+        )
+
+    def _name(self, group: Group) -> str:
+        return self._names.get(tuple(group.nodes), group.root.op.name)
+
+    def _called(self, compiled: CompiledStep, inputs: Arrays, name: str) -> list[np.ndarray]:
+        try:
+            return self._how.backend.called(compiled, inputs)
+        except OpError as error:
+            raise BrokenKernel(name, error) from None
+
+    def _compiled(self, group: Group, reads: Sequence[Value]) -> CompiledStep:
+        """The kernel of a group as a program of its own."""
+        fusion = Fusion(Function(tuple(reads), group.outputs), (group,))
+        count = len(group.outputs)
+        fused = partial(self._how.backend.fused, without=self._how.without)
+        program = lower(fusion, count, {}, fuse=fused)
+        step = Step(fusion.function, (), (), (), (), count, ())
+        return self._how.backend.kernel(step, fusion, program)
+
+    def _meaning(
+        self, group: Group, reads: Sequence[Value], inputs: Arrays, nudge: Nudge = lambda array: array
+    ) -> list[np.ndarray]:
+        """What a group means."""
+        values, quiet = _Values(reads, list(map(nudge, inputs))), Interpreter(effects=False, nudge=nudge)
+        for node in group.nodes:
+            if node.op.name != "constant":
+                made = quiet.perform(node, tuple(values[v] for v in node.inputs))
+                values.update(node.outputs, made)
+        return [values[v] for v in group.outputs]
+
+    def _inside(
+        self, node: Node, inputs: Arrays, reads: Sequence[Value], rounds: tuple[int, ...]
+    ) -> WrongKernel | None:
+        """The first wrong kernel inside of a loop or branch."""
+        values = _Values(reads, inputs)
+        given = [values[v] for v in node.inputs]
+        for number, function, arguments in self._entered(node, given):
+            fusion = self._how.backend.fused(function, self._how.without)
+            found = self.first_wrong(fusion, arguments, (*rounds, number) if number else rounds)
+            if found is not None:
+                return found if found.outer is not None else replace(found, outer=node)
+        return None
+
+    def _entered(self, node: Node, given: Arrays) -> Iterator[tuple[int, Function, Arrays]]:
+        """The Functions that a node runs and with what, with the number of the round where it is a loop."""
+        if node.op.name == "branch":
+            yield 0, taken(node.attrs["branches"], int(given[0])), given[1:]
+            return
+        body, carried = node.attrs["body"], node.attrs["carried"]
+        state, captures = [*given[: 1 + carried]], given[1 + carried :]
+        for number in range(1, _ROUNDS + 1):
+            if not state[0]:
+                return
+            arguments = (*state[1:], *captures)
+            yield number, body, arguments
+            state = self._quiet.results(body, arguments)
+
+
+class _Values:
+    """Values of a Function. What no kernel stores, since nobody needs an element of it, is made by NumPy."""
+
+    def __init__(self, values: Sequence[Value], arrays: Arrays) -> None:
+        self._known = dict(zip(values, arrays, strict=True))
+
+    def __getitem__(self, value: Value) -> np.ndarray:
+        if value not in self._known:
+            node = value.node
+            made = Interpreter(effects=False).perform(node, tuple(self[v] for v in node.inputs))
+            self.update(node.outputs, made)
+        return self._known[value]
+
+    def update(self, values: Sequence[Value], arrays: Arrays) -> None:
+        self._known.update(zip(values, arrays, strict=True))
+
+
+def _reads(group: Group) -> tuple[Value, ...]:
+    """The values from outside that a group takes."""
+    nodes = group.nodes
+    inside = {v for n in nodes for v in n.outputs}
+    taken_in = (v for n in nodes for v in n.inputs if v not in inside)
+    return tuple(dict.fromkeys(v for v in taken_in if v.constant is None and v.node.op.name != "unset"))
+
+
+def _has_effects(group: Group) -> bool:
+    return any(map(_effects_in, group.nodes))
+
+
+def _effects_in(node: Node) -> bool:
+    inner = (n for each in functions(node.attrs) for n in each.nodes)
+    return node.op.name == "effect" or any(map(_effects_in, inner))

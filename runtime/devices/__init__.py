@@ -1,1 +1,0 @@
-"""Devices: where compiled programs run, and how text becomes machine code there."""

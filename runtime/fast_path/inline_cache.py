@@ -1,0 +1,91 @@
+"""The programs of a plan that machine code calls.
+
+The first runs of a program go through Python. From then on the dispatching function calls it, and Python only
+takes part where something must be converted, compiled, allocated or waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
+from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cpu.pool import POOL
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.fast_path.call_record import Binding, bindable
+from staticgraph.runtime.fast_path.dispatch import native, words
+from staticgraph.runtime.resources import remaining
+from staticgraph.runtime.variables import VariableStore
+
+
+class ShortWay(Protocol):
+    """What runs the programs of a plan with as little Python as there can be."""
+
+    def function(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that takes the short way, now or later, and else does as `otherwise`."""
+
+    def __call__(self, *values: Any) -> Any:
+        """The fetched structure for these values, NotImplemented where there is no short way."""
+
+    def add(self, program: Executable) -> None:
+        """Find one for a program that has run, if it is worth it and possible."""
+
+
+def short_way(plan: Plan, order: Sequence[int], store: VariableStore) -> ShortWay:
+    """The short way of a plan whose feeds come as arguments in `order`, on the device that it is for."""
+    own: ShortWay | None = plan.ledger.short_way(plan, order, store)
+    return Chain(plan, order, store) if own is None else own
+
+
+WARM = 2  # runs of a program through Python before machine code that calls it is worth its preparation
+
+
+class Chain:
+    """The bound programs of `plan`, whose feeds come as arguments in `order`."""
+
+    def __init__(self, plan: Plan, order: Sequence[int], store: VariableStore) -> None:
+        self._plan = plan
+        self._order = order
+        self._store = store
+        self._bindings: dict[Executable, Binding] = {}
+        self._tried: WeakKeyDictionary[Executable, int] = WeakKeyDictionary()  # to bind, at which version
+        self._first = words(0)
+        self._bound: Callable[..., Any] | None = None  # runs what is in the chain
+        self._parallel = False  # whether something in the chain is work for several threads
+
+    def function(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that runs what is in the chain, now or later, and else does as `otherwise`."""
+        found = native()
+        return otherwise if found is None else found.function(self._first, otherwise)
+
+    def __call__(self, *values: Any) -> Any:
+        """The fetched structure for these values, NotImplemented where no bound program takes them."""
+        if self._bound is None or remaining() is not None:  # machine code has no eye on the time
+            return NotImplemented
+        if self._parallel:
+            POOL.ensure()
+        return self._bound(*values)
+
+    def add(self, program: Executable) -> None:
+        """Bind a program that has run, if it is worth it and possible."""
+        version = self._store.version
+        if program.calls < WARM or self._tried.get(program) == version:
+            return
+        self._tried[program] = version
+        found = native()
+        if found is None or not bindable(self._plan, program, self._store):
+            return
+        programs = [*self._plan.programs.values()]
+        good = {p: b for p in programs if (b := self._bindings.get(p)) is not None and b.version == version}
+        good[program] = Binding(self._plan, program, self._store, self._order)
+        following = 0
+        for binding in good.values():
+            binding.words[Word.NEXT] = following
+            following = binding.address
+        self._first[0] = following
+        self._bindings = good
+        self._parallel = any(bound.prepared.parallel for bound in good)
+        if self._bound is None:
+            self._bound = found.function(self._first, None)

@@ -1,0 +1,119 @@
+"""Checkpoints: the values of variables by name in one file, without a graph.
+
+A checkpoint with the prefix `model-100` is the file `model-100.index`, the name by which TensorFlow's users
+ask whether a checkpoint exists; `manifest.json` and `weights.safetensors` are its members.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.shapes import TensorType, compatible
+from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.runtime.files import container
+from staticgraph.runtime.files.arrays import safetensors
+from staticgraph.runtime.files.arrays.safetensors import Stored
+from staticgraph.runtime.files.nearest import nearest
+from staticgraph.runtime.files.values import collect, owned
+from staticgraph.runtime.session import Session
+
+_WEIGHTS = "weights.safetensors"
+_MOST_LISTED = 5  # keys in a message
+
+
+def checkpoint_file(prefix: str | os.PathLike[str]) -> str:
+    """The file of the checkpoint with this prefix."""
+    return f"{os.fspath(prefix)}.index"
+
+
+def write(prefix: str, variables: Mapping[str, Operation], session: Session) -> None:
+    """Save the values that `variables` have in `session`, each under its key."""
+    with session.held() as store:
+        tensors = collect(variables, store)
+        container.write(checkpoint_file(prefix), "checkpoint", {}, {_WEIGHTS: safetensors.write(tensors)})
+
+
+def restore(prefix: str, variables: Mapping[str, Operation], session: Session, reshape: bool = False) -> None:
+    """Set `variables` in `session`, all of them or none, from the values under their keys.
+
+    NotFoundError for a key that the checkpoint lacks, InvalidArgumentError for a value of another dtype or
+    shape; with `reshape`, the same number of elements is enough. InvalidFileError for a damaged file.
+    """
+
+    def take(_: dict[str, Any], members: dict[str, memoryview]) -> dict[str, np.ndarray]:
+        return chosen(prefix, variables, safetensors.read(members[_WEIGHTS], _WEIGHTS), reshape)
+
+    values = container.read(checkpoint_file(prefix), "checkpoint", {}, (_WEIGHTS,), take)
+    commit(variables, values, session)
+
+
+def chosen(
+    prefix: str, variables: Mapping[str, Operation], found: Mapping[str, Stored], reshape: bool
+) -> dict[str, np.ndarray]:
+    """Copies of the values for the variables, from what a checkpoint has; the errors of `restore`."""
+    fitting = _fitting(prefix, variables, found, reshape)
+    return {key: owned(stored) for key, stored in fitting.items()}
+
+
+def commit(variables: Mapping[str, Operation], values: Mapping[str, np.ndarray], session: Session) -> None:
+    """Set the variables in a session, at once."""
+    with session.held() as store:
+        for key, op in variables.items():
+            store.commit(op, values[key])
+
+
+def _fitting(
+    prefix: str, variables: Mapping[str, Operation], found: Mapping[str, Stored], reshape: bool
+) -> dict[str, Stored]:
+    """The values for the variables, in their shapes. What does not fit is all told at once."""
+    missing = {key: op for key, op in variables.items() if key not in found}
+    if missing:
+        raise _missing(prefix, missing, found)
+    fitting = {key: _reshaped(op, found[key]) if reshape else found[key] for key, op in variables.items()}
+    unlike = [
+        f"variable {op.name} is {op.outputs[0].type}, and {key} in checkpoint {prefix} is {_type(found[key])}"
+        for key, op in variables.items()
+        if not _fits(op, fitting[key])
+    ]
+    if unlike:
+        op = next(op for key, op in variables.items() if not _fits(op, fitting[key]))
+        hint = "the checkpoint is of another model; restore the rest with Saver(var_list)"
+        raise InvalidArgumentError(layout(_some(unlike, "\n"), user_frame(), [(op.name, op.where)], hint), op)
+    return fitting
+
+
+def _missing(prefix: str, missing: Mapping[str, Operation], found: Mapping[str, Stored]) -> NotFoundError:
+    (key, op), *others = missing.items()
+    close = nearest(key, found)
+    hint = f"it has {_some([*found], ', ')}"
+    if close:
+        hint = f"it has {close!r}: Saver({{{close!r}: variable}}) restores that"
+    keys = f"Keys {_some([*missing], ', ')}" if others else f"Key {key}"
+    text = f"{keys} not found in checkpoint {prefix}"
+    return NotFoundError(layout(text, user_frame(), [(op.name, op.where)], hint), op)
+
+
+def _reshaped(op: Operation, stored: Stored) -> Stored:
+    """The value in the variable's shape, where it has the right number of elements."""
+    type, (dtype, array) = op.outputs[0].type, stored
+    return (dtype, array.reshape(type.static_shape)) if type.is_static and type.size == array.size else stored
+
+
+def _fits(op: Operation, stored: Stored) -> bool:
+    type, (dtype, array) = op.outputs[0].type, stored
+    return dtype is type.dtype and compatible(array.shape, type.shape)
+
+
+def _type(stored: Stored) -> TensorType:
+    return TensorType(stored[0], stored[1].shape)
+
+
+def _some(items: Sequence[str], separator: str) -> str:
+    """The first items, and that there are more."""
+    return separator.join([*items[:_MOST_LISTED], *(["..."] if len(items) > _MOST_LISTED else [])])

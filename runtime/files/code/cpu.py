@@ -1,0 +1,228 @@
+"""Machine code in a saved graph: programs that were compiled when it was saved, for one kind of processor.
+
+A member is a safetensors file of bytes: `programs.json` tells the target and what each program works on, the
+other entries are the object code of functions, by symbol, and the constants of programs, by number. Whoever
+loads machine code trusts the file as much as a program. It is taken where this processor can run it and this
+version lays out memory the same way; otherwise code is generated from the graph, as without it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from staticgraph import compiler
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
+from staticgraph.compiler.graph.dtypes import uint8
+from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cpu import half
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, Prepared, PreparedStep, layout_of, prepared
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.failures.checked_step import Guard
+from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.files import graph_json
+from staticgraph.runtime.files.arrays import safetensors
+from staticgraph.runtime.files.attributes import encode_type, type_of
+from staticgraph.runtime.files.signature import Bound
+from staticgraph.runtime.files.strict_json import Kinds, dump, fields, items, parse
+from staticgraph.runtime.session import Session
+
+_PROGRAMS = "programs.json"
+_DECIDING = (
+    "arrange.py", "lower/program.py", "codegen/abi.py", "codegen/llvm/step.py", "codegen/native/pool.py",
+    "codegen/native/pool_layout.py", "codegen/llvm/control_flow.py", "codegen/native/dispatch_layout.py",
+    "codegen/native/dispatch.py",
+)  # fmt: skip
+# What all processors of a family can do; other names stand for one model of a processor.
+_V2 = {"+sse3", "+ssse3", "+sse4.1", "+sse4.2", "+popcnt", "+cx16"}
+_V3 = _V2 | {"+avx", "+avx2", "+bmi", "+bmi2", "+f16c", "+fma", "+lzcnt", "+movbe"}
+_V4 = _V3 | {"+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"}
+_FAMILIES: Mapping[str, set[str]] = {
+    "x86-64": set(), "x86-64-v2": _V2, "x86-64-v3": _V3, "haswell": _V3, "x86-64-v4": _V4, "generic": set(),
+}  # fmt: skip
+
+_HEAD: Kinds = {"layout": (str,), "target": (dict,), "programs": (list,)}
+_TARGET: Kinds = {
+    "triple": (str,), "data_layout": (str,), "cpu": (str,), "features": (str,), "fast_math": (bool,),
+}  # fmt: skip
+_PROGRAM: Kinds = {
+    "signature": (str,), "feeds": (list,), "arguments": (list,), "results": (list,), "fetches": (int,),
+    "in_place": (list,), "arena": (int,), "shared": (int,), "private": (int,), "cost": (float,),
+    "parallel": (bool,), "stops": (bool,), "reads": (list,), "needed": (list,), "counters": (list,),
+    "advances": (list,), "writes": (list,), "draws": (list,), "may_overwrite": (bool,), "codes": (list,),
+    "checked": (bool,),
+}  # fmt: skip
+
+
+def write(
+    target: CpuTarget, programs: Sequence[tuple[dict[str, Any], bytes]], objects: Mapping[str, bytes]
+) -> list[Any]:
+    """The pieces of a member: programs, as `record` tells them and their constants, and their functions."""
+    told = {"triple": target.triple, "data_layout": target.data_layout, "cpu": target.cpu}
+    head = {
+        "layout": layout_version(),
+        "target": {**told, "features": target.features, "fast_math": target.fast_math},
+        "programs": [record for record, _ in programs],
+    }
+    entries = {_PROGRAMS: dump(head).encode(), **objects}
+    entries |= {str(number): constants for number, (_, constants) in enumerate(programs)}
+    return packed(entries)
+
+
+def packed(entries: Mapping[str, bytes]) -> list[Any]:
+    """The pieces of a member that holds bytes by name."""
+    return safetensors.write({name: (uint8, np.frombuffer(data, np.uint8)) for name, data in entries.items()})
+
+
+def unpacked(member: memoryview) -> dict[str, bytes]:
+    """What a member holds."""
+    return {name: array.tobytes() for name, (_, array) in safetensors.read(member, "its code").items()}
+
+
+def record(name: str, feeds: Sequence[str], compiled: Any) -> dict[str, Any]:
+    """What is to be known of a compiled step of the signature `name`, besides its code and constants."""
+    step, program = compiled.step, compiled.program
+    return {
+        "signature": name,
+        "feeds": list(feeds),
+        "arguments": [encode_type(t) for t in program.arguments],
+        "results": [encode_type(t) for t in program.results],
+        "fetches": program.fetches,
+        **layout_of(compiled),
+        "reads": _names(step.reads),
+        "needed": _names(step.needed),
+        "counters": _names(step.counters),
+        "advances": list(step.advances),
+        "writes": _names(step.writes),
+        "draws": _names(step.draws),
+        "may_overwrite": step.may_overwrite,
+        "checked": step.checked,
+    }
+
+
+def _names(operations: Iterable[Operation]) -> list[str]:
+    return [op.name for op in operations]
+
+
+def described(member: memoryview) -> tuple[str, list[dict[str, Any]]]:
+    """What a member tells of itself: the features of its target, and signature and feeds of each program."""
+    head, _ = _parts(member)
+    told = [fields(program, "a program", _PROGRAM) for program in head["programs"]]
+    return _target(head).features, [{"signature": p["signature"], "feeds": feeds(p)} for p in told]
+
+
+def feeds(told: dict[str, Any]) -> dict[str, str]:
+    """The inputs of a program, as its record tells them, with their types."""
+    names = items(told["feeds"], "the feeds of a program", str)
+    return {n: str(type_of(t, f"the type of {n!r}")) for n, t in zip(names, told["arguments"], strict=False)}
+
+
+def adopt(members: Iterable[bytes], signatures: Mapping[str, Bound], session: Session) -> None:
+    """Let `session` run the programs of those members that suit this process best, without compiling them."""
+    fitting = []
+    for data in members:
+        head, entries = _parts(memoryview(data))
+        target = _target(head)
+        if head["layout"] == layout_version() and fits(target, cpu_jit.host()):
+            fitting.append((target.cpu == cpu_jit.host().cpu, target.vector_bytes, head, entries))
+    if not fitting:
+        return
+    *_, head, entries = max(fitting, key=lambda each: each[:2])
+    cpu_jit.provide({name: data for name, data in entries.items() if not name.isdigit()})
+    for number, told in enumerate(head["programs"]):
+        told = fields(told, "a program", _PROGRAM)
+        bound = signatures.get(told["signature"])
+        if bound is None or str(number) not in entries or not told["codes"]:
+            raise InvalidFileError(f"it has no signature {told['signature']!r}, or no code for it")
+        feeds = tuple(_input(bound, name) for name in items(told["feeds"], "the feeds of a program", str))
+        prepared = _prepared(bound.graph, feeds, told, entries[str(number)])
+        again = functools.partial(_step, bound, prepared)
+        try:
+            made = Executable(prepared, guard=Guard(bound.graph, again) if prepared.step.checked else None)
+        except cpu_jit.MissingCode as missing:
+            raise InvalidFileError(f"it has no code for the function {missing}") from None
+        session.adopt(bound.fetches, feeds, made)
+
+
+def fits(target: CpuTarget, here: CpuTarget) -> bool:
+    """Whether code for `target` runs on the processor `here`.
+
+    >>> from dataclasses import replace
+    >>> old = CpuTarget("x86_64-unknown-linux-gnu", "", "x86-64-v3", "+avx2,+f16c", 32)
+    >>> new = replace(old, cpu="znver4", features=",".join([*_V4, "+sha"]), vector_bytes=64)
+    >>> fits(old, new), fits(new, old), fits(replace(old, triple="aarch64-unknown-linux-gnu"), new)
+    (True, False, False)
+    """
+    asked, has = ({f for f in t.features.split(",") if f.startswith("+")} for t in (target, here))
+    known = target.cpu == here.cpu or target.cpu in _FAMILIES
+    needs = asked | (set() if target.cpu == here.cpu else _FAMILIES.get(target.cpu, set()))
+    same_calls = half.needed(target.triple, target.features) == half.needed(here.triple, here.features)
+    same_system = target.triple.split("-")[::2] == here.triple.split("-")[::2]  # whatever the vendors
+    return known and needs <= has and same_system and same_calls and target.fast_math == here.fast_math
+
+
+@functools.cache
+def layout_version() -> str:
+    """A hash of the sources that decide how machine code and the runtime meet; "" without sources."""
+    found = hashlib.blake2b(digest_size=8)
+    folder = Path(compiler.__file__).parent
+    try:
+        for name in _DECIDING:
+            found.update((folder / name).read_bytes())
+    except OSError:
+        return ""
+    return found.hexdigest()
+
+
+def _parts(member: memoryview) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """What a member tells of itself, and its other entries."""
+    entries = unpacked(member)
+    if _PROGRAMS not in entries:
+        raise InvalidFileError(f"its code has no {_PROGRAMS}")
+    return fields(parse(entries.pop(_PROGRAMS), _PROGRAMS), _PROGRAMS, _HEAD), entries
+
+
+def _target(head: dict[str, Any]) -> CpuTarget:
+    told = fields(head["target"], "a target", _TARGET)
+    return CpuTarget(**told, vector_bytes=vector_bytes(told["features"]))
+
+
+def _step(bound: Bound, prepared: Prepared) -> Step:
+    """The step of a program once more, from the graph: for a run that is refused."""
+    step, types = prepared.step, prepared.program.arguments
+    plan = Plan(bound.graph, Fetches(bound.graph, bound.fetches), step.feeds)
+    return plan.step([np.zeros(t.static_shape, t.dtype.numpy) for t in types[: len(step.feeds)]], {})
+
+
+def _input(bound: Bound, name: str) -> Tensor:
+    if name not in bound.inputs:
+        raise InvalidFileError(f"a program has an input {name!r}, which its signature has not")
+    return bound.inputs[name]
+
+
+def _prepared(graph: Graph, feeds: tuple[Tensor, ...], told: dict[str, Any], constants: bytes) -> Prepared:
+    def operations(field: str) -> tuple[Operation, ...]:
+        names = items(told[field], f"the {field} of a program", str)
+        return tuple(graph_json.operation(graph, name) for name in names)
+
+    arguments, results = (
+        tuple(type_of(t, f"one of the {field} of a program") for t in told[field])
+        for field in ("arguments", "results")
+    )
+    step = PreparedStep(
+        NO_FUNCTION, feeds, operations("reads"), operations("counters"), tuple(told["advances"]),
+        told["fetches"], operations("writes"), operations("draws"), (), told["may_overwrite"],
+        checked=told["checked"], needed=[*operations("needed")],
+    )  # fmt: skip
+    items(told["codes"], "the functions of a program", str)
+    return prepared(step, arguments, results, told, constants)

@@ -1,0 +1,247 @@
+"""Operations of a user's graph as JSON, one line each, and back.
+
+    {"name":"mul","op":"multiply","inputs":["x:0","mul/y:0"],"outputs":[["float32",[null]]],"where":["net.py",3,"main"]}
+
+Operations come in the order of construction and name only earlier ones, so a
+file cannot hold a cycle. Reading looks ops up by name in the registry,
+decodes attributes from a closed set of types, and asks the type rules again.
+Loops and branches: see `regions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+
+from staticgraph.compiler.graph.errors import GraphError, InvalidFileError, SaveError, layout
+from staticgraph.compiler.graph.function import Literal
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.opdef import Effect, Role
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.region import Region
+from staticgraph.compiler.graph.restore import Recorded, restorable_name, restore
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.runtime.files.allowed import refusal
+from staticgraph.runtime.files.attributes import decode, encode, encode_type, type_of
+from staticgraph.runtime.files.late_ops import op_named
+from staticgraph.runtime.files.regions import RegionReader, RegionWriter
+from staticgraph.runtime.files.strict_json import check, dump, fields, items, parse
+
+_REQUIRED = {"name": (str,), "op": (str,), "outputs": (list,)}
+_OPTIONAL = {
+    "inputs": (list,),
+    "operands": (dict,),
+    "attrs": (dict,),
+    "after": (list,),
+    "device": (str,),
+    "where": (list,),
+    "region": (int,),
+    "gradient": (str,),
+}
+
+
+def write(
+    operations: Iterable[Operation], variables: Iterable[dict[str, Any]], given: Collection[Operation] = ()
+) -> tuple[bytes, dict[str, Literal]]:
+    """The text of a graph, and the arrays that are too large for it, by key.
+
+    `given`: operations whose outputs are fed; the file has placeholders for them. SaveError for another one
+    that cannot be told in JSON.
+    """
+    operations = list(operations)
+    large: dict[str, Literal] = {}
+    regions = RegionWriter(op for op in operations if op not in given)
+    taken = {op.name for op in operations}
+    head = f'"regions":{dump(regions.parents)},' if regions.parents else ""
+    records: list[dict[str, Any]] = []
+    for op in operations:
+        records += _stand_in(op, taken) if op in given else [_encode(op, large, regions)]
+    lines = ",\n".join(map(dump, records))
+    tail = ",\n".join(map(dump, variables))
+    return f'{{{head}"operations":[\n{lines}\n],"variables":[\n{tail}\n]}}\n'.encode(), large
+
+
+def unsaveable(op: Operation) -> bool:
+    """Whether no file can hold an operation: it reaches out of the graph, or has an object of Python's."""
+    if refusal(op.definition, op.attrs):
+        return True
+    try:
+        for value in op.attrs.values():
+            encode(value, lambda _: "", lambda _: [])
+    except TypeError:
+        return True
+    return False
+
+
+def _stand_in(op: Operation, taken: set[str]) -> list[dict[str, Any]]:
+    """Placeholders for what an operation gives, under the same names. Adds the new names to `taken`."""
+    outputs = [encode_type(t.type) for t in op.outputs]
+    place = {"device": op.device, "where": _told(op.where)}
+    place = {key: value for key, value in place.items() if value}
+    if len(outputs) == 1:
+        return [{"name": op.name, **_placeholder(outputs[0]), **place}]
+    names = []
+    for number in range(len(outputs)):
+        name = f"{op.name}_given_{number}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
+    records = [{"name": n, **_placeholder(o), **place} for n, o in zip(names, outputs, strict=True)]
+    if not outputs:
+        return [{"name": op.name, "op": "no_op", "outputs": [], **place}]
+    inputs = [f"{name}:0" for name in names]
+    return [*records, {"name": op.name, "op": "identity_n", "inputs": inputs, "outputs": outputs, **place}]
+
+
+def _placeholder(output: list[Any]) -> dict[str, Any]:
+    dtype, shape = output
+    return {
+        "op": "placeholder",
+        "attrs": {"dtype": {"dtype": dtype}, "shape": shape},
+        "outputs": [output],
+    }
+
+
+def _told(where: Provenance | None) -> list[Any]:
+    return [] if where is None else [PurePath(where.file).name, where.line, where.function]
+
+
+def _encode(op: Operation, large: dict[str, Literal], regions: RegionWriter) -> dict[str, Any]:
+    if not restorable_name(op.name):
+        raise SaveError(layout(f"cannot save {op.name!r}: no file can hold this name", op.where))
+    inside = {} if op.region is None else {"region": regions.number(op.region)}
+    record = {
+        "name": op.name,
+        "op": op.definition.name,
+        "inputs": [t.name for t in op.tensors],
+        "operands": {name: t.name for name, t in op.operands.items()},
+        "attrs": {name: _attribute(op, name, value, large, regions) for name, value in op.attrs.items()},
+        "after": [control.name for control in op.control_inputs],
+        "device": op.device,
+        "where": _told(op.where),
+        "outputs": [encode_type(t.type) for t in op.outputs],
+        "gradient": op.gradient,
+    }
+    if why := refusal(op.definition, op.attrs):
+        raise _refused(op, why)
+    return {key: value for key, value in record.items() if value or key in _REQUIRED} | inside
+
+
+def _attribute(op: Operation, name: str, value: Any, large: dict[str, Literal], regions: RegionWriter) -> Any:
+    def store(literal: Literal) -> str:
+        key = f"{op.name}:{name}"  # no variable has a colon in its name
+        large[key] = literal
+        return key
+
+    try:
+        return encode(value, store, regions.attribute)
+    except TypeError as error:
+        raise _refused(op, f"its {name} is of type {error}") from None
+
+
+def _refused(op: Operation, why: str) -> SaveError:
+    text = f"cannot save {op.name} ({op.type}): {why}, which a file cannot hold"
+    hint = "save outputs that do not need this operation"
+    return SaveError(layout(text, user_frame(), [(op.name, op.where)], hint), op)
+
+
+def read(data: memoryview, fetch: Callable[[str], Literal]) -> tuple[Graph, list[dict[str, Any]]]:
+    """The graph that `write` was given, and what it was told of variables. `fetch` gives the large arrays."""
+    parts = {"operations": (list,), "variables": (list,)}
+    text = fields(parse(data, "its graph"), "its graph", parts, {"regions": (list,)})
+    graph, regions = Graph(), RegionReader(text["regions"] or [])
+    for record in text["operations"]:
+        _restore(graph, record, fetch, regions)
+    regions.finish()
+    kinds = {"name": (str,), "trainable": (bool,), "collections": (list,)}
+    variables = [
+        fields(v, "an entry of its variables", kinds, {"empty": (bool,), "text": (dict,)})
+        for v in text["variables"]
+    ]
+    for variable in variables:
+        items(variable["collections"], f"the collections of {variable['name']!r}", str)
+    return graph, variables
+
+
+def _restore(graph: Graph, record: Any, fetch: Callable[[str], Literal], regions: RegionReader) -> None:
+    record = fields(record, "an operation", _REQUIRED, _OPTIONAL)
+    name, op = record["name"], op_named(record["op"])
+    if op is None:
+        raise InvalidFileError(f"operation {name!r} is a {record['op']!r}, which this version does not know")
+    attrs = {
+        attr: decode(value, f"{attr!r} of {name!r}", fetch, partial(_region, graph, regions, attr, name))
+        for attr, value in (record["attrs"] or {}).items()
+    }
+    if why := refusal(op, attrs):
+        raise InvalidFileError(f"{name!r} cannot be in a file: {why}")
+    operands = (record["operands"] or {}).items()
+    recorded = Recorded(
+        op,
+        name,
+        tuple(tensor(graph, t) for t in record["inputs"] or ()),
+        {param: tensor(graph, t) for param, t in operands},
+        attrs,
+        tuple(operation(graph, c) for c in record["after"] or ()),
+        _printable(record["device"] or "", f"the device of {name!r}"),
+        _where(record["where"], name),
+        tuple(type_of(t, f"an output of {name!r}") for t in record["outputs"]),
+        regions.around(record["region"], name),
+        record["gradient"],
+    )
+    try:
+        made = restore(graph, recorded)
+    except GraphError as error:
+        raise InvalidFileError(str(error)) from None
+    _check_variables(made)
+    regions.made(made)
+
+
+def _region(graph: Graph, regions: RegionReader, attr: str, name: str, value: Any) -> Region:
+    return regions.attribute(value, f"{attr!r} of {name!r}", partial(tensor, graph))
+
+
+def _check_variables(op: Operation) -> None:
+    """What reads or writes a variable must be given one."""
+    effect = op.definition.effect
+    if effect not in (Effect.READ, Effect.WRITE):
+        return
+    takes_many = op.definition.params[0].role is Role.TENSORS
+    for tensor in op.tensors if takes_many else op.tensors[:1]:
+        if variable_of(tensor, through_writes=effect is Effect.WRITE) is None:
+            raise InvalidFileError(f"{op.name!r} needs a variable, and {tensor.name} is none")
+
+
+def _where(value: Any, name: str) -> Provenance | None:
+    if not value:
+        return None
+    what = f"the place of {name!r}"
+    if [type(v) for v in value] != [str, int, str]:
+        raise InvalidFileError(f"{what} is not a file, a line and a function")
+    file, line, function = value
+    return Provenance(_printable(file, what), _printable(function, what), None, 0, line)
+
+
+def _printable(text: str, what: str) -> str:
+    if not text.isprintable():
+        raise InvalidFileError(f"{what} has characters that cannot be shown")
+    return text
+
+
+def operation(graph: Graph, name: Any) -> Operation:
+    """The operation of this name. InvalidFileError where there is none."""
+    if not graph.has_operation(check(name, "the name of an operation", str)):
+        raise InvalidFileError(f"it has no operation {name!r} before the place where that is used")
+    return graph.get_operation_by_name(name)
+
+
+def tensor(graph: Graph, name: Any) -> Tensor:
+    """The tensor `operation:index`. InvalidFileError where there is none."""
+    owner, _, index = check(name, "the name of a tensor", str).rpartition(":")
+    outputs = operation(graph, owner).outputs
+    if not (index.isascii() and index.isdigit() and len(index) < 9 and int(index) < len(outputs)):
+        raise InvalidFileError(f"it has no tensor {name!r}")
+    return outputs[int(index)]

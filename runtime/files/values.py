@@ -1,0 +1,51 @@
+"""Values of variables on their way into a file and out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.errors import UninitializedError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.kernel.stmt import ALIGNMENT
+from staticgraph.runtime.files.arrays.safetensors import Stored
+from staticgraph.runtime.memory.aligned import empty
+from staticgraph.runtime.variables import VariableStore
+
+
+def collect(variables: Mapping[str, Operation], store: VariableStore) -> dict[str, Stored]:
+    """The present values by key. UninitializedError where a variable has none."""
+    for op in variables.values():
+        if op not in store:
+            raise UninitializedError(
+                layout(
+                    f"cannot save variable {op.name}: it has no value yet",
+                    user_frame(),
+                    [(op.name, op.where)],
+                    "run global_variables_initializer() in this session first, or restore a checkpoint",
+                ),
+                op,
+            )
+    return {key: (op.outputs[0].dtype, store.stored(op)) for key, op in variables.items()}
+
+
+def owned(stored: Stored) -> np.ndarray:
+    """A copy of a value from a file, in memory that compiled code can use."""
+    dtype, array = stored
+    if dtype is string:
+        return array.copy()
+    buffer = empty(TensorType(dtype, array.shape))
+    buffer[...] = array
+    return buffer
+
+
+def shared(stored: Stored) -> np.ndarray:
+    """A value from a mapped file where it is, if compiled code can use it there; else a copy."""
+    dtype, array = stored
+    if dtype is string or not array.size or array.ctypes.data % ALIGNMENT:
+        return owned(stored)
+    return array

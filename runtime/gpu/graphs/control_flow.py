@@ -1,0 +1,228 @@
+"""Loops and branches on a card: which of them a graph can hold, and how the host drives the others.
+
+A loop that always has the same number of rounds is asked for round by round, with the addresses that each
+round has. Where the card finds out whether a loop goes on, the host looks after each round; a round that has
+the same addresses as an earlier one is a graph, captured when it comes for the second time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from staticgraph.compiler.compile_gpu import every_instruction
+from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.lower.program import (
+    ARENA,
+    ARGUMENTS,
+    CONSTANTS,
+    Branch,
+    HostCall,
+    Inner,
+    Loop,
+    Program,
+    Ref,
+    Require,
+    RowAt,
+)
+from staticgraph.runtime.resources import remaining
+
+if TYPE_CHECKING:
+    from staticgraph.runtime.gpu.graphs.recorder import Recorder
+
+_TRUTH = np.dtype(np.int8)
+MOST_CAPTURED = 20_000  # instructions of all rounds of a loop in a graph
+
+
+def rounds(loop: Loop) -> int | None:
+    """How many rounds a loop always has; None where that depends on values."""
+    attrs = loop.node.attrs
+    return attrs["bound"] if attrs["exact"] else None
+
+
+def is_known(loop: Loop) -> bool:
+    """Whether all rounds of a loop can be asked for at once."""
+    count = rounds(loop)
+    if count is None or any(loop.carried[row.counter].counts is None for row in _rows(loop)):
+        return False
+    return count * sum(1 for _ in every_instruction(loop.body.program)) <= MOST_CAPTURED
+
+
+def decides(program: Program) -> bool:
+    """Whether the host takes part in a run of a program."""
+    return any(
+        isinstance(i, HostCall | Branch | Require) or (isinstance(i, Loop) and not is_known(i))
+        for i in every_instruction(program)
+    )
+
+
+def loop(recorder: Recorder, loop: Loop, table: Sequence[int]) -> None:
+    """Ask for a loop, in a program with this table."""
+    turns = _Turns(recorder, loop, table)
+    if is_known(loop):
+        turns.begin()
+        for number in range(rounds(loop) or 0):
+            turns.round(number)
+        turns.end()
+    else:
+        recorder.decide(turns.all, loop)
+
+
+def branch(recorder: Recorder, branch: Branch, table: Sequence[int]) -> None:
+    """Ask for the branch that is taken, in a program with this table."""
+    inputs = [at(table, ref) for ref in branch.inputs]
+    outputs = [at(table, ref) for ref in branch.outputs]
+    bodies = [_Repeated(recorder, inner) for inner in branch.branches]
+    tables = [_inner_table(table, inner, (*inputs, *outputs)) for inner in branch.branches]
+    index = at(table, branch.index)
+
+    def take() -> None:
+        number = recorder.number(index, np.dtype(np.int32))
+        number = number if 0 <= number < len(bodies) else -1
+        bodies[number](tables[number])
+
+    recorder.decide(take, branch)
+
+
+class Unsound(Exception):
+    """A check of a step that failed: nothing has been changed."""
+
+
+def require(recorder: Recorder, instruction: Require, table: Sequence[int]) -> None:
+    """Ask for the host to look at a truth value, and to end the run unless it holds."""
+
+    def look() -> None:
+        if not recorder.number(at(table, instruction.flag), _TRUTH):
+            raise Unsound
+
+    recorder.decide(look, instruction)
+
+
+class _Repeated:
+    """A body that is run again and again: as graphs, where addresses are those of an earlier time."""
+
+    def __init__(self, recorder: Recorder, inner: Inner) -> None:
+        self._recorder = recorder
+        self._program = inner.program
+        self._simple = not decides(inner.program)
+        self._graphs: dict[tuple[int, ...], Callable[[], None] | None] = {}
+
+    def __call__(self, table: tuple[int, ...]) -> None:
+        """Run it now."""
+        ask = partial(self._recorder.program, self._program, table)
+        graph = self._graphs.get(table)
+        if graph is None and self._simple and table in self._graphs:
+            (graph,) = self._recorder.captured(ask)
+            self._graphs[table] = graph
+        if graph is not None:
+            graph()
+            return
+        if len(self._graphs) < 8:
+            self._graphs[table] = None
+        ask()
+
+
+class _Turns:
+    """The rounds of a loop, and where what it carries is before and after each."""
+
+    def __init__(self, recorder: Recorder, loop: Loop, table: Sequence[int]) -> None:
+        self._recorder = recorder
+        self._loop = loop
+        self._outer = table
+        self._body = _Repeated(recorder, loop.body)
+        self._again = at(table, loop.body.pred)
+        self._captures = [at(table, ref) for ref in loop.captures]
+        self._now: list[int] = []  # where each carried value is
+        self._next: list[int] = []  # where the next round puts it
+
+    def begin(self) -> None:
+        """Ask for what is done before the first round."""
+        table, loop = self._outer, self._loop
+        for whole in loop.whole:
+            if whole.init is not None:
+                self._recorder.copy(at(table, whole.final), at(table, whole.init), whole.size)
+        if loop.row:
+            self._recorder.clear(at(table, loop.spare), loop.row)
+        self._now, self._next = [], []
+        for carried in loop.carried:
+            final = at(table, carried.final)
+            init = final if carried.init is None else at(table, carried.init)
+            if carried.other is None:
+                self._recorder.copy(final, init, carried.size)
+                init = final
+            self._now.append(init)
+            self._next.append(final)
+
+    def round(self, number: int, known: bool = True) -> None:
+        """Ask for a round: all at once if all its addresses are `known`, or else as the body can be run."""
+        loop = self._loop
+        reads, writes = ([self._row(row, number) for row in rows] for rows in (loop.reads, loop.writes))
+        places = (*self._now, *self._captures, *reads, self._again, *self._next, *writes)
+        table = _inner_table(self._outer, loop.body, places)
+        if known:
+            self._recorder.program(loop.body.program, table)
+        else:
+            self._body(table)
+        for n, carried in enumerate(loop.carried):
+            if carried.other is not None:
+                following = (at(self._outer, carried.other), at(self._outer, carried.final))
+                self._now[n] = self._next[n]
+                self._next[n] = following[self._next[n] == following[0]]
+
+    def end(self) -> None:
+        """Ask for what is done after the last round."""
+        for carried, place in zip(self._loop.carried, self._now, strict=True):
+            self._recorder.copy(at(self._outer, carried.final), place, carried.size)
+
+    def all(self) -> None:
+        """The whole loop, round by round, as long as it goes on."""
+        self.begin()
+        count = rounds(self._loop)
+        going = self._recorder.number(at(self._outer, self._loop.pred), _TRUTH) != 0
+        for number in itertools.count():
+            if not going or number == count:
+                break
+            self.round(number, known=False)
+            if count is None:
+                going = self._recorder.number(self._again, _TRUTH) != 0
+            if remaining() == 0:
+                text = "the time that the run was given is over; all variables are as they were before it"
+                raise DeadlineExceededError(layout(text, user_frame()))
+        self.end()
+
+    def _row(self, row: RowAt, number: int) -> int:
+        """The address of a row in a round, or of spare memory where there is no such row."""
+        index = self._counter(row, number) + row.offset
+        if 0 <= index < row.rows:
+            return at(self._outer, row.base) + index * row.size
+        return at(self._outer, self._loop.spare)
+
+    def _counter(self, row: RowAt, number: int) -> int:
+        counts = self._loop.carried[row.counter].counts
+        if counts is not None:
+            start, step = counts
+            return start + step * number
+        dtype = np.dtype(f"i{row.counter_bytes}")
+        return self._recorder.number(self._now[row.counter], dtype)
+
+
+def _rows(loop: Loop) -> tuple[RowAt, ...]:
+    return (*loop.reads, *loop.writes)
+
+
+def _inner_table(outer: Sequence[int], inner: Inner, places: Sequence[int]) -> tuple[int, ...]:
+    """The table of a program inside another one; `places` are those of its arguments and results."""
+    table = [0] * inner.program.slots
+    table[ARENA], table[CONSTANTS] = at(outer, inner.arena), at(outer, inner.constants)
+    table[ARGUMENTS : ARGUMENTS + len(places)] = places
+    return tuple(table)
+
+
+def at(table: Sequence[int], ref: Ref) -> int:
+    """The address of a place."""
+    return table[ref.slot] + ref.offset

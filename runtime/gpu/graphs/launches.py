@@ -1,0 +1,69 @@
+"""What a card is asked for by one call: a function that is loaded, and a graph that was captured."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.runtime.gpu.cuda.connection import Connection
+from staticgraph.runtime.gpu.cuda.failure import explained
+
+_REGISTERS = 4  # of CUfunction_attribute
+_VERBOSE = 1  # of cudaGraphDebugDotFlags
+
+
+class Kernel:
+    """A function that is loaded, with room for its arguments: a launch reads them before it returns."""
+
+    __slots__ = ("_connection", "_name", "_module", "_launch", "_values", "_table")
+
+    def __init__(self, connection: Connection, module: Any, function: Function) -> None:
+        self._connection, self._name = connection, function.name
+        self._module = module  # unloaded with the last kernel of it
+        address = module.get_function(function.name).ptr
+        # A card may load a function when it is first asked about; in a capture, that would be too late.
+        connection.cuda.funcGetAttribute(_REGISTERS, address)
+        self._launch = partial(
+            connection.cuda.launchKernel, address, *function.grid, *function.block, 0, connection.stream.ptr
+        )
+        self._values: Any = ()
+        self._table: Any = ()
+
+    def __call__(self, arguments: Sequence[int]) -> None:
+        """As in the protocol."""
+        if len(arguments) != len(self._values):
+            self._values = (ctypes.c_uint64 * len(arguments))()
+            start, size = ctypes.addressof(self._values), ctypes.sizeof(self._values)
+            self._table = (ctypes.c_void_p * len(arguments))(*range(start, start + size, 8))
+        self._values[:] = arguments
+        try:
+            self._connection.enter()
+            self._launch(ctypes.addressof(self._table), 0)
+        except self._connection.errors as error:
+            raise explained(error, f"to run {self._name}") from None
+
+
+class Graph:
+    """A captured graph, ready to be launched."""
+
+    __slots__ = ("_connection", "_graph", "_launch")
+
+    def __init__(self, connection: Connection, graph: Any) -> None:
+        self._connection = connection
+        self._graph = graph  # destroyed with it
+        self._launch = partial(connection.runtime.graphLaunch, graph.graphExec, connection.stream.ptr)
+
+    def replay(self) -> None:
+        """As in the protocol."""
+        try:
+            self._connection.enter()
+            self._launch()
+        except self._connection.errors as error:
+            raise explained(error, "to run a step") from None
+
+    def text(self) -> str:
+        """What CUDA shows of it, for Graphviz."""
+        return self._graph.debug_dot_str(_VERBOSE)

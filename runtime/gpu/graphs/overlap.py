@@ -1,0 +1,59 @@
+"""What is captured waits only for what it depends on, so that a card does independent work side by side.
+
+A capture on one stream is a chain: each piece of work waits for the one before. Here each tells the bytes
+that it reads and writes before it is asked for, and is made to wait for those alone that `order` finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from staticgraph.runtime.gpu.cuda.driver import Driver
+from staticgraph.runtime.gpu.graphs.order import Order, Span
+
+_NOTHING = nullcontext()
+
+
+class Chain:
+    """Each piece of work waits for the one before, as a stream has it anyway."""
+
+    def work(self, reads: Iterable[Span], writes: Iterable[Span]) -> AbstractContextManager[None]:
+        """Context in which work is asked for that reads and writes these bytes."""
+        return _NOTHING
+
+
+class Overlap(Chain):
+    """Each piece of work of a capture waits for those that it depends on. One for each capture."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._order = Order()
+        self._nodes: list[tuple[int, ...]] = []  # of the graph, that a piece of work is done with
+
+    @contextmanager
+    def work(self, reads: Iterable[Span], writes: Iterable[Span]) -> Iterator[None]:
+        nodes = (node for number in self._order.add(reads, writes) for node in self._nodes[number])
+        self._driver.wait_for(dict.fromkeys(nodes))  # work that asked for nothing has the nodes of others
+        yield
+        self._nodes.append(self._driver.waits())
+
+
+class Ring:
+    """Memory that is handed out piece after piece, and from the start again when it is used up: so work that
+    is asked for in succession gets different memory where there is enough.
+    """
+
+    def __init__(self, address: int, size: int) -> None:
+        self._start = self._next = address
+        self._end = address + size
+
+    def take(self, size: int) -> int:
+        """The address of so many bytes, at most as many as there are."""
+        if self._next + size > self._end:
+            self._next = self._start
+        self._next += size
+        return self._next - size
+
+
+CHAIN = Chain()

@@ -1,0 +1,220 @@
+"""A program, asked of a driver: instruction by instruction, or captured as graphs.
+
+    recorder.program(program, table)             all of it, now
+    recorder.captured(lambda: ...)               functions that do it: replays of graphs, and decisions
+
+Between the graphs the host decides: what NumPy computes, which branch is taken, whether a loop goes on. Loops
+whose rounds are known beforehand are part of a graph, round after round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
+from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.compile_gpu import GpuCompiled
+from staticgraph.compiler.graph.interpret import failure
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.kernel.stmt import padded
+from staticgraph.compiler.lower.program import (
+    Branch,
+    Copy,
+    HostCall,
+    Instruction,
+    Launch,
+    Loop,
+    Loops,
+    Program,
+    Require,
+)
+from staticgraph.runtime.gpu.cuda.driver import Direction
+from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.graphs.control_flow import at, branch, loop, require
+from staticgraph.runtime.gpu.graphs.order import Span
+from staticgraph.runtime.gpu.graphs.overlap import CHAIN, Chain, Overlap, Ring
+from staticgraph.runtime.gpu.timing import COPIES, UNTIMED, Untimed
+from staticgraph.runtime.memory.aligned import empty, from_storage, to_storage
+
+Table = Sequence[int]  # the addresses of the bases of slots
+Action = Callable[[], None]
+
+
+class Recorder:
+    """Asks `device` for what programs do. `scratch` is the address of memory for single launches. `overlap`:
+    what is captured is done side by side where it can be.
+    """
+
+    def __init__(
+        self, device: Device, compiled: GpuCompiled, scratch: int, timing: Untimed = UNTIMED,
+        overlap: bool = False,
+    ) -> None:  # fmt: skip
+        self.device = device
+        self.driver = device.driver
+        self.timing = timing
+        self._compiled = compiled
+        self._scratch = Ring(scratch, compiled.scratch)
+        self._overlap = overlap and timing.overlap and self.driver.overlaps
+        self._waits: Chain = CHAIN
+        self._products = 0  # that were asked for, which take workspaces by turns
+        self._parts: list[Action] | None = None  # what was captured so far; None: all is done at once
+        self._peek = self.driver.pinned(8)  # for single numbers that the host looks at
+
+    def captured(self, ask: Action) -> list[Action]:
+        """What does all that `ask` asks for. Nothing is done yet."""
+        outer, self._parts = self._parts, []
+        try:
+            self._begin()
+            ask()
+            self._parts.append(self._end())
+            return self._parts
+        except BaseException:
+            self.driver.abandon_capture()
+            raise
+        finally:
+            self._parts, self._waits = outer, CHAIN
+
+    def _begin(self) -> None:
+        self.driver.begin_capture()
+        self.timing.begin()
+        self._waits = Overlap(self.driver) if self._overlap else CHAIN
+
+    def _end(self) -> Action:
+        self._waits = CHAIN
+        return self.timing.end(self.driver.end_capture().replay)
+
+    def decide(self, action: Action, instruction: Instruction) -> None:
+        """Have the host do something at this point, for an instruction; it may ask for more."""
+        action = self.timing.hosted(action, instruction)
+        if self._parts is None:
+            action()
+            return
+        self._parts += [self._end(), action]
+        self._begin()
+
+    def program(self, program: Program, table: Table) -> None:
+        """Ask for all of a program."""
+        for instruction in program.instructions:
+            match instruction:
+                case Launch():
+                    with self.timing.of(instruction):
+                        self._launch(instruction, table)
+                case Copy(target, source, size):
+                    self.copy(at(table, target), at(table, source), size)
+                case HostCall():
+                    self.decide(lambda i=instruction: self._host_call(i, table), instruction)  # type: ignore[misc]
+                case Loop():
+                    loop(self, instruction, table)
+                case Branch():
+                    branch(self, instruction, table)
+                case Require():
+                    require(self, instruction, table)
+
+    def touching(self, reads: Sequence[Span], writes: Sequence[Span]) -> AbstractContextManager[None]:
+        """Context in which one piece of work is asked for that reads and writes these bytes."""
+        return self._waits.work(reads, writes)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Ask for a copy on the card."""
+        if size and target != source:
+            reads, writes = [(source, source + size)], [(target, target + size)]
+            with self.timing.of(COPIES), self.touching(reads, writes):
+                self.driver.copy(target, source, size, Direction.ON_DEVICE)
+
+    def clear(self, address: int, size: int) -> None:
+        """Ask for bytes of the card to be zero."""
+        with self.touching([], [(address, address + size)]):
+            self.driver.clear(address, size)
+
+    def number(self, address: int, dtype: np.dtype) -> int:
+        """A number on the card, when all that was asked for is done."""
+        self.driver.copy(self._peek.ctypes.data, address, dtype.itemsize, Direction.FROM_DEVICE)
+        self.driver.synchronize()
+        return int(self._peek[: dtype.itemsize].view(dtype)[0])
+
+    def _launch(self, launch: Launch, table: Table) -> None:
+        work = self._compiled.work(launch)
+        spans = {}
+        for (name, size), ref in zip(arguments(launch), launch.args, strict=True):
+            spans[name] = at(table, ref), at(table, ref) + size
+        end = self._scratch.take(sum(padded(size) for _, size in work.scratch))
+        for name, size in work.scratch:
+            spans[name] = end, end + size
+            end += padded(size)
+        for call in work.calls:
+            given = [spans[name] for name in call.arguments]
+            match call:
+                case Call(function, _, written):
+                    reads = [span for span, w in zip(given, written, strict=True) if not w]
+                    writes = [span for span, w in zip(given, written, strict=True) if w]
+                    with self.touching(reads, writes):
+                        self.device.kernel(function)([start for start, _ in given])
+                case Product():
+                    self._multiply(call, given)
+                case Convolution():
+                    self._convolve(call, given)
+
+    def _multiply(self, product: Product, given: Sequence[Span]) -> None:
+        multiplication = self.device.multiplication(product)
+        a, b, out, *pointers = given
+        used, which = [], 0
+        if multiplication.workspaces:
+            which = self._products % len(multiplication.workspaces)
+            self._products += 1
+            used = [multiplication.workspaces[which]]
+        with self.touching([a, b, *pointers], [out, *used]):
+            multiplication(*(start for start, _ in given), workspace=which)
+
+    def _convolve(self, convolution: Convolution, given: Sequence[Span]) -> None:
+        image, filter, result, workspace = given
+        made, other = (result, filter) if convolution.made is Made.RESULT else (filter, result)
+        with self.touching([image, other], [made, workspace]):
+            self.device.convolution(convolution)(*(start for start, _ in given))
+
+    def _host_call(self, call: HostCall, table: Table) -> None:
+        try:
+            with np.errstate(all="ignore"):
+                inputs = [self._download(at(table, ref), type) for ref, type in call.inputs]
+                made = call.function(*inputs, **call.attrs)
+        except Exception as error:
+            raise failure(error, call.node.op.name, call.node.where) from error.__cause__
+        made = made if isinstance(made, tuple) else (made,)
+        for (ref, type), value in zip(call.outputs, made, strict=True):
+            self._upload(at(table, ref), type, value)
+
+    def _download(self, address: int, type: TensorType) -> np.ndarray:
+        stored = empty(type)
+        if stored.nbytes:
+            self.driver.copy(stored.ctypes.data, address, stored.nbytes, Direction.FROM_DEVICE)
+        return from_storage(stored, type.dtype)
+
+    def _upload(self, address: int, type: TensorType, value: object) -> None:
+        stored = np.ascontiguousarray(to_storage(type.dtype.round(value), type.dtype))
+        if stored.nbytes:
+            self.driver.copy(address, stored.ctypes.data, stored.nbytes, Direction.TO_DEVICE)
+
+
+def prepare(device: Device, compiled: GpuCompiled) -> None:
+    """Load the functions of a step, and choose how its products and convolutions are done: not to be done in
+    a capture.
+    """
+    device.load(compiled.functions)
+    for work in compiled.works.values():
+        for call in work.calls:
+            match call:
+                case Product():
+                    device.multiplication(call)
+                case Convolution():
+                    device.convolution(call)
+
+
+def arguments(launch: Launch) -> Iterator[tuple[str, int]]:
+    """The buffers of a launch that are its arguments: their names, and how many bytes they have."""
+    work = launch.work
+    for name, buffer in work.buffers if isinstance(work, Loops) else work.buffers.items():
+        if not (buffer.local or buffer.shared):
+            yield name, buffer.size * buffer.dtype.size

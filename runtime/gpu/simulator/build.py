@@ -1,0 +1,160 @@
+"""CUDA functions compiled for the processor, by the C++ compiler of the host.
+
+All functions of one call become one shared library: our header, the prelude, their text, and a table of
+launchers. Libraries are kept on disk with the other objects, under a hash of all that decides their content.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from staticgraph.compiler.codegen.cuda.function import Extents, Function
+from staticgraph.compiler.support import forks
+from staticgraph.runtime.disk import object_cache
+from staticgraph.runtime.gpu.cuda.source import source
+
+HEADERS = ("dialect.h", "fiber.h", "simt.h")
+COMPILERS = ("g++", "clang++", "c++")
+OPTIONS = (
+    "-std=c++20", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-fno-exceptions",
+    "-fno-strict-aliasing", "-Werror=frame-larger-than=32768",  # of the 65536 bytes that a thread's stack has
+)  # fmt: skip
+_TRIPLE = ctypes.c_uint * 3
+
+
+class BuildError(RuntimeError):
+    """The compiler of the host is missing, or refuses the text of a function."""
+
+
+class Unit:
+    """Functions that are compiled together, and loaded."""
+
+    def __init__(self, functions: Sequence[Function], options: Sequence[str] = ()) -> None:
+        """`options`: more of the compiler's, such as `-fsanitize=undefined`."""
+        self.functions: dict[str, Function] = {}
+        for f in functions:
+            if self.functions.setdefault(f.name, f) != f:
+                raise ValueError(f"two functions have the name {f.name}")
+        self._places = {name: place for place, name in enumerate(self.functions)}
+        self._library = _loaded(library(list(self.functions.values()), options))
+        self._library.simt_run.restype = ctypes.c_char_p
+        self._lock = threading.RLock()  # a library has one set of threads
+        forks.in_child(self._forked)
+
+    def run(
+        self,
+        name: str,
+        arguments: Sequence[int],
+        schedule: int = 0,
+        grid: Extents | None = None,
+        block: Extents | None = None,
+    ) -> None:
+        """Run a function on these addresses. RuntimeError that names it where its threads misbehave.
+
+        `schedule`: 0 and 1, all warps go on by turns, from the first to the last or from the last to the
+        first; 2 and 3, each goes as far as it can; from 4 on, the dice decide, differently for each number.
+        """
+        function = self.functions[name]
+        place = self._places[name]
+        if len(arguments) != self._library.simt_parameters(place):
+            wanted = self._library.simt_parameters(place)
+            raise TypeError(f"{name} takes {wanted} arguments, and got {len(arguments)}")
+        addresses = (ctypes.c_void_p * max(len(arguments), 1))(*arguments)
+        with self._lock:
+            wrong = self._library.simt_run(
+                place, _TRIPLE(*(grid or function.grid)), _TRIPLE(*(block or function.block)),
+                function.meets, schedule, addresses,
+            )  # fmt: skip
+        if wrong:
+            raise RuntimeError(f"{name}: {wrong.decode(errors='replace')}")
+
+    def _forked(self) -> None:
+        forks.reclaim(self._lock)
+
+
+def translation_unit(functions: Sequence[Function]) -> str:
+    """The text that the compiler of the host is given."""
+    table = ", ".join(f"simt::Entry<{f.name}>::launcher" for f in functions)
+    return f"""#include "dialect.h"
+#include "simt.h"
+{source(functions)}
+#line 1 "table"
+static const simt::Launcher launchers[] = {{{table}}};
+#define SIMT_EXPORT extern "C" __attribute__((visibility("default")))
+SIMT_EXPORT unsigned simt_parameters(unsigned which) {{ return launchers[which].parameters; }}
+SIMT_EXPORT const char* simt_run(unsigned which, const unsigned* grid, const unsigned* block, bool meets,
+                                 int schedule, void* const* arguments) {{
+  return simt::launch(launchers[which], grid, block, meets, schedule, arguments);
+}}
+"""
+
+
+def library(functions: Sequence[Function], options: Sequence[str] = ()) -> bytes:
+    """The shared library of some functions, from the folder of objects or compiled now."""
+    text, compiler = translation_unit(functions), host_compiler()
+    options = [*OPTIONS, *options]
+    said = "\n".join([_version(compiler), *options, *_headers().values(), text])
+    key = f"simt-{hashlib.sha256(said.encode()).hexdigest()[:40]}"
+    found = object_cache.read(key)
+    if found is None:
+        found = _compiled(compiler, options, text)
+        object_cache.write(key, found)
+    return found
+
+
+def host_compiler() -> str:
+    """The path of a C++ compiler. BuildError where there is none."""
+    found = _find_compiler()
+    if found is None:
+        raise BuildError(f"no C++ compiler found on PATH: looked for {', '.join(COMPILERS)}")
+    return found
+
+
+@cache
+def _find_compiler() -> str | None:
+    return next((path for name in COMPILERS if (path := shutil.which(name))), None)
+
+
+@cache
+def _version(compiler: str) -> str:
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+@cache
+def _headers() -> dict[str, str]:
+    here = resources.files("staticgraph.runtime.gpu.simulator")
+    return {name: (here / name).read_text() for name in HEADERS}
+
+
+def _compiled(compiler: str, options: Sequence[str], text: str) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="staticgraph-") as name:
+        folder = Path(name)
+        for header, content in _headers().items():
+            (folder / header).write_text(content)
+        (folder / "unit.cpp").write_text(text)
+        command = [compiler, *options, "-o", "unit.so", "unit.cpp"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        if done.returncode != 0:
+            lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
+            raise BuildError("the compiler of the host refuses a function:\n" + "\n".join(lines[:10]))
+        return (folder / "unit.so").read_bytes()
+
+
+def _loaded(content: bytes) -> ctypes.CDLL:
+    handle, path = tempfile.mkstemp(prefix="staticgraph-", suffix=".so")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        return ctypes.CDLL(path)
+    finally:
+        os.unlink(path)  # what is loaded stays

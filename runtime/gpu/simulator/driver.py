@@ -1,0 +1,160 @@
+"""A driver without a card: the same functions run on the processor, under rules as strict as a card's.
+
+Work that is asked for waits in a queue until something waits for it, so that a missing wait shows: a result
+that is read too early is still NaN, a slot that is filled too early is sent with the wrong content. With
+`deferred=False` each piece is done at once, which shows what is asked for before its inputs are there.
+What a card leaves undefined is an error here: addresses that are nobody's, stores outside of a block,
+anything in a capture that would invalidate it.
+
+A captured graph is done in one of the orders that its edges allow, so that a missing one shows, too. A
+product that has a workspace is two nodes of it, as products that a library splits among blocks are: one
+leaves the result in the workspace, the other takes it from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import field
+
+import numpy as np
+
+from staticgraph.compiler.codegen.cuda.convolution import Convolution
+from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.gpu.cuda.driver import Card, Direction, Kernel
+from staticgraph.runtime.gpu.simulator import convolution as convolving
+from staticgraph.runtime.gpu.simulator import product as products
+from staticgraph.runtime.gpu.simulator.build import Unit
+from staticgraph.runtime.gpu.simulator.queue import ALLOCATION, COPY, MARK, Queue, Work
+from staticgraph.runtime.gpu.simulator.work import (
+    StandInArrival,
+    StandInConvolution,
+    StandInEvent,
+    StandInKernel,
+    StandInMark,
+    StandInMultiplication,
+)
+
+_IMAGE = b"stand-in\n"
+WORKSPACES, WORKSPACE = 2, 1 << 16  # how many, and bytes of each
+
+
+@dataclass(slots=True)
+class StandIn(Queue):
+    """Stands in for a card of `limit` bytes. `schedule`: the order of threads, as in `Unit.run`.
+
+    `convolutions`: there is a library for them.
+    """
+
+    convolutions: bool = False
+    overlaps: bool = field(init=False, default=True)
+    card: Card = field(init=False)
+    _workspaces: tuple[tuple[int, int], ...] = field(init=False, default=())
+
+    def __post_init__(self) -> None:
+        Queue.__post_init__(self)
+        self.card = Card("stand-in", "sm_90", 4, self.limit)
+
+    def allocate(self, size: int) -> int:
+        self.outside_a_capture("an allocation")
+        self.counts.allocations += 1
+        self.meet_fault(ALLOCATION)
+        return self.memory.allocate(size)
+
+    def free(self, address: int) -> None:
+        self.outside_a_capture("giving memory back")
+        self.memory.free(address)
+
+    def pinned(self, size: int) -> np.ndarray:
+        self.outside_a_capture("an allocation of pinned memory")
+        return self.memory.pinned(size)
+
+    def is_pinned(self, address: int, size: int) -> bool:
+        return self.memory.is_pinned(address, size)
+
+    def copy(self, target: int, source: int, size: int, direction: Direction) -> None:
+        self.open()
+        device, host = {
+            Direction.TO_DEVICE: ([target], [source]),
+            Direction.FROM_DEVICE: ([source], [target]),
+            Direction.ON_DEVICE: ([target, source], []),
+        }[direction]
+        for address in device:
+            self.memory.view(address, size)
+        pageable = [address for address in host if not self.is_pinned(address, size)]
+        if pageable and self.capturing:
+            raise self.refused(f"a copy, {direction.value}, of memory that is not pinned", "use pinned()")
+        name = f"a copy of {size} bytes, {direction.value}"
+        self.ask(Work(COPY, name, lambda: self.transfer(target, source, size, device, host, not pageable)))
+        if pageable:
+            self.drain()
+
+    def clear(self, address: int, size: int) -> None:
+        self.open()
+        self.memory.view(address, size)
+        self.ask(Work(COPY, f"clearing {size} bytes", lambda: self.memory.view(address, size).fill(0)))
+
+    def load(self, functions: Sequence[Function], images: Sequence[bytes] = ()) -> list[Kernel]:
+        self.outside_a_capture("loading functions")
+        if not functions:
+            return []
+        if not any(_fits(image, functions) for image in images):
+            self.counts.compilations += 1
+        unit = Unit(functions)
+        return [StandInKernel(self, f, unit) for f in functions]
+
+    def image(self, functions: Sequence[Function]) -> bytes:
+        self.open()
+        return _IMAGE + b"\n".join(_digest(f) for f in functions)
+
+    def multiplication(self, product: Product) -> StandInMultiplication:
+        self.outside_a_capture("choosing the algorithm of a product")
+        products.check(product)
+        if product.pointers or products.sizes(product)[2] > WORKSPACE:
+            return StandInMultiplication(self, product, ())
+        if not self._workspaces:
+            places = [self.memory.allocate(WORKSPACE) for _ in range(WORKSPACES)]
+            self._workspaces = tuple((place, place + WORKSPACE) for place in places)
+        return StandInMultiplication(self, product, self._workspaces)
+
+    def convolution(self, convolution: Convolution) -> StandInConvolution:
+        self.outside_a_capture("choosing the algorithm of a convolution")
+        convolving.check(convolution)
+        return StandInConvolution(self, convolution)
+
+    def event(self) -> StandInEvent:
+        self.outside_a_capture("an event")
+        return StandInEvent(self, self.moment)
+
+    def arrival(self) -> StandInArrival:
+        self.open()
+        return StandInArrival(self)
+
+    def mark(self) -> StandInMark:
+        mark = StandInMark()
+        self.ask(Work(MARK, "a mark", mark.reach))
+        return mark
+
+    def another(self) -> StandIn:
+        return StandIn(self.schedule, self.limit, self.deferred, self.convolutions)
+
+    def synchronize(self) -> None:
+        self.outside_a_capture("waiting for the device")
+        self.counts.waits += 1
+        self.drain()
+
+    def free_memory(self) -> int:
+        self.open()
+        return self.memory.limit - self.memory.used
+
+
+def _digest(function: Function) -> bytes:
+    return hashlib.sha256(f"{function.name}\n{function.text}".encode()).hexdigest().encode()
+
+
+def _fits(image: bytes, functions: Sequence[Function]) -> bool:
+    """Whether all these functions are in an image."""
+    inside = set(image.removeprefix(_IMAGE).split(b"\n"))
+    return image.startswith(_IMAGE) and all(_digest(f) in inside for f in functions)

@@ -1,0 +1,247 @@
+"""A run of several stages: compiled steps, and the host ops that are called before, between and after them.
+
+Every stage sees the variables and the states of random ops as they were before the run. What changes is
+committed when all stages and all host ops have succeeded, so a run that fails changes nothing in the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.capture.cuts import crossing
+from staticgraph.compiler.capture.needed import HostNeeded, ValueNeeded
+from staticgraph.compiler.capture.regions import outermost, regions_of
+from staticgraph.compiler.capture.segments import Calls, is_host, reaches, stages
+from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.fast_path.inline_cache import short_way
+from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.host_ops.host_run_state import Turn
+from staticgraph.runtime.host_ops.regions import Regions
+from staticgraph.runtime.variables import VariableStore
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What one compiled stage computes. Stages are plans, told apart by this and by what is known before."""
+
+    tensors: tuple[Tensor, ...]
+    targets: tuple[Operation, ...]
+    calls: Calls
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.tensors or self.targets or self.calls.after)
+
+
+def needs_stages(plan: Plan) -> bool:
+    """Whether `plan` has host ops, for all that is known before it is compiled."""
+    fetches = plan.fetches
+    needed = stages(fetches.tensors, fetches.targets, plan.feeds, region=plan.calls.region)
+    crossing = (*plan.feeds, *plan.fetches.tensors)
+    return bool(needed.leading or needed.trailing) or any(t.dtype is string for t in crossing)
+
+
+def staged(plan: Plan) -> Staged:
+    """What runs `plan` in stages, made once."""
+    if plan.staged is None:
+        plan.staged = Staged(plan)
+    return plan.staged
+
+
+def run(plan: Plan, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
+    """The fetched structure of `plan` for these values of its feeds, in as many stages as it needs."""
+    if plan.staged is None and not needs_stages(plan):
+        try:
+            return plan.run(plan.ready(arrays, store), arrays, store)
+        except (ValueNeeded, HostNeeded):
+            pass
+    return staged(plan).run(arrays, store)
+
+
+class Staged:
+    """Computes what `plan` computes, in stages."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._graph = plan.graph
+        self._fetches = plan.fetches
+        self._feeds = plan.feeds
+        self._ledger = plan.ledger
+        self._region = plan.calls.region
+        self._regions = Regions(plan, run)
+        self._text = frozenset(t.op for t in plan.feeds if t.dtype is string)
+        self._forced: set[Operation] = set()
+        self._early: dict[_Stage, list[Tensor]] = {}  # what must be computed before a stage
+        self.failed: Turn | None = None  # the last run that did, if failures are kept
+        self._plans: dict[tuple[_Stage, tuple[Tensor, ...]], Plan] = {}
+        self._arrange()
+
+    def _arrange(self) -> None:
+        fetches = self._fetches
+        self._stages = stages(fetches.tensors, fetches.targets, self._feeds, self._forced, self._region)
+        leading = self._stages.leading
+        self._hosts = frozenset((*leading, *self._stages.trailing))
+        # What each leading op takes is computed after these leading ops, and with these assignments.
+        seen = {op: self._stages.seen(op, self._feeds) for op in leading}
+        self._before = {op: seen[op].intersection(leading) - {op} for op in leading}
+        for op, before in self._before.items():
+            before.update(cut for cut in self._stages.cuts if cut.id < op.id)
+        self._writes = {op: [w for w in self._stages.writes if w in seen[op]] for op in leading}
+        # Another thread may change the memory of feeds while a host op waits, and a queue keeps what it gets.
+        waits = any(op.definition.effect is Effect.HOST for op in self._hosts)
+        self._copied = waits or any(t in self._feeds for op in self._hosts for t in op.all_inputs)
+        # What waits lets others see what was changed so far, and rounds in Python are runs of their own.
+        self.changes_early = waits or any(map(regions_of, self._hosts))
+
+    def run(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
+        """The fetched structure for these values of the feeds. Changes the variables in `store`."""
+        if self._copied:
+            arrays = [a.copy() for a in arrays]
+        turn = self._turn(arrays, store)
+        try:
+            return self._take(turn)
+        except Exception:
+            self.failed = turn if self._ledger.settings.failures is not None else None
+            raise
+
+    def _turn(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Turn:
+        fed = dict(zip(self._feeds, arrays, strict=True))
+        return Turn(fed, store, self._stages, self._regions, self._ledger.host_observers)
+
+    def _take(self, turn: Turn) -> Any:
+        main = self._main(turn)
+        computed = self._finish(main, turn)
+        for op in self._stages.trailing:
+            turn.call(op)
+        fetched = [computed[t] if t in computed else turn.value(t).copy() for t in self._fetches.tensors]
+        turn.changes.commit(turn.store)
+        return self._fetches.assemble([value[()] for value in fetched])
+
+    def _finish(self, main: _Stage, turn: Turn) -> dict[Tensor, np.ndarray]:
+        """Run the main stage: the values of its tensors. Machine code does if nothing can fail after it."""
+        if main.is_empty or self._stages.trailing or turn.changes.values:
+            return self._compute(main, turn)
+        plan, given = self._prepared(main, turn)
+        if plan.chain is None:
+            plan.chain = short_way(plan, range(len(plan.feeds)), turn.store)
+        made = plan.chain(*given)
+        if made is NotImplemented:
+            made = plan.run(plan.ready(given, turn.store), given, turn.store)
+            plan.chain.add(plan.program(given, turn.store))
+        return dict(zip(main.tensors, map(np.asarray, made), strict=False))
+
+    def planned(self, arrays: Sequence[np.ndarray], store: VariableStore) -> tuple[Plan, Executable]:
+        """The main stage and its program. Calls the host ops whose values it needs."""
+        turn = self._turn(arrays, store)
+        main = self._main(turn)
+        if main.is_empty:
+            text = "nothing in these fetches is compiled: they are computed in Python"
+            raise InvalidArgumentError(layout(text, user_frame()))
+        plan, given = self._prepared(main, turn)
+        return plan, plan.program(given, store)
+
+    def _main(self, turn: Turn) -> _Stage:
+        """The stage that changes variables, when all that it needs of host ops is known."""
+        self._lead(turn)
+        tensors = [t for t in self._fetches.tensors if t not in turn.values and not is_host(t.op)]
+        targets = [op for op in self._fetches.targets if not is_host(op)]
+        trailing = self._stages.trailing
+        taking = tuple(op for op in trailing if turn.lacks(op))
+        calls = self._calls(turn, taking, may_fail=bool(trailing))
+        acting = (op for op in (*self._stages.writes, *self._stages.effects) if op not in turn.done)
+        return _Stage(tuple(tensors), (*targets, *acting), calls)
+
+    def _calls(self, turn: Turn, taking: Collection[Operation], **rest: bool) -> Calls:
+        """Return the calls around a stage that computes the inputs of the host ops `taking`."""
+        left_out = (self._hosts | self._text).difference(taking) | turn.done
+        return Calls(tuple(taking), left_out, region=self._region, settled=frozenset(turn.settled), **rest)
+
+    def _lead(self, turn: Turn) -> None:
+        """Call the leading ops that were not called yet."""
+        for op in self._stages.leading:
+            if op not in turn.called:
+                if op in self._stages.cuts:
+                    self._settle(op, turn)
+                self._give(op, turn)
+                turn.call(op)
+
+    def _settle(self, cut: Operation, turn: Turn) -> None:
+        """Do what was made before a cut, and commit it: the cut is a run of its own, or several."""
+        acting = [op for op in (*self._stages.writes, *self._stages.effects) if op.id < cut.id]
+        targets = tuple(op for op in acting if op not in turn.done)
+        found = crossing(cut, self._stages.native, self._fetches.tensors, self._region)
+        tensors = tuple(t for t in found if t not in turn.values)
+        self._compute(_Stage(tensors, targets, self._calls(turn, ())), turn)
+        turn.settle(targets, tensors)
+
+    def _give(self, op: Operation, turn: Turn) -> None:
+        """Compute what a leading op takes, and at once what the others take that need not wait."""
+        if turn.lacks(op):
+            ready = [o for o in self._stages.leading if turn.lacks(o) and self._before[o] <= turn.called]
+            writes = dict.fromkeys(w for o in ready for w in self._writes[o] if w not in turn.done)
+            self._compute(_Stage((), (*writes,), self._calls(turn, ready, final=False)), turn)
+
+    def _compute(self, stage: _Stage, turn: Turn) -> dict[Tensor, np.ndarray]:
+        """Run a stage: the values of its tensors."""
+        if stage.is_empty:
+            return {}
+        plan, given = self._prepared(stage, turn)
+        program = plan.ready(given, turn.store)
+        fetched, changes = plan.call(program, given, turn.store)
+        turn.take(program.prepared.step, stage.tensors, fetched, changes)
+        return dict(zip(stage.tensors, fetched, strict=False))
+
+    def _prepared(self, stage: _Stage, turn: Turn) -> tuple[Plan, list[np.ndarray]]:
+        """The plan of a stage and the values of its feeds, after computing what its shapes depend on."""
+        early = self._early.setdefault(stage, [])
+        while True:
+            if unknown := tuple(t for t in early if t not in turn.values):
+                turn.values |= self._compute(self._earlier(unknown, turn), turn)  # those of variables too
+            plan = self._plan(stage, turn)
+            given = [turn.values[t] for t in plan.feeds]
+            try:
+                plan.program(given, turn.store)
+            except ValueNeeded as needed:
+                early += needed.tensors
+                del self._plans[stage, tuple(turn.values)]
+            except HostNeeded as needed:
+                self._force(needed.op, turn)
+            else:
+                return plan, given
+
+    def _earlier(self, tensors: tuple[Tensor, ...], turn: Turn) -> _Stage:
+        """The stage that computes what the shapes of another one depend on."""
+        seen = {op for t in tensors for op in self._stages.seen(outermost(t, self._region), self._feeds)}
+        writes = tuple(w for w in self._stages.writes if w in seen and w not in turn.done)
+        return _Stage(tensors, writes, self._calls(turn, (), final=False))
+
+    def _force(self, op: Operation, turn: Turn) -> None:
+        """Call a host op first after all: it depends on constants, but on too large ones for the compiler, or
+        it lies above a fed tensor that a derivative flows through.
+        """
+        self._forced.add(op)
+        self._arrange()
+        self._lead(turn)
+
+    def _plan(self, stage: _Stage, turn: Turn) -> Plan:
+        known = tuple(turn.values)
+        plan = self._plans.get((stage, known))
+        if plan is None:
+            roots = (*(outermost(t, self._region) for t in stage.tensors), *stage.targets, *stage.calls.after)
+            numbers = [t for t in known if t.dtype is not string]
+            used = reaches(roots, numbers, stage.calls.elsewhere)
+            feeds = tuple(sorted(used, key=lambda t: (t.op.id, t.value_index)))
+            fetches = Fetches(self._graph, [*stage.tensors, *stage.targets])
+            plan = Plan(self._graph, fetches, feeds, self._ledger, stage.calls)
+            plan.know([t for t in self._early[stage] if t in feeds])
+            self._plans[stage, known] = plan
+        return plan

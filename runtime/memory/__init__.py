@@ -1,0 +1,1 @@
+"""Memory of arrays: aligned for the widest vectors, and handed out again when the caller has dropped it."""

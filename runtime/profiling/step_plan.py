@@ -1,0 +1,144 @@
+"""`Session.plan`: what a run will do, known before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.fusion.neighbours import neighbours
+from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.lower.memory_use import MemoryUse, size_text
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.compile_log import Compile
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
+from staticgraph.runtime.reports.table import counted, duration, table
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Two kernels, by name, of which `reader` reads what `maker` stores, and why they are not one."""
+
+    maker: str
+    reader: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """What one run of some fetches does. Printed, it is a table.
+
+    `kernels` in the order in which they run; those inside loops count once, as nobody knows how many rounds
+    there will be. `apart`: neighbours that were not fused. `memory`: what a run takes, `memory.peak` bytes at
+    most. `recompiled_for`: what would make another program necessary. `compiles`: what had to be compiled for
+    this plan; nothing where a run had done that already. `check_nan`: if kernels also look for NaN.
+    `check_bounds`: if kernels also look for indices and the like that are out of range.
+    """
+
+    what: str
+    kernels: tuple[KernelView, ...]
+    apart: tuple[Apart, ...]
+    memory: MemoryUse
+    recompiled_for: tuple[str, ...]
+    compiles: tuple[Compile, ...]
+    check_nan: bool = False
+    check_bounds: bool = False
+
+    @property
+    def flops(self) -> int:
+        """Operations on floating numbers."""
+        return sum(k.effort.flops for k in self.kernels if k.effort is not None)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that kernels read and write."""
+        return sum(k.effort.bytes for k in self.kernels if k.effort is not None)
+
+    @property
+    def nanoseconds(self) -> float | None:
+        """The compiler's guess of the time on one core; None for a GPU, for which there is none."""
+        launches = [k for k in self.kernels if k.effort is not None]
+        known = [k.nanoseconds for k in launches if k.nanoseconds is not None]
+        return sum(known) if len(known) == len(launches) else None
+
+    def __str__(self) -> str:
+        return "\n\n".join(self._parts())
+
+    def _parts(self) -> Iterator[str]:
+        count = f"{len(self.kernels)} kernel{'s' if len(self.kernels) != 1 else ''}"
+        amounts = f"{counted(self.flops, 'FLOP')}, {size_text(self.bytes)} moved"
+        time = "" if self.nanoseconds is None else f", about {duration(self.nanoseconds)} on one core"
+        yield f"{self.what}: {count}, {amounts}{time}"
+        last = "functions" if self.nanoseconds is None else "time"
+        head = ("kernel", "ops", "FLOP", "bytes", last, "in", "lines")
+        yield table(head, map(_row, self.kernels), left=(0, 5, 6) if last == "time" else (0, 4, 5, 6))
+        if self.check_nan:
+            yield "check_nan: kernels also find out whether the results of the run are finite"
+        if self.check_bounds:
+            yield "check_bounds: kernels also find out if indices and the like are in range"
+        yield f"memory: {self.memory}"
+        if self.apart:
+            rows = [f"  {a.reader} reads {a.maker}: {a.reason}" for a in self.apart]
+            yield "\n".join(["not fused:", *rows])
+        yield "\n".join(["another program is compiled for:", *(f"  {each}" for each in self.recompiled_for)])
+
+
+def _row(kernel: KernelView) -> tuple[str, ...]:
+    if kernel.effort is None:
+        amounts = ("", "", "NumPy")
+    else:
+        functions = ", ".join(each.how for each in kernel.listings)
+        last = functions if kernel.nanoseconds is None else duration(kernel.nanoseconds)
+        amounts = (counted(kernel.effort.flops), size_text(kernel.effort.bytes), last)
+    return (kernel.name, str(len(kernel.ops)), *amounts, kernel.inside, kernel.places)
+
+
+def step_plan(
+    what: str,
+    program: Executable,
+    static: Sequence[int],
+    variables: Sequence[Operation],
+    compiles: Sequence[Compile],
+) -> StepPlan:
+    """The plan of a compiled step; InvalidArgumentError where it came as machine code.
+
+    `static`: the feeds whose values it is for; `variables`: those whose types the graph does not tell.
+    """
+    compiled = program.compiled
+    if not isinstance(compiled, CompiledStep):
+        text = f"{what} came as machine code from a file: nobody knows what its kernels are"
+        raise InvalidArgumentError(layout(text, user_frame(), hint="load the file without trusted=True"))
+    kernels = kernels_of(compiled)
+    names = {kernel.nodes: kernel.name for kernel in reversed(kernels)}
+    apart = []
+    for pair in neighbours(compiled.fusion):
+        maker, reader = (names.get(tuple(group.nodes)) for group in (pair.maker, pair.reader))
+        if maker is not None and reader is not None and maker != reader:
+            apart.append(Apart(maker, reader, pair.reason))
+    again = tuple(_again(compiled, compiled.step.feeds, static, variables))
+    guard = program.guard
+    finite = guard is not None and guard.finite
+    return StepPlan(
+        what, tuple(kernels), tuple(apart), compiled.memory, again, tuple(compiles), finite,
+        guard is not None and not finite,
+    )  # fmt: skip
+
+
+def _again(
+    compiled: CompiledStep, feeds: Sequence[Tensor], static: Sequence[int], variables: Sequence[Operation]
+) -> Iterator[str]:
+    """What a program is not good for."""
+    for tensor, type in zip(feeds, compiled.program.arguments, strict=False):
+        name, shape = tensor.op.name, tensor.type.shape
+        if shape is None:
+            yield f"another shape of {name}, which is {list(type.static_shape)} here"
+        for axis, size in enumerate(shape or ()):
+            if size is None:
+                yield f"another size of {name} along axis {axis}, which is {type.static_shape[axis]} here"
+    for number in static:
+        yield f"another value of {feeds[number].op.name}: shapes depend on it"
+    for op in variables:
+        yield f"another shape of the variable {op.name}, or whether it has a value"
+    yield "other fetches, or other tensors that are fed; not for other dtypes: values are converted"
