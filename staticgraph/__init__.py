@@ -2,6 +2,7 @@
 
 import os.path
 import sys
+from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING, Any
 
 # A wheel holds `compiler` and `runtime` inside this folder; in a checkout they lie beside it. Python may look
@@ -43,37 +44,37 @@ from staticgraph.compiler.graph.dtypes import float16 as half
 from staticgraph.compiler.graph.dtypes import float64 as double
 from staticgraph.compiler.graph.shapes import Dimension, TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.framework import *
-from staticgraph.inputs import *
-from staticgraph.conversion import *
+from staticgraph.building.framework import *
+from staticgraph.building.inputs import *
+from staticgraph.building.conversion import *
 
 # Variables
-from staticgraph.variables import *
-from staticgraph.variable_lists import *
-from staticgraph.variable_scope import *
-from staticgraph.variable_store import *
-from staticgraph.state_ops import *
-from staticgraph.template import *
-from staticgraph import initializers
-from staticgraph.initializers import Constant as constant_initializer
-from staticgraph.initializers import GlorotNormal as glorot_normal_initializer
-from staticgraph.initializers import GlorotUniform as glorot_uniform_initializer
-from staticgraph.initializers import Ones as ones_initializer
-from staticgraph.initializers import Orthogonal as orthogonal_initializer
-from staticgraph.initializers import RandomNormal as random_normal_initializer
-from staticgraph.initializers import RandomUniform as random_uniform_initializer
-from staticgraph.initializers import TruncatedNormal as truncated_normal_initializer
-from staticgraph.initializers import UniformUnitScaling as uniform_unit_scaling_initializer
-from staticgraph.initializers import VarianceScaling as variance_scaling_initializer
-from staticgraph.initializers import Zeros as zeros_initializer
+from staticgraph.state.variables import *
+from staticgraph.state.variable_lists import *
+from staticgraph.state.scopes import *
+from staticgraph.state.store import *
+from staticgraph.state.state_ops import *
+from staticgraph.state.template import *
+from staticgraph.state import initializers
+from staticgraph.state.initializers import Constant as constant_initializer
+from staticgraph.state.initializers import GlorotNormal as glorot_normal_initializer
+from staticgraph.state.initializers import GlorotUniform as glorot_uniform_initializer
+from staticgraph.state.initializers import Ones as ones_initializer
+from staticgraph.state.initializers import Orthogonal as orthogonal_initializer
+from staticgraph.state.initializers import RandomNormal as random_normal_initializer
+from staticgraph.state.initializers import RandomUniform as random_uniform_initializer
+from staticgraph.state.initializers import TruncatedNormal as truncated_normal_initializer
+from staticgraph.state.initializers import UniformUnitScaling as uniform_unit_scaling_initializer
+from staticgraph.state.initializers import VarianceScaling as variance_scaling_initializer
+from staticgraph.state.initializers import Zeros as zeros_initializer
 
 # Operations
 from staticgraph import bitwise, linalg, math, nn, random
 from staticgraph.nn.activation import log_sigmoid, sigmoid, tanh
-from staticgraph.array_ops import *
-from staticgraph.casts import *
-from staticgraph.creation import *
-from staticgraph.indexing import *
+from staticgraph.arrays.array_ops import *
+from staticgraph.arrays.casts import *
+from staticgraph.arrays.creation import *
+from staticgraph.arrays.indexing import *
 from staticgraph.linalg import (
     cholesky,
     cholesky_solve,
@@ -93,38 +94,38 @@ from staticgraph.linalg import inv as matrix_inverse
 from staticgraph.linalg import lstsq as matrix_solve_ls
 from staticgraph.linalg import solve as matrix_solve
 from staticgraph.linalg import triangular_solve as matrix_triangular_solve
-from staticgraph.math_ops import *
-from staticgraph.random_ops import *
+from staticgraph.mathematics.math_ops import *
+from staticgraph.random_numbers.random_ops import *
 from staticgraph.random_gamma import *
-from staticgraph.reductions import *
-from staticgraph.script_ops import *
-from staticgraph.segments import *
-from staticgraph.sorting import *
-from staticgraph.space import *
-from staticgraph.sparse_segments import *
-from staticgraph.sparse_names import *
+from staticgraph.mathematics.reductions import *
+from staticgraph.building.script_ops import *
+from staticgraph.mathematics.segments import *
+from staticgraph.arrays.sorting import *
+from staticgraph.arrays.space import *
+from staticgraph.mathematics.sparse_segments import *
+from staticgraph.sparse.names import *
 from staticgraph.tensor_queries import *
 
 from staticgraph import methods
-from staticgraph import tracebacks as _tracebacks
+from staticgraph.building import tracebacks as _tracebacks
 
 # Control flow
-from staticgraph.tensor_array import *
+from staticgraph.control_flow.tensor_array import *
 from staticgraph.control_flow import case, cond, switch_case, while_loop
-from staticgraph.functional import *
+from staticgraph.control_flow.functional import *
 
 # Checks, and what is shown while a graph runs
 from staticgraph import debugging
 from staticgraph.debugging import *
 from staticgraph.debugging.numerics import add_check_numerics_ops, verify_tensor_all_finite
-from staticgraph.printing import *
+from staticgraph.debugging.printing import *
 
 # Differentiation
-from staticgraph.gradients import *
-from staticgraph.custom_gradient import *
-from staticgraph.gradient_registry import *
-from staticgraph.indexed_slices import *
-from staticgraph.clip import *
+from staticgraph.differentiation.gradients import *
+from staticgraph.differentiation.custom_gradient import *
+from staticgraph.differentiation.gradient_registry import *
+from staticgraph.arrays.indexed_slices import *
+from staticgraph.mathematics.clip import *
 
 # Running
 from staticgraph.runtime.options import options
@@ -134,65 +135,50 @@ from staticgraph.runtime.cpu.threads import get_num_threads, set_num_threads
 
 # Training, and saving. Imported when they are first used: a program that serves a saved graph trains nothing.
 if TYPE_CHECKING:
-    from staticgraph import (
+    from staticgraph.tf1 import (
         data,
         distribute,
         distributions,
         estimator,
         feature_column,
-        graph_util,
-        image,
-        io,
         keras,
-        layers,
-        losses,
-        messages,
         metrics,
-        onnx,
         python_io,
-        saved_model,
-        strings,
         summary,
-        train,
     )
+    from staticgraph import graph_util, image, io, layers, losses, strings, train
+    from staticgraph.formats.tf import messages, saved_model
+    from staticgraph.formats import onnx
     from staticgraph.saving import LoadedGraph, Signature, inspect, load, save
     from staticgraph.weights import load_weights, read_weights, save_weights
 
 # Drawing
-from staticgraph.page import show
-from staticgraph.visualize import visualize
+from staticgraph.draw.page import show
+from staticgraph.draw import visualize
 
+from staticgraph import public_paths as _public_paths
+from staticgraph.public_paths import HOMES as _HOMES
+from staticgraph.public_paths import public_module as _public_module
+
+_public_paths.install()
 _collector.go_on(_collecting)
 _tracebacks.install()
 
 __version__ = "0.1.0"
 
 
-_MODULES = (
-    "data",
-    "distribute",
-    "distributions",
-    "estimator",
-    "feature_column",
-    "graph_util",
-    "image",
-    "io",
-    "keras",
-    "layers",
-    "lookup",
-    "losses",
-    "messages",
-    "metrics",
-    "onnx",
-    "python_io",
-    "queue",
-    "saved_model",
-    "signal",
-    "spectral",
-    "strings",
-    "summary",
-    "train",
-)
+_NAMESPACES = {
+    "bitwise",
+    "compiler",
+    "debugging",
+    "errors",
+    "initializers",
+    "linalg",
+    "math",
+    "nn",
+    "random",
+    "runtime",
+}
 _FILES = ("LoadedGraph", "Signature", "inspect", "load", "save")
 _WEIGHTS = ("load_weights", "read_weights", "save_weights")
 _GRAPH_DEFS = ("import_graph_def",)
@@ -211,7 +197,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(graph_util, name)
     if name in _MESSAGES:
-        from staticgraph import messages
+        from staticgraph.formats.tf import messages
 
         return getattr(messages, name)
     if name in _FILES:
@@ -224,61 +210,16 @@ def __getattr__(name: str) -> Any:
 
         return getattr(weights, name)
     if name in _INPUTS:
-        from staticgraph import input_names
+        from staticgraph.tf1 import input_names
 
         return getattr(input_names, name)
-    if name in _MODULES:
-        match name:
-            case "data":
-                import staticgraph.data
-            case "distribute":
-                import staticgraph.distribute
-            case "distributions":
-                import staticgraph.distributions
-            case "estimator":
-                import staticgraph.estimator
-            case "feature_column":
-                import staticgraph.feature_column
-            case "graph_util":
-                import staticgraph.graph_util
-            case "image":
-                import staticgraph.image
-            case "io":
-                import staticgraph.io
-            case "keras":
-                import staticgraph.keras
-            case "layers":
-                import staticgraph.layers
-            case "lookup":
-                import staticgraph.lookup
-            case "losses":
-                import staticgraph.losses
-            case "messages":
-                import staticgraph.messages
-            case "metrics":
-                import staticgraph.metrics
-            case "onnx":
-                import staticgraph.onnx
-            case "python_io":
-                import staticgraph.python_io
-            case "queue":
-                import staticgraph.queue
-            case "saved_model":
-                import staticgraph.saved_model
-            case "signal":
-                import staticgraph.signal
-            case "spectral":
-                import staticgraph.spectral
-            case "strings":
-                import staticgraph.strings
-            case "summary":
-                import staticgraph.summary
-            case "train":
-                import staticgraph.train
-        return globals()[name]
+    if name in _HOMES:
+        return _public_module(name)
     text = f"module 'staticgraph' has no attribute {name!r}"
     raise AttributeError(text, name=name, obj=sys.modules[__name__])  # Python then tells the nearest name
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_FILES, *_WEIGHTS, *_GRAPH_DEFS, *_MESSAGES, *_INPUTS})
+    folders = {name for name, value in globals().items() if isinstance(value, _ModuleType)} - _NAMESPACES
+    late = {*_HOMES, *_FILES, *_WEIGHTS, *_GRAPH_DEFS, *_MESSAGES, *_INPUTS}
+    return sorted({*globals()} - folders | late)

@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import staticgraph
-from staticgraph.commands import bench, bisect, compile, doctor, inspect, replay, run, show, train
-from staticgraph.commands.outcome import STATUSES, outcome
-from staticgraph.commands.parsing import Parser, parsed
+from staticgraph.cli import bench, bisect, compile, doctor, inspect, replay, run, show, train
+from staticgraph.cli.outcome import STATUSES, outcome
+from staticgraph.cli.parsing import Parser, parsed
 
 if TYPE_CHECKING:
-    from staticgraph.commands.parsing import Commands
+    from staticgraph.cli.parsing import Commands
 
 COMMANDS = (run, train, inspect, show, bench, compile, replay, bisect, doctor)
 

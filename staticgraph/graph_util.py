@@ -12,15 +12,15 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.graph_def.export import node_def
-from staticgraph.graph_def.importing import import_graph_def
-from staticgraph.graph_def.ordering import edge
-from staticgraph.graph_nodes import functions, quantized, recurrent, sparse, tables  # noqa: F401, with what nodes in files may be
+from staticgraph.formats.tf.graph_def.export import node_def
+from staticgraph.formats.tf.graph_def.importing import import_graph_def
+from staticgraph.formats.tf.graph_def.ordering import edge
+from staticgraph.formats.tf.graph_nodes import functions, quantized, recurrent, sparse, tables  # noqa: F401, with what nodes in files may be
+from staticgraph.formats.tf.messages.graph import GraphDef, NodeDef
+from staticgraph.formats.tf.messages.tensors import make_tensor_proto
+from staticgraph.formats.tf.messages.types import DataType, data_type, dtype_of
 from staticgraph.image import file_ops  # noqa: F401, with the ops that graphs in files may have
-from staticgraph.messages.graph import GraphDef, NodeDef
-from staticgraph.messages.tensors import make_tensor_proto
-from staticgraph.messages.types import DataType, data_type, dtype_of
-from staticgraph.summary import ops  # noqa: F401, and the ones here
+from staticgraph.tf1.summary import ops  # noqa: F401, and the ones here
 
 __all__ = [
     "convert_variables_to_constants",

@@ -7,7 +7,7 @@ def declare(name: str) -> object:
     """Import the module of ours that declares the op `name`, if there is one: the module, or None."""
     match name:
         case "count_below":
-            from staticgraph import counting
+            from staticgraph.state import counting
 
             return counting
         case "cross_op":
@@ -15,7 +15,7 @@ def declare(name: str) -> object:
 
             return crossing
         case "place_in_vocabulary":
-            from staticgraph.feature_column import vocabulary
+            from staticgraph.tf1.feature_column import vocabulary
 
             return vocabulary
         case (
@@ -55,7 +55,7 @@ def declare(name: str) -> object:
             | "scalar_summary"
             | "tensor_summary_v2"
         ):
-            from staticgraph.summary import ops
+            from staticgraph.tf1.summary import ops
 
             return ops
         case "some_names":

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.arrays.creation import diag as tensor_diag
+from staticgraph.arrays.creation import diag_part as tensor_diag_part
+from staticgraph.arrays.creation import eye
+from staticgraph.arrays.creation import matrix_band_part as band_part
+from staticgraph.arrays.creation import matrix_diag as diag
+from staticgraph.arrays.creation import matrix_diag_part as diag_part
+from staticgraph.arrays.creation import matrix_set_diag as set_diag
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.creation import diag as tensor_diag
-from staticgraph.creation import diag_part as tensor_diag_part
-from staticgraph.creation import eye
-from staticgraph.creation import matrix_band_part as band_part
-from staticgraph.creation import matrix_diag as diag
-from staticgraph.creation import matrix_diag_part as diag_part
-from staticgraph.creation import matrix_set_diag as set_diag
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.matrix_functions import (
+from staticgraph.linear_algebra.matrix_functions import (
     expm,
     lu,
     matrix_rank,
@@ -29,8 +29,8 @@ from staticgraph.matrix_functions import (
     tridiagonal_matmul,
     tridiagonal_solve,
 )
-from staticgraph.norms import global_norm, l2_normalize, norm, normalize
-from staticgraph.reductions import reduce_sum
+from staticgraph.linear_algebra.norms import global_norm, l2_normalize, norm, normalize
+from staticgraph.mathematics.reductions import reduce_sum
 
 __all__ = [
     "adjoint",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import nn
-from staticgraph.casts import of_dtype, widened
+from staticgraph.arrays.casts import of_dtype, widened
+from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, name_scope
+from staticgraph.building.inputs import convert_to_tensor, stop_gradient
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import GraphKeys, add_to_collection, get_collection, name_scope
-from staticgraph.inputs import convert_to_tensor, stop_gradient
 
 __all__ = [
     "Reduction",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from staticgraph.indexing import invert_permutation
+from staticgraph.arrays.indexing import invert_permutation
+from staticgraph.arrays.sorting import argmax, argmin, cumprod, cumsum, cumulative_logsumexp, in_top_k, top_k
 from staticgraph.linalg import l2_normalize
-from staticgraph.math_ops import *  # noqa: F403
-from staticgraph.math_ops import __all__ as _elementwise
+from staticgraph.mathematics.math_ops import *  # noqa: F403
+from staticgraph.mathematics.math_ops import __all__ as _elementwise
+from staticgraph.mathematics.reductions import *  # noqa: F403
+from staticgraph.mathematics.reductions import __all__ as _reductions
+from staticgraph.mathematics.segments import *  # noqa: F403
+from staticgraph.mathematics.segments import __all__ as _segments
 from staticgraph.nn.activation import log_sigmoid, sigmoid, softplus, softsign, tanh
 from staticgraph.nn.bias import zero_fraction
 from staticgraph.nn.loss import log_softmax, softmax
-from staticgraph.reductions import *  # noqa: F403
-from staticgraph.reductions import __all__ as _reductions
-from staticgraph.segments import *  # noqa: F403
-from staticgraph.segments import __all__ as _segments
-from staticgraph.sorting import argmax, argmin, cumprod, cumsum, cumulative_logsumexp, in_top_k, top_k
 
 __all__ = [
     "argmax", "argmin", "cumprod", "cumsum", "cumulative_logsumexp", "in_top_k", "invert_permutation",

@@ -10,10 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from staticgraph import array_ops, casts, indexing, inputs, linalg, math_ops, reductions, sorting
+from staticgraph import linalg
+from staticgraph.arrays import array_ops, casts, indexing, sorting
+from staticgraph.building import inputs
 from staticgraph.compiler.graph.graph import Graph, to_message
 from staticgraph.compiler.graph.opdef import method
 from staticgraph.compiler.graph.tensor import Tensor, in_tensorflow
+from staticgraph.mathematics import math_ops, reductions
 from staticgraph.runtime.failures import crash_dump as failing
 
 if TYPE_CHECKING:
@@ -137,14 +140,14 @@ def trace(x: Tensor) -> Tensor:
 
 def _as_graph_def(graph: Graph, from_version: int | None, add_shapes: bool) -> Any:
     """What `Graph.as_graph_def` calls. Messages are imported when they are first used."""
-    from staticgraph.graph_def import as_graph_def
+    from staticgraph.formats.tf.graph_def import as_graph_def
 
     return as_graph_def(graph, from_version, add_shapes)
 
 
 def _operation_view() -> Any:
     """Return what knows how TensorFlow shows operations. It is imported when it is first used."""
-    from staticgraph.graph_def import operation_view
+    from staticgraph.formats.tf.graph_def import operation_view
 
     return operation_view
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from staticgraph.framework import get_seed, set_random_seed
+from staticgraph.building.framework import get_seed, set_random_seed
 from staticgraph.nn.sampling import (
     all_candidate_sampler,
     fixed_unigram_candidate_sampler,
@@ -10,11 +10,11 @@ from staticgraph.nn.sampling import (
     uniform_candidate_sampler,
 )
 from staticgraph.random_gamma import random_gamma as gamma
-from staticgraph.random_ops import categorical, multinomial, truncated_normal
-from staticgraph.random_ops import random_normal as normal
-from staticgraph.random_ops import random_shuffle as shuffle
-from staticgraph.random_ops import random_uniform as uniform
-from staticgraph.stateless_random import (
+from staticgraph.random_numbers.random_ops import categorical, multinomial, truncated_normal
+from staticgraph.random_numbers.random_ops import random_normal as normal
+from staticgraph.random_numbers.random_ops import random_shuffle as shuffle
+from staticgraph.random_numbers.random_ops import random_uniform as uniform
+from staticgraph.random_numbers.stateless import (
     stateless_categorical,
     stateless_multinomial,
     stateless_normal,

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.array_ops import concat, shape
+from staticgraph.arrays.array_ops import concat, shape
+from staticgraph.arrays.indexing import where_v2
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor, stop_gradient
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.custom_gradient import custom_gradient
-from staticgraph.framework import name_scope
-from staticgraph.indexing import where_v2
-from staticgraph.inputs import convert_to_tensor, stop_gradient
-from staticgraph.random_ops import random_normal, random_uniform
-from staticgraph.reductions import reduce_sum
+from staticgraph.differentiation.custom_gradient import custom_gradient
+from staticgraph.mathematics.reductions import reduce_sum
+from staticgraph.random_numbers.random_ops import random_normal, random_uniform
 
 __all__ = ["random_gamma"]
 

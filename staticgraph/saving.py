@@ -144,6 +144,6 @@ def inspect(path: str | os.PathLike[str]) -> Summary:
     ({'x': 'float32[?, 2]'}, {'add': 1, 'constant': 1, 'placeholder': 1})
     """
     # Messages of other projects are needed by few.
-    from staticgraph.contents import contents
+    from staticgraph.formats.contents import contents
 
     return contents(path)

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.shapes import Dimension, TensorShape
 from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.custom_gradient import custom_gradient
-from staticgraph.indexed_slices import IndexedSlices
-from staticgraph.inputs import convert_to_tensor
+from staticgraph.differentiation.custom_gradient import custom_gradient
 from staticgraph.sparse.tensor import SparseTensor
-from staticgraph.variables import Variable
+from staticgraph.state.variables import Variable
 
 __all__ = [
     "convert_to_tensor_or_indexed_slices",

@@ -17,7 +17,7 @@ from staticgraph.runtime.files.arrays import weights as files
 from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.runtime.files.values import collect
 from staticgraph.runtime.session import Session, default_session
-from staticgraph.variable_lists import global_variables
+from staticgraph.state.variable_lists import global_variables
 
 __all__ = ["load_weights", "read_weights", "save_weights"]
 

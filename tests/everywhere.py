@@ -34,8 +34,8 @@ from staticgraph.compiler.graph.errors import (
     SaveError,
     UnimplementedError,
 )
-from staticgraph.graph_def.nodes import UnknownOpError
-from staticgraph.messages.graph import GraphDef
+from staticgraph.formats.tf.graph_def.nodes import UnknownOpError
+from staticgraph.formats.tf.messages.graph import GraphDef
 from staticgraph.runtime.debug.interpreted_run import InterpretingLedger
 from staticgraph.runtime.files.loaded import LoadedGraph
 from staticgraph.runtime.interpreter.interpreter import Interpreter

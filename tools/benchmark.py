@@ -36,7 +36,7 @@ from benchmarks.first import first_steps
 from benchmarks.peers import Row, installed
 from benchmarks.progress import Progress
 from benchmarks.workloads import WORKLOADS
-from staticgraph.commands.machine import cores, memory, processor
+from staticgraph.cli.machine import cores, memory, processor
 from staticgraph.runtime.disk.atomic import write_file
 
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from staticgraph.compat.areas import TREE
-from staticgraph.compat.namespace import MISSING
+from staticgraph.tf1.compat.areas import TREE
+from staticgraph.tf1.compat.namespace import MISSING
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def run_case(test: Any) -> None:
     import onnx
     from onnx.backend.test.runner import Runner, _normalize_tensor
 
-    from staticgraph.onnx import backend
+    from staticgraph.formats.onnx import backend
 
     model = model_of(test)
     prepared = backend.prepare(model.SerializeToString())

@@ -37,7 +37,7 @@ from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.lower.program import Program
 from staticgraph.runtime.cpu import compile as compiling
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.standin.runner import run_script
+from staticgraph.tf1.drop_in.runner import run_script
 from tests.ops.harness import TESTED, Build, dtype_choices, uses
 
 Entries = dict[str, str]

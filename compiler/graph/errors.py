@@ -159,11 +159,11 @@ class DtypeError(GraphError, TypeError):
     """Element types do not fit."""
 
 
-class UnlikeDtypeError(DtypeError, InvalidArgumentError):
+class UnlikeDtypeError(InvalidArgumentError, DtypeError):
     """A loop, a branch or an array is given another dtype than its other rounds, branches or rows."""
 
 
-class FedShapeError(ShapeError, InvalidArgumentError):
+class FedShapeError(InvalidArgumentError, ShapeError):
     """Shapes of what was fed do not fit."""
 
 
@@ -175,7 +175,7 @@ class FedSizeError(ResourceExhaustedError, SizeError):
     """A result has more elements than a computer can address, by what was fed."""
 
 
-class OperandError(ShapeError, InvalidArgumentError):
+class OperandError(InvalidArgumentError, ShapeError):
     """An operand such as an axis has a wrong value, which TensorFlow 1 finds out only in a run."""
 
 

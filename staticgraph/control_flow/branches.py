@@ -7,7 +7,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from staticgraph import nest
+from staticgraph.building import nest
+from staticgraph.building.framework import control_dependencies, graph_of, name_scope
+from staticgraph.building.inputs import convert_to_tensor, identity
+from staticgraph.building.regions import captures, finish, own
+from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int32
 from staticgraph.compiler.graph.errors import DtypeError, UnlikeDtypeError, headline, layout, misuse, shown
@@ -17,11 +21,7 @@ from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.carrier import Carrier
 from staticgraph.debugging.assertions import Assert
-from staticgraph.framework import control_dependencies, graph_of, name_scope
-from staticgraph.inputs import convert_to_tensor, identity
-from staticgraph.reductions import reduce_sum
-from staticgraph.regions import captures, finish, own
-from staticgraph.renamed import renamed
+from staticgraph.mathematics.reductions import reduce_sum
 
 
 def cond(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph import nest
+from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.building import nest
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.indexed_slices import IndexedSlices
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.tensor_array import TensorArray
+from staticgraph.control_flow.tensor_array import TensorArray
 
 
 class Carrier:

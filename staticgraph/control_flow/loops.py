@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from staticgraph import nest
+from staticgraph.building import nest
+from staticgraph.building.framework import check_takes, graph_of, name_scope
+from staticgraph.building.inputs import convert_to_tensor, identity
+from staticgraph.building.regions import call, captures, finish, own, parameters
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import (
@@ -23,11 +26,8 @@ from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.carrier import Carrier
-from staticgraph.framework import check_takes, graph_of, name_scope
-from staticgraph.inputs import convert_to_tensor, identity
-from staticgraph.math_ops import logical_and
-from staticgraph.regions import call, captures, finish, own, parameters
-from staticgraph.tensor_array import TensorArray
+from staticgraph.control_flow.tensor_array import TensorArray
+from staticgraph.mathematics.math_ops import logical_and
 
 
 def while_loop(

@@ -29,7 +29,7 @@ from staticgraph.debugging.types import (
     assert_same_float_dtype,
     assert_type,
 )
-from staticgraph.math_ops import is_non_decreasing, is_strictly_increasing
+from staticgraph.mathematics.math_ops import is_non_decreasing, is_strictly_increasing
 from staticgraph.tensor_queries import is_numeric_tensor
 
 __all__ = [

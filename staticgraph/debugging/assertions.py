@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.framework import graph_of, name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import DtypeError, InvalidArgumentError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.summaries import first_elements
-from staticgraph.framework import graph_of, name_scope
-from staticgraph.inputs import convert_to_tensor
 from staticgraph.tensor_queries import get_static_value
 
 SUMMARIZE = 3  # elements of each tensor, where a caller does not say how many

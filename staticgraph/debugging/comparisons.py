@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.framework import graph_of, name_scope
+from staticgraph.building.inputs import convert_to_tensor, no_op
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.debugging.assertions import Assert, check
-from staticgraph.framework import graph_of, name_scope
-from staticgraph.inputs import convert_to_tensor, no_op
-from staticgraph.reductions import reduce_all
+from staticgraph.mathematics.reductions import reduce_all
 from staticgraph.tensor_queries import get_static_value
 
 Data = Sequence[Any] | None

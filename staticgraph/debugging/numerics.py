@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.framework import control_dependencies, graph_of, name_scope
+from staticgraph.building.inputs import convert_to_tensor, group, identity
+from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float16, float32, float64
 from staticgraph.compiler.graph.errors import RegionError, layout
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.framework import control_dependencies, graph_of, name_scope
-from staticgraph.inputs import convert_to_tensor, group, identity
-from staticgraph.renamed import needed, renamed
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:

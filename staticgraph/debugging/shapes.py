@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from staticgraph.array_ops import concat, rank, shape
+from staticgraph.arrays.array_ops import concat, rank, shape
+from staticgraph.arrays.creation import ones
+from staticgraph.building.framework import control_dependencies, graph_of, name_scope
+from staticgraph.building.inputs import convert_to_tensor, group, no_op
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import ShapeError, layout
@@ -14,12 +17,9 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.creation import ones
 from staticgraph.debugging.assertions import Assert
 from staticgraph.debugging.types import assert_type
-from staticgraph.framework import control_dependencies, graph_of, name_scope
-from staticgraph.inputs import convert_to_tensor, group, no_op
-from staticgraph.reductions import reduce_any
+from staticgraph.mathematics.reductions import reduce_any
 from staticgraph.tensor_queries import get_static_value
 
 Data = Sequence[Any] | None

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor, no_op
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
 from staticgraph.compiler.graph.errors import DtypeError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.framework import name_scope
-from staticgraph.inputs import convert_to_tensor, no_op
 from staticgraph.sparse.tensor import SparseTensor
 
 

@@ -3,6 +3,7 @@
 One image is [height, width, channels]; a batch has one more axis in front.
 """
 
+from staticgraph.arrays.space import extract_image_patches
 from staticgraph.image.augment import (
     random_brightness,
     random_contrast,
@@ -86,8 +87,7 @@ from staticgraph.image.suppression import (
     non_max_suppression_padded,
     non_max_suppression_with_scores,
 )
-from staticgraph.random_ops import random_crop
-from staticgraph.space import extract_image_patches
+from staticgraph.random_numbers.random_ops import random_crop
 
 __all__ = [
     "ResizeMethod", "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue",

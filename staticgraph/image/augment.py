@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
 from staticgraph.image.color import adjust_hue, adjust_saturation
 from staticgraph.image.geometry import mirrored
 from staticgraph.image.intensity import adjust_brightness, adjust_contrast
 from staticgraph.image.shapes import as_image
-from staticgraph.random_ops import random_uniform
-from staticgraph.sizes import size_of
+from staticgraph.random_numbers.random_ops import random_uniform
 
 __all__ = [
     "random_brightness",

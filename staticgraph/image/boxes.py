@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from staticgraph.array_ops import one_of, stack
-from staticgraph.casts import cast
+from staticgraph.arrays.array_ops import one_of, stack
+from staticgraph.arrays.casts import cast
+from staticgraph.arrays.creation import range as numbers
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.creation import range as numbers
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.random_ops import random_uniform
-from staticgraph.reductions import reduce_any, reduce_max
-from staticgraph.sizes import size_of
+from staticgraph.mathematics.reductions import reduce_any, reduce_max
+from staticgraph.random_numbers.random_ops import random_uniform
 
 __all__ = ["crop_and_resize", "draw_bounding_boxes", "sample_distorted_bounding_box"]
 

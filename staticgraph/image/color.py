@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.array_ops import stack, tile
-from staticgraph.casts import cast
+from staticgraph.arrays.array_ops import stack, tile
+from staticgraph.arrays.casts import cast
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
 from staticgraph.image.intensity import convert_image_dtype, in_floating
-from staticgraph.inputs import convert_to_tensor
 from staticgraph.linalg import tensordot
-from staticgraph.math_ops import clip_by_value
+from staticgraph.mathematics.math_ops import clip_by_value
 
 __all__ = [
     "adjust_hue",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, uint8
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
 from staticgraph.image import file_ops
 from staticgraph.image.intensity import convert_image_dtype
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.random_ops import random_uniform
+from staticgraph.random_numbers.random_ops import random_uniform
 
 __all__ = [
     "adjust_jpeg_quality", "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "decode_jpeg",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.array_ops import pad
+from staticgraph.arrays.array_ops import pad
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.sizes import Size, is_known, larger, smaller
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float64, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.recording import static_value
 from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
 from staticgraph.image.shapes import as_image, height_and_width, with_sizes
-from staticgraph.sizes import Size, is_known, larger, smaller
 
 __all__ = [
     "central_crop",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.casts import cast
+from staticgraph.arrays.casts import cast
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor, stop_gradient
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
-from staticgraph.inputs import convert_to_tensor, stop_gradient
-from staticgraph.random_ops import random_normal, random_uniform
+from staticgraph.random_numbers.random_ops import random_normal, random_uniform
 
 __all__ = ["extract_glimpse"]
 
@@ -57,9 +57,7 @@ def extract_glimpse(
             inside.append(ops.logical_and(ops.greater_equal(at, 0), ops.less_equal(at, last)))
             kept = ops.maximum(ops.minimum(at, last), 0)
             found = ops.gather(found, kept, axis=axis, batch_dims=1)
-        is_inside = ops.logical_and(
-            ops.expand_dims(inside[0], axis=2), ops.expand_dims(inside[1], axis=1)
-        )
+        is_inside = ops.logical_and(ops.expand_dims(inside[0], axis=2), ops.expand_dims(inside[1], axis=1))
         noise = _noise(images, ops.shape_of(found, out_type=int32), uniform_noise)
         made = ops.select(ops.expand_dims(is_inside, axis=3), found, noise)
         return stop_gradient(made, name=scope)

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.casts import cast, saturate_cast
-from staticgraph.clip import root_of_squares
+from staticgraph.arrays.casts import cast, saturate_cast
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float16, float32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.math_ops import div
-from staticgraph.reductions import reduce_mean, reduce_variance
-from staticgraph.sizes import size_of
+from staticgraph.mathematics.clip import root_of_squares
+from staticgraph.mathematics.math_ops import div
+from staticgraph.mathematics.reductions import reduce_mean, reduce_variance
 
 __all__ = [
     "adjust_brightness",

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.array_ops import pad, stack, tile
-from staticgraph.array_ops import reshape as reshaped
-from staticgraph.casts import cast
+from staticgraph.arrays.array_ops import pad, stack, tile
+from staticgraph.arrays.array_ops import reshape as reshaped
+from staticgraph.arrays.casts import cast
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import Size, is_known, size_of, sizes_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.shapes import broadcast
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
 from staticgraph.image.intensity import convert_image_dtype
-from staticgraph.inputs import convert_to_tensor
+from staticgraph.mathematics.reductions import reduce_mean, reduce_prod, reduce_sum
 from staticgraph.nn.depthwise import depthwise_conv2d
 from staticgraph.nn.pooling import avg_pool
-from staticgraph.reductions import reduce_mean, reduce_prod, reduce_sum
-from staticgraph.sizes import Size, is_known, size_of, sizes_of
 
 __all__ = ["image_gradients", "psnr", "sobel_edges", "ssim", "ssim_multiscale", "total_variation"]
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import Size, is_known, larger
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, float64, int32
 from staticgraph.compiler.graph.errors import require
@@ -13,11 +16,8 @@ from staticgraph.compiler.graph.recording import static_value
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
 from staticgraph.image.geometry import pad_to_bounding_box
 from staticgraph.image.shapes import as_image, height_and_width
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.sizes import Size, is_known, larger
 
 __all__ = [
     "ResizeMethod",

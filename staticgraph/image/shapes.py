@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.framework import checked
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import Size, is_known, size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.sizes import Size, is_known, size_of
 
 
 def as_image(image: Any, call: str) -> Tensor:

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.array_ops import pad
+from staticgraph.arrays.array_ops import pad
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.sizes import size_of
 
 __all__ = [
     "non_max_suppression", "non_max_suppression_overlaps", "non_max_suppression_padded",

@@ -1,6 +1,6 @@
 """Records, examples and other encoded things as tensors, and files of them (TF1's `tf.io`)."""
 
-from staticgraph.graph_def import write_graph
+from staticgraph.formats.tf.graph_def import write_graph
 from staticgraph.io.base64 import decode_base64, encode_base64
 from staticgraph.io.decoding import decode_compressed, decode_csv, decode_raw
 from staticgraph.io.features import FixedLenFeature, FixedLenSequenceFeature, SparseFeature, VarLenFeature
@@ -26,7 +26,7 @@ from staticgraph.io.tf_record import (
     tf_record_iterator,
 )
 from staticgraph.io.whole_files import matching_files, read_file, write_file
-from staticgraph.queue import FIFOQueue, PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
+from staticgraph.tf1.queue import FIFOQueue, PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
 
 __all__ = [
     "FIFOQueue",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from staticgraph.building.framework import checked
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, string
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.renamed import needed, renamed
 
 __all__ = ["decode_compressed", "decode_csv", "decode_raw"]
 

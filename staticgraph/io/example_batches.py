@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.messages.wire import DecodeError
+from staticgraph.formats.tf.messages.wire import DecodeError
 
 Read = TypeVar("Read")
 Row: TypeAlias = np.ndarray | None

@@ -9,8 +9,8 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, float32, int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError
-from staticgraph.messages import wire
-from staticgraph.messages.wire import BYTES, FIXED32, VARINT, DecodeError
+from staticgraph.formats.tf.messages import wire
+from staticgraph.formats.tf.messages.wire import BYTES, FIXED32, VARINT, DecodeError
 
 Span = tuple[int, int]  # where a message begins and ends
 Spans = dict[bytes, Span]

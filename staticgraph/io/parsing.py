@@ -17,13 +17,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from staticgraph.array_ops import reshape
+from staticgraph.arrays.array_ops import reshape
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
-from staticgraph.inputs import constant, convert_to_tensor
 from staticgraph.io.example_ops import (
     parse_example_op,
     parse_sequence_example_op,

@@ -19,8 +19,8 @@ from staticgraph.compiler.ops.kinds import host
 from staticgraph.compiler.support.forks import in_child, reclaim
 from staticgraph.io.file_records import fixed_records, line_without_end, open_bytes
 from staticgraph.io.tf_record import TFRecordOptions, tf_record_iterator
-from staticgraph.queue.base import QueueBase
 from staticgraph.runtime.resources import exclusive, resources
+from staticgraph.tf1.queue.base import QueueBase
 
 __all__ = [
     "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader", "TextLineReader",

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, require
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import host
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.messages.tensor import TensorProto
-from staticgraph.messages.tensors import content_proto, make_ndarray
-from staticgraph.messages.types import dtype_of
+from staticgraph.formats.tf.messages.tensor import TensorProto
+from staticgraph.formats.tf.messages.tensors import content_proto, make_ndarray
+from staticgraph.formats.tf.messages.types import dtype_of
 
 _MOST = 1 << 31  # elements
 

@@ -1,6 +1,5 @@
 """Layers that own their variables, as functions and as classes (TF1's `tf.layers`)."""
 
-from staticgraph.layer import Layer
 from staticgraph.layers.convolution import (
     Conv1D,
     Conv2D,
@@ -29,6 +28,7 @@ from staticgraph.layers.pooling import (
     max_pooling2d,
     max_pooling3d,
 )
+from staticgraph.state.layer import Layer
 
 __all__ = [
     "AveragePooling1D",

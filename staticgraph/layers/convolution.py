@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import nn
-from staticgraph.array_ops import stack
+from staticgraph.arrays.array_ops import stack
+from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.initializers import Zeros
-from staticgraph.inputs import constant
-from staticgraph.layer import Layer, check_rank, known_size, variable_options
 from staticgraph.nn.activation import activation_of
+from staticgraph.state.initializers import Zeros
+from staticgraph.state.layer import Layer, check_rank, known_size, variable_options
 
 _FORMATS = {
     ("channels_last", 1): "NWC", ("channels_last", 2): "NHWC", ("channels_last", 3): "NDHWC",

@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 from staticgraph import linalg, nn
+from staticgraph.building.inputs import identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.initializers import Zeros
-from staticgraph.inputs import identity
-from staticgraph.layer import Layer, known_size, variable_options
 from staticgraph.nn.activation import activation_of
+from staticgraph.state.initializers import Zeros
+from staticgraph.state.layer import Layer, known_size, variable_options
 
 
 class Dense(Layer):

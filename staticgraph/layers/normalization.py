@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import nn
+from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.initializers import Ones, Zeros
-from staticgraph.inputs import constant
-from staticgraph.layer import Layer, known_size, variable_options
+from staticgraph.state.initializers import Ones, Zeros
+from staticgraph.state.layer import Layer, known_size, variable_options
 from staticgraph.train.moving_averages import assign_moving_average
 
 

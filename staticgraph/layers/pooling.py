@@ -7,8 +7,8 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.layer import Layer, check_rank
 from staticgraph.layers.convolution import data_format_of, sizes_of
+from staticgraph.state.layer import Layer, check_rank
 
 
 class _Pooling(Layer):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from staticgraph.arrays.sorting import in_top_k, top_k
+from staticgraph.arrays.space import depth_to_space, space_to_batch, space_to_depth
 from staticgraph.compiler import ops
 from staticgraph.linalg import l2_normalize
 from staticgraph.nn.activation import (
@@ -94,8 +96,6 @@ from staticgraph.nn.sampling import (
 )
 from staticgraph.nn.scaling import compute_average_loss, scale_regularization_loss
 from staticgraph.nn.sparse_embedding import embedding_lookup_sparse, safe_embedding_lookup_sparse
-from staticgraph.sorting import in_top_k, top_k
-from staticgraph.space import depth_to_space, space_to_batch, space_to_depth
 
 # Sequences. Imported when they are first used: most programs have none.
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.casts import cast
+from staticgraph.arrays.casts import cast
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
-from staticgraph.inputs import convert_to_tensor
 
 __all__ = [
     "crelu",

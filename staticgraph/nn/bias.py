@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
 from staticgraph.linalg import matmul
-from staticgraph.reductions import reduce_mean
+from staticgraph.mathematics.reductions import reduce_mean
 
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:

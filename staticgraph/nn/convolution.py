@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.renamed import needed, renamed
 
 __all__ = [
     "atrous_conv2d",

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.array_ops import concat, expand_dims, reshape, shape, stack, transpose
+from staticgraph.arrays.array_ops import concat, expand_dims, reshape, shape, stack, transpose
+from staticgraph.arrays.creation import fill, zeros_like
+from staticgraph.arrays.creation import range as numbers
+from staticgraph.arrays.indexing import gather, one_hot
+from staticgraph.arrays.sorting import cumsum
+from staticgraph.building.framework import control_dependencies, name_scope
+from staticgraph.building.inputs import constant, convert_to_tensor, identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import while_loop
-from staticgraph.creation import fill, zeros_like
-from staticgraph.creation import range as numbers
-from staticgraph.framework import control_dependencies, name_scope
-from staticgraph.indexing import gather, one_hot
-from staticgraph.inputs import constant, convert_to_tensor, identity
-from staticgraph.math_ops import logical_and, maximum
+from staticgraph.control_flow.tensor_array import TensorArray
+from staticgraph.mathematics.math_ops import logical_and, maximum
+from staticgraph.mathematics.reductions import reduce_logsumexp, reduce_sum
 from staticgraph.nn.loss import log_softmax
-from staticgraph.reductions import reduce_logsumexp, reduce_sum
-from staticgraph.sorting import cumsum
 from staticgraph.sparse.structure import to_dense
 from staticgraph.sparse.tensor import SparseTensor
-from staticgraph.tensor_array import TensorArray
 
 __all__ = ["ctc_loss"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from staticgraph.building.framework import name_scope
+from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
 from staticgraph.nn.convolution import conv2d, layer_attrs
-from staticgraph.renamed import renamed
 
 __all__ = [
     "depthwise_conv2d",

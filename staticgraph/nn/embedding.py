@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.clip import root_of_squares
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.reductions import reduce_sum
+from staticgraph.mathematics.clip import root_of_squares
+from staticgraph.mathematics.reductions import reduce_sum
 
 __all__ = ["embedding_lookup"]
 

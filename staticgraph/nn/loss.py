@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from staticgraph.casts import cast
+from staticgraph.arrays.casts import cast
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.renamed import named_only, needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.shapes import merge
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.renamed import named_only, needed, renamed
 
 __all__ = [
     "log_poisson_loss",

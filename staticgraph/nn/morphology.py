@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.renamed import needed, renamed
 
 __all__ = ["dilation2d", "erosion2d"]
 

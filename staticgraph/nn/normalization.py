@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.casts import of_dtype, widened
+from staticgraph.arrays.casts import of_dtype, widened
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.random_ops import random_uniform
-from staticgraph.reductions import reduce_mean, reduce_sum
-from staticgraph.renamed import renamed
+from staticgraph.mathematics.reductions import reduce_mean, reduce_sum
+from staticgraph.random_numbers.random_ops import random_uniform
 
 __all__ = [
     "batch_norm_with_global_normalization",

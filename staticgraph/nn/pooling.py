@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.arrays.space import batch_to_space_nd, required_space_to_batch_paddings, space_to_batch_nd
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
-from staticgraph.inputs import convert_to_tensor
 from staticgraph.nn.convolution import per_axis
-from staticgraph.renamed import needed, renamed
-from staticgraph.space import batch_to_space_nd, required_space_to_batch_paddings, space_to_batch_nd
 
 __all__ = [
     "avg_pool",
@@ -245,9 +245,7 @@ def pool(
         return _dilated(pooling_type, input, list(window_shape), list(rate), data_format)
 
 
-def _dilated(
-    kind: str, input: Any, window: list[int], rate: list[int], data_format: str | None
-) -> Tensor:
+def _dilated(kind: str, input: Any, window: list[int], rate: list[int], data_format: str | None) -> Tensor:
     """Pool with gaps in the windows: every so many elements become an image of their own in the batch."""
     input = convert_to_tensor(input, name="input")
     if data_format is not None and data_format.startswith("NC"):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph import nest
-from staticgraph.array_ops import reverse, reverse_sequence, shape
+from staticgraph.arrays.array_ops import reverse, reverse_sequence, shape
+from staticgraph.building import nest
+from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import while_loop
-from staticgraph.inputs import constant, convert_to_tensor
+from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.nn.rnn_cell.base import LayerRNNCell
 from staticgraph.nn.rnn_step import (
     batch_size_of,
@@ -23,8 +24,7 @@ from staticgraph.nn.rnn_step import (
     limited_step,
     swapped,
 )
-from staticgraph.tensor_array import TensorArray
-from staticgraph.variable_scope import variable_scope
+from staticgraph.state.scopes import variable_scope
 
 __all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn"]
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph import nest
+from staticgraph.building import nest
+from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import while_loop
-from staticgraph.inputs import constant, convert_to_tensor
-from staticgraph.math_ops import logical_not, logical_or
+from staticgraph.control_flow.tensor_array import TensorArray
+from staticgraph.mathematics.math_ops import logical_not, logical_or
+from staticgraph.mathematics.reductions import reduce_all
 from staticgraph.nn.rnn_cell.base import batch_of_zeros
 from staticgraph.nn.rnn_rounds import again, count_rounds, with_rows
 from staticgraph.nn.rnn_step import as_carried, batch_size_of, check_cell, where_rows
-from staticgraph.reductions import reduce_all
-from staticgraph.tensor_array import TensorArray
-from staticgraph.variable_scope import variable_scope
+from staticgraph.state.scopes import variable_scope
 
 __all__ = ["raw_rnn"]
 

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from staticgraph import nest
+from staticgraph.building import nest
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.opdef import Effect
@@ -19,10 +21,8 @@ from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.control_flow.loops import while_loop
-from staticgraph.framework import name_scope
-from staticgraph.inputs import constant
-from staticgraph.tensor_array import TensorArray
-from staticgraph.variable_scope import VariableScope, variable_scope
+from staticgraph.control_flow.tensor_array import TensorArray
+from staticgraph.state.scopes import VariableScope, variable_scope
 
 
 def count_rounds(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, hint: str) -> Tensor:

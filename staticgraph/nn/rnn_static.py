@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph import nest
-from staticgraph.array_ops import concat, reverse_sequence, stack, unstack
+from staticgraph.arrays.array_ops import concat, reverse_sequence, stack, unstack
+from staticgraph.building import nest
+from staticgraph.building.framework import control_dependencies
+from staticgraph.building.inputs import convert_to_tensor, identity
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import control_dependencies
-from staticgraph.inputs import convert_to_tensor, identity
 from staticgraph.nn.rnn_step import batch_size_of, check_cell, first_state, lengths_of, limited_step
-from staticgraph.variable_scope import variable_scope
+from staticgraph.state.scopes import variable_scope
 
 __all__ = ["static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn"]
 
@@ -43,7 +43,10 @@ def static_rnn(
             if time > 0:
                 opened.reuse_variables()
             output, state = limited_step(
-                time, lengths, lambda step=step, state=state: cell(step, state), state  # type: ignore[misc]
+                time,
+                lengths,
+                lambda step=step, state=state: cell(step, state),  # type: ignore[misc]
+                state,
             )
             outputs.append(output)
         return outputs, state

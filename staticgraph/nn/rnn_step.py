@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from staticgraph import nest
-from staticgraph.array_ops import expand_dims, shape, transpose
+from staticgraph.arrays.array_ops import expand_dims, shape, transpose
+from staticgraph.building import nest
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int32
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.tensor_array import TensorArray
+from staticgraph.control_flow.tensor_array import TensorArray
 
 
 def check_cell(cell: Any, name: str) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.array_ops import concat, reshape, shape
+from staticgraph.arrays.array_ops import concat, reshape, shape
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor, stop_gradient
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
-from staticgraph.inputs import convert_to_tensor, stop_gradient
 from staticgraph.linalg import matmul
 from staticgraph.nn.embedding import embedding_lookup
 from staticgraph.nn.loss import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits_v2

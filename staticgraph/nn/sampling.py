@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from staticgraph.arrays.indexing import where
+from staticgraph.arrays.sorting import searchsorted, top_k
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, float64, int32, int64
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.indexing import where
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.random_ops import random_uniform
-from staticgraph.sorting import searchsorted, top_k
+from staticgraph.random_numbers.random_ops import random_uniform
 
 
 class Candidates(NamedTuple):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.framework import checked
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked
-from staticgraph.inputs import convert_to_tensor
 
 
 def compute_average_loss(

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
+from staticgraph.mathematics.reductions import reduce_prod
 from staticgraph.nn.embedding import embedding_lookup
-from staticgraph.reductions import reduce_prod
 from staticgraph.sparse.structure import fill_empty_rows, known_rank, reshape, retain
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
 

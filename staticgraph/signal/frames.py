@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.array_ops import pad, reshape, tile
-from staticgraph.casts import cast
+from staticgraph.arrays.array_ops import pad, reshape, tile
+from staticgraph.arrays.casts import cast
+from staticgraph.arrays.creation import range as numbers
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import Size, is_known, larger, size_of, sizes_of, whole
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.creation import range as numbers
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.reductions import reduce_sum
+from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.signal.transforms import irfft, rfft
-from staticgraph.sizes import Size, is_known, larger, size_of, sizes_of, whole
 
 __all__ = [
     "frame",

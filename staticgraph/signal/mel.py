@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import constant, convert_to_tensor
+from staticgraph.building.sizes import is_known, size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.recording import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import constant, convert_to_tensor
 from staticgraph.signal.transforms import dct
-from staticgraph.sizes import is_known, size_of
 
 __all__ = ["linear_to_mel_weight_matrix", "mfccs_from_log_mel_spectrograms"]
 

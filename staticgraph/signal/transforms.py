@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.array_ops import concat, pad, roll
+from staticgraph.arrays.array_ops import concat, pad, roll
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import Size, is_known, size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import complex64, float32, int32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.sizes import Size, is_known, size_of
 
 __all__ = [
     "dct", "fft", "fft2d", "fft3d", "fftshift", "idct", "ifft", "ifft2d", "ifft3d", "ifftshift", "irfft",

@@ -14,8 +14,6 @@ from typing import Any
 
 from staticgraph import train
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.keras import activations, constraints, initializers, layers, regularizers
-from staticgraph.keras.engine.layer import Layer, snake_case
 from staticgraph.solver.values import (
     AXES,
     COUNT,
@@ -33,6 +31,8 @@ from staticgraph.solver.values import (
     Kind,
     one_of,
 )
+from staticgraph.tf1.keras import activations, constraints, initializers, layers, regularizers
+from staticgraph.tf1.keras.engine.layer import Layer, snake_case
 
 Maker = Callable[..., Any]
 

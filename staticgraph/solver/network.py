@@ -13,19 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.array_ops import reshape
-from staticgraph.clip import clip_by_global_norm
+from staticgraph.arrays.array_ops import reshape
+from staticgraph.building.framework import name_scope, set_random_seed
+from staticgraph.building.inputs import constant, identity, placeholder
 from staticgraph.compiler.graph.dtypes import DType, float32, int32
 from staticgraph.compiler.graph.errors import GraphError, OpError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance, made_for
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.framework import name_scope, set_random_seed
-from staticgraph.inputs import constant, identity, placeholder
-from staticgraph.keras import constraints, initializers, regularizers
-from staticgraph.math_ops import abs, add_n, square
-from staticgraph.reductions import reduce_mean, reduce_sum
+from staticgraph.mathematics.clip import clip_by_global_norm
+from staticgraph.mathematics.math_ops import abs, add_n, square
+from staticgraph.mathematics.reductions import reduce_mean, reduce_sum
 from staticgraph.saving import Signature
 from staticgraph.solver.data import Data
 from staticgraph.solver.description import Chosen, Description
@@ -34,9 +33,10 @@ from staticgraph.solver.objective import LOSSES, METRICS, USUAL, Answer
 from staticgraph.solver.places import Path as Keys
 from staticgraph.solver.places import Place
 from staticgraph.solver.reading import INPUT
+from staticgraph.state.variable_lists import global_variables_initializer
+from staticgraph.state.variables import Variable
+from staticgraph.tf1.keras import constraints, initializers, regularizers
 from staticgraph.train.global_step import create_global_step
-from staticgraph.variable_lists import global_variables_initializer
-from staticgraph.variables import Variable
 
 _OBJECTS = {"_initializer": initializers, "_regularizer": regularizers, "_constraint": constraints}
 _USUAL_EPOCHS = 10

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from enum import Enum
 
 from staticgraph import nn
+from staticgraph.arrays.indexing import one_hot
+from staticgraph.arrays.sorting import argmax
 from staticgraph.compiler.graph.dtypes import DType, float32, int64
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.indexing import one_hot
-from staticgraph.keras import losses
-from staticgraph.keras.metrics import functions
-from staticgraph.layer import known_size
-from staticgraph.math_ops import greater
-from staticgraph.sorting import argmax
+from staticgraph.mathematics.math_ops import greater
+from staticgraph.state.layer import known_size
+from staticgraph.tf1.keras import losses
+from staticgraph.tf1.keras.metrics import functions
 
 Function = Callable[..., Tensor]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.keras.utils.progress import Progbar, is_screen
 from staticgraph.runtime.reports.table import table
 from staticgraph.solver.data import Data
 from staticgraph.solver.description import Description
 from staticgraph.solver.network import Network
-from staticgraph.summary import FileWriter, Summary
+from staticgraph.tf1.keras.utils.progress import Progbar, is_screen
+from staticgraph.tf1.summary import FileWriter, Summary
 from staticgraph.train.event_files import session_log
 
 Values = Mapping[str, float]

@@ -11,12 +11,12 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.keras.datasets import cifar10, cifar100, fashion_mnist, mnist
 from staticgraph.solver.csv_table import label_numbers, read_csv
 from staticgraph.solver.description import Description
 from staticgraph.solver.errors import DataError, meant, told
 from staticgraph.solver.image_folder import read_images
 from staticgraph.solver.objective import Answer
+from staticgraph.tf1.keras.datasets import cifar10, cifar100, fashion_mnist, mnist
 
 Classes = tuple[str, ...]
 Raw = tuple[np.ndarray, np.ndarray]  # inputs, and labels as they are found

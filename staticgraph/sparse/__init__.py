@@ -1,5 +1,8 @@
 """Sparse tensors, with TensorFlow 1's names: `sg.sparse`."""
 
+from staticgraph.mathematics.sparse_segments import sparse_segment_mean as segment_mean
+from staticgraph.mathematics.sparse_segments import sparse_segment_sqrt_n as segment_sqrt_n
+from staticgraph.mathematics.sparse_segments import sparse_segment_sum as segment_sum
 from staticgraph.sparse.math import (
     add,
     matmul,
@@ -31,9 +34,6 @@ from staticgraph.sparse.structure import (
 )
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.sparse.tensor import sparse_placeholder as placeholder
-from staticgraph.sparse_segments import sparse_segment_mean as segment_mean
-from staticgraph.sparse_segments import sparse_segment_sqrt_n as segment_sqrt_n
-from staticgraph.sparse_segments import sparse_segment_sum as segment_sum
 
 sparse_dense_matmul = matmul
 

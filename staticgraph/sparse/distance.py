@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.framework import name_scope
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
 
 __all__ = ["edit_distance"]

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.array_ops import one_of, stack
+from staticgraph.arrays.array_ops import one_of, stack
+from staticgraph.arrays.indexing import unique
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.indexing import unique
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.reductions import reduce_prod
-from staticgraph.renamed import renamed
+from staticgraph.mathematics.reductions import reduce_prod
 from staticgraph.sparse.structure import axis_sizes, known_rank, places, positions, reorder, retain
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.array_ops import concat as joined
-from staticgraph.array_ops import one_of, stack
-from staticgraph.casts import cast
+from staticgraph.arrays.array_ops import concat as joined
+from staticgraph.arrays.array_ops import one_of, stack
+from staticgraph.arrays.casts import cast
+from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.arrays.indexing import boolean_mask, where
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, float32, int64
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.indexed_slices import IndexedSlices
-from staticgraph.indexing import boolean_mask, where
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.reductions import reduce_all, reduce_any, reduce_max, reduce_prod
+from staticgraph.mathematics.reductions import reduce_all, reduce_any, reduce_max, reduce_prod
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
 
 __all__ = [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from staticgraph.building.framework import checked, get_default_graph, name_scope
+from staticgraph.building.inputs import convert_to_tensor, placeholder, placeholder_with_default
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
 from staticgraph.compiler.graph.errors import misuse, require, shown
@@ -13,8 +15,6 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.framework import checked, get_default_graph, name_scope
-from staticgraph.inputs import convert_to_tensor, placeholder, placeholder_with_default
 
 __all__ = [
     "SparseTensor",

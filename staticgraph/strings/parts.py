@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import layout, require
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.renamed import needed, renamed
 from staticgraph.sparse.tensor import SparseTensor
 
 __all__ = ["bytes_split", "format", "reduce_join", "split", "unsorted_segment_join"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.renamed import needed, renamed
 
 __all__ = ["as_string", "join", "length", "lower", "strip", "substr", "to_number", "upper"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import checked, name_scope
-from staticgraph.inputs import convert_to_tensor
 
 __all__ = [
     "unicode_decode",

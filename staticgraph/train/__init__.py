@@ -2,11 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.train.adadelta import AdadeltaOptimizer
-from staticgraph.train.adagrad import AdagradOptimizer
-from staticgraph.train.adagrad_da import AdagradDAOptimizer
-from staticgraph.train.adam import AdamOptimizer
-from staticgraph.train.ftrl import FtrlOptimizer
 from staticgraph.train.global_step import (
     assert_global_step,
     create_global_step,
@@ -14,12 +9,17 @@ from staticgraph.train.global_step import (
     get_or_create_global_step,
     global_step,
 )
-from staticgraph.train.gradient_descent import GradientDescentOptimizer
-from staticgraph.train.momentum import MomentumOptimizer
 from staticgraph.train.moving_averages import ExponentialMovingAverage
-from staticgraph.train.optimizer import Optimizer
-from staticgraph.train.proximal import ProximalAdagradOptimizer, ProximalGradientDescentOptimizer
-from staticgraph.train.rmsprop import RMSPropOptimizer
+from staticgraph.train.optimizers.adadelta import AdadeltaOptimizer
+from staticgraph.train.optimizers.adagrad import AdagradOptimizer
+from staticgraph.train.optimizers.adagrad_da import AdagradDAOptimizer
+from staticgraph.train.optimizers.adam import AdamOptimizer
+from staticgraph.train.optimizers.ftrl import FtrlOptimizer
+from staticgraph.train.optimizers.gradient_descent import GradientDescentOptimizer
+from staticgraph.train.optimizers.momentum import MomentumOptimizer
+from staticgraph.train.optimizers.optimizer import Optimizer
+from staticgraph.train.optimizers.proximal import ProximalAdagradOptimizer, ProximalGradientDescentOptimizer
+from staticgraph.train.optimizers.rmsprop import RMSPropOptimizer
 from staticgraph.train.schedules import (
     cosine_decay,
     cosine_decay_restarts,

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.framework import init_scope, name_scope
+from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import NotFoundError, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.framework import init_scope, name_scope
-from staticgraph.inputs import constant
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.checkpoint import checkpoint_file
 from staticgraph.runtime.files.nearest import nearest
 from staticgraph.runtime.files.values import owned
+from staticgraph.state.variable_lists import global_variables, trainable_variables
+from staticgraph.state.variables import Variable
 from staticgraph.train.checkpoint_state import latest_checkpoint
 from staticgraph.train.tensor_bundle import tensors_of
-from staticgraph.variable_lists import global_variables, trainable_variables
-from staticgraph.variables import Variable
 
 __all__ = [
     "NewCheckpointReader",

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.messages import text_format
-from staticgraph.messages.checkpoint import CheckpointState
+from staticgraph.formats.tf.messages import text_format
+from staticgraph.formats.tf.messages.checkpoint import CheckpointState
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.checkpoint import checkpoint_file
 from staticgraph.train.tensor_bundle.first_format import is_slice_file

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from staticgraph.building.framework import GraphKeys
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.framework import GraphKeys
-from staticgraph.messages.meta_graph import CollectionDef
-from staticgraph.messages.variable import VariableDef
-from staticgraph.messages.wire import DecodeError
+from staticgraph.formats.tf.messages.meta_graph import CollectionDef
+from staticgraph.formats.tf.messages.variable import VariableDef
+from staticgraph.formats.tf.messages.wire import DecodeError
+from staticgraph.state.variables import Variable
 from staticgraph.train.log import log
-from staticgraph.variables import Variable
 
 __all__ = ["fill_collections", "read_collections"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.graph_def import as_graph_def, as_meta_graph_def, write_graph
-from staticgraph.messages import SessionLog, Summary
+from staticgraph.formats.tf.graph_def import as_graph_def, as_meta_graph_def, write_graph
+from staticgraph.formats.tf.messages import SessionLog, Summary
 
 
 def scalar_summary(tag: str, value: float) -> Summary:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.framework import GraphKeys, get_default_graph
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.framework import GraphKeys, get_default_graph
-from staticgraph.initializers import Zeros
-from staticgraph.variable_scope import get_variable
+from staticgraph.state.initializers import Zeros
+from staticgraph.state.scopes import get_variable
 
 
 def get_global_step(graph: Graph | None = None) -> Any:

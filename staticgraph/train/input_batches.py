@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from staticgraph import summary
-from staticgraph.array_ops import broadcast_to, expand_dims, shape
-from staticgraph.casts import cast
+from staticgraph.arrays.array_ops import broadcast_to, expand_dims, shape
+from staticgraph.arrays.casts import cast
+from staticgraph.arrays.indexing import boolean_mask
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import DType, bool_, float32
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, as_shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.framework import name_scope
-from staticgraph.indexing import boolean_mask
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.math_ops import maximum
-from staticgraph.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
+from staticgraph.mathematics.math_ops import maximum
+from staticgraph.tf1 import summary
+from staticgraph.tf1.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from staticgraph.train.queue_runner import QueueRunner, add_queue_runner
 
 __all__ = [

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph import summary
-from staticgraph.array_ops import shape
-from staticgraph.casts import cast
+from staticgraph.arrays.array_ops import shape
+from staticgraph.arrays.casts import cast
+from staticgraph.arrays.creation import range as number_range
+from staticgraph.arrays.indexing import gather
+from staticgraph.building.framework import GraphKeys, control_dependencies, name_scope
+from staticgraph.building.inputs import constant, convert_to_tensor, identity
 from staticgraph.compiler.graph.dtypes import float32, int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, ShapeError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import as_shape, merge
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import host
-from staticgraph.counting import count_up_to
-from staticgraph.creation import range as number_range
-from staticgraph.framework import GraphKeys, control_dependencies, name_scope
-from staticgraph.indexing import gather
-from staticgraph.inputs import constant, convert_to_tensor, identity
 from staticgraph.io.whole_files import matching_files
-from staticgraph.queue import FIFOQueue
-from staticgraph.random_ops import random_shuffle
+from staticgraph.random_numbers.random_ops import random_shuffle
+from staticgraph.state.counting import count_up_to
+from staticgraph.state.variables import Variable
+from staticgraph.tf1 import summary
+from staticgraph.tf1.queue import FIFOQueue
 from staticgraph.train.queue_runner import QueueRunner, add_queue_runner
-from staticgraph.variables import Variable
 
 __all__ = [
     "input_producer", "limit_epochs", "match_filenames_once", "range_input_producer",

@@ -6,21 +6,21 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.framework import get_default_graph
-from staticgraph.graph_def.export import as_graph_def
-from staticgraph.graph_def.nodes import GraphDefError
-from staticgraph.graph_def.ordering import edge, nodes_by_name
-from staticgraph.graph_def.saver_nodes import add_saver_nodes, saved_names
-from staticgraph.graph_def.stripping import strip_defaults
+from staticgraph.formats.tf.graph_def.export import as_graph_def
+from staticgraph.formats.tf.graph_def.nodes import GraphDefError
+from staticgraph.formats.tf.graph_def.ordering import edge, nodes_by_name
+from staticgraph.formats.tf.graph_def.saver_nodes import add_saver_nodes, saved_names
+from staticgraph.formats.tf.graph_def.stripping import strip_defaults
+from staticgraph.formats.tf.messages import text_format
+from staticgraph.formats.tf.messages.graph import GraphDef
+from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SaverDef
+from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.graph_util import import_graph_def
-from staticgraph.messages import text_format
-from staticgraph.messages.graph import GraphDef
-from staticgraph.messages.meta_graph import MetaGraphDef, SaverDef
-from staticgraph.messages.wire import DecodeError
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.train.collections import fill_collections, read_collections
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from staticgraph import creation
+from staticgraph.arrays import creation
+from staticgraph.building.framework import GraphKeys, add_to_collection, init_scope, name_scope
+from staticgraph.building.inputs import convert_to_tensor, group
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, float32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.framework import GraphKeys, add_to_collection, init_scope, name_scope
-from staticgraph.initializers import Zeros
-from staticgraph.inputs import convert_to_tensor, group
-from staticgraph.variable_lists import global_variables, moving_average_variables, trainable_variables
-from staticgraph.variable_scope import get_variable, variable_scope
-from staticgraph.variables import Variable
+from staticgraph.state.initializers import Zeros
+from staticgraph.state.scopes import get_variable, variable_scope
+from staticgraph.state.variable_lists import global_variables, moving_average_variables, trainable_variables
+from staticgraph.state.variables import Variable
 
 
 def assign_moving_average(

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from staticgraph.building.framework import GraphKeys, add_to_collection, get_default_session
 from staticgraph.compiler.graph.errors import OpError, OutOfRangeError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.support.forks import brief
-from staticgraph.framework import GraphKeys, add_to_collection, get_default_session
 from staticgraph.runtime.session import Session
 from staticgraph.train.coordinator import Coordinator
 from staticgraph.train.log import log

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.framework import GraphKeys, get_default_graph
 from staticgraph.compiler.graph.errors import headline, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.framework import GraphKeys, get_default_graph
-from staticgraph.graph_def.nodes import GraphDefError
-from staticgraph.messages.meta_graph import MetaGraphDef, SaverDef
+from staticgraph.formats.tf.graph_def.nodes import GraphDefError
+from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SaverDef
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files import checkpoint
 from staticgraph.runtime.files.values import collect

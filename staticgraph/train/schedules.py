@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph import random_ops
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, int32, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
-from staticgraph.inputs import convert_to_tensor
+from staticgraph.random_numbers import random_ops
 
 
 def _numbers(dtype: DType, *values: Any) -> list[Tensor]:

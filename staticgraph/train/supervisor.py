@@ -8,11 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
 
+from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, get_default_graph
 from staticgraph.compiler.graph.errors import AbortedError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.framework import GraphKeys, add_to_collection, get_collection, get_default_graph
-from staticgraph.summary import FileWriter, merge_all
+from staticgraph.state.variable_lists import (
+    global_variables,
+    global_variables_initializer,
+    report_uninitialized_variables,
+)
+from staticgraph.tf1.summary import FileWriter, merge_all
 from staticgraph.train.coordinator import Coordinator, LooperThread
 from staticgraph.train.event_files import session_log, write_graph_files
 from staticgraph.train.global_step import get_global_step
@@ -22,11 +27,6 @@ from staticgraph.train.monitored.scaffold import Scaffold
 from staticgraph.train.monitored.session_manager import SessionManager
 from staticgraph.train.saver import Saver
 from staticgraph.train.supervisor_threads import CheckpointThread, StepCounterThread, SummaryThread
-from staticgraph.variable_lists import (
-    global_variables,
-    global_variables_initializer,
-    report_uninitialized_variables,
-)
 
 __all__ = ["Supervisor", "basic_train_loop"]
 

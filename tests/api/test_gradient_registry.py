@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph import gradient_functions
 from staticgraph.compiler.graph.graph import default_derivatives
+from staticgraph.differentiation import gradient_functions
 
 
 @pytest.fixture(autouse=True)

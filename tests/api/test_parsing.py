@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import staticgraph as sg
-from staticgraph.messages.example import Example, Feature, FeatureList, SequenceExample
-from staticgraph.messages.wire import encode_bytes, encode_tag, encode_varint
+from staticgraph.formats.tf.messages.example import Example, Feature, FeatureList, SequenceExample
+from staticgraph.formats.tf.messages.wire import encode_bytes, encode_tag, encode_varint
 
 FEATURES = {
     "ids": Feature(int64_list={"value": [1, -2, 2**40]}),

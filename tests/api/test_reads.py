@@ -130,7 +130,7 @@ def functions(module: Any) -> Iterator[Callable[..., Any]]:
     for name in sorted({*names} - TOUCH_MORE):
         found = getattr(module, name, None)
         of_graph = inspect.isfunction(found) and not name.startswith("set_")
-        if of_graph and found.__module__ != "staticgraph.inputs":
+        if of_graph and found.__module__ != "staticgraph.building.inputs":
             yield found
 
 

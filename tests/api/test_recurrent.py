@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compat.legacy.decoding import BasicDecoder, dynamic_decode
-from staticgraph.compat.legacy.decoding_helpers import SampleEmbeddingHelper
 from staticgraph.compiler.graph.errors import InvalidArgumentError, UnimplementedError
+from staticgraph.tf1.compat.rnn.decoding import BasicDecoder, dynamic_decode
+from staticgraph.tf1.compat.rnn.decoding_helpers import SampleEmbeddingHelper
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:

@@ -8,8 +8,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph import linalg
+from staticgraph.building.tracebacks import shorten
 from staticgraph.runtime.switches.table import checked
-from staticgraph.tracebacks import shorten
 
 WRONG_SHAPE = """\
 import numpy as np

@@ -13,8 +13,8 @@ from command_line_page import PAGE, page
 
 import staticgraph as sg
 from staticgraph.__main__ import COMMANDS, main, parser
-from staticgraph.commands.outcome import FAILED, INTERRUPTED, USAGE, UsageError, outcome
-from staticgraph.commands.terminal import Progress, out, width
+from staticgraph.cli.outcome import FAILED, INTERRUPTED, USAGE, UsageError, outcome
+from staticgraph.cli.terminal import Progress, out, width
 from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -114,8 +114,13 @@ def test_help_needs_no_compiler():
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     loaded = set(run.stderr.split())
-    needless = {"llvmlite", "staticgraph.compiler.compile", "staticgraph.onnx", "staticgraph.contents"}
-    assert "staticgraph.commands.bench" in loaded and not loaded & needless
+    needless = {
+        "llvmlite",
+        "staticgraph.compiler.compile",
+        "staticgraph.onnx",
+        "staticgraph.formats.contents",
+    }
+    assert "staticgraph.cli.bench" in loaded and not loaded & needless
 
 
 class TestOutcome:

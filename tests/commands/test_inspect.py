@@ -11,8 +11,8 @@ import pytest
 import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError
-from staticgraph.messages.tensor_bundle import BundleEntryProto
-from staticgraph.onnx.proto import ModelProto
+from staticgraph.formats.onnx.proto import ModelProto
+from staticgraph.formats.tf.messages.tensor_bundle import BundleEntryProto
 from staticgraph.runtime.files.summary import Function, Variable
 from staticgraph.train.tensor_bundle import table as table_file
 

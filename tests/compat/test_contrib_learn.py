@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from staticgraph.compat import tf1 as tf
-from staticgraph.summary import FileWriterCache
+from staticgraph.tf1.compat import tf1 as tf
+from staticgraph.tf1.summary import FileWriterCache
 
 learn = tf.contrib.learn
 X = np.linspace(-2, 2, 16).astype(np.float32).reshape(8, 2)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import staticgraph.compat.tf1 as tf
-from staticgraph.compat.areas import TREE
-from staticgraph.compat.namespace import MISSING
+from staticgraph.tf1.compat.areas import TREE
+from staticgraph.tf1.compat.namespace import MISSING
 
 MODULES = """
     client.session data.ops.dataset_ops data.ops.iterator_ops eager.context framework.common_shapes

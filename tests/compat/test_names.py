@@ -4,9 +4,9 @@ import pytest
 
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf
-from staticgraph.compat.areas import TREE
-from staticgraph.compat.namespace import MISSING, Namespace, UnsupportedNameError
-from staticgraph.compat.nearest import nearest
+from staticgraph.tf1.compat.areas import TREE
+from staticgraph.tf1.compat.namespace import MISSING, Namespace, UnsupportedNameError
+from staticgraph.tf1.compat.nearest import nearest
 
 
 def test_the_public_names_are_there_and_the_same_objects():

@@ -14,7 +14,7 @@ import pytest
 from record_scripts import scripts
 
 import staticgraph as sg
-from staticgraph.standin.runner import run_script
+from staticgraph.tf1.drop_in.runner import run_script
 
 FOLDER = Path(__file__).parent
 OUTPUTS = json.loads((FOLDER / "outputs.json").read_text())

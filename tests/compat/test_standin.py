@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from staticgraph.__main__ import main
-from staticgraph.standin.check import check
-from staticgraph.standin.finder import standing_in
+from staticgraph.tf1.drop_in.check import check
+from staticgraph.tf1.drop_in.finder import standing_in
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPTS = Path(__file__).parent / "scripts"

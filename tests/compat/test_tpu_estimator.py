@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compat import tf1 as tf
 from staticgraph.compiler.graph.errors import UnimplementedError
-from staticgraph.summary import FileWriterCache
+from staticgraph.tf1.compat import tf1 as tf
+from staticgraph.tf1.summary import FileWriterCache
 
 tpu = tf.contrib.tpu
 X = np.float32([0.0, 1.0, 2.0, 3.0])

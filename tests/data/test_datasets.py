@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.data import Dataset
-from staticgraph.data import experimental as more
-from staticgraph.data.encoding import decoded
+from staticgraph.tf1.data import Dataset
+from staticgraph.tf1.data import experimental as more
+from staticgraph.tf1.data.encoding import decoded
 
 
 @pytest.fixture(autouse=True)
@@ -209,7 +209,6 @@ class TestIterators:
         with sg.Session() as sess:
             found = sess.run(sg.sparse_tensor_to_dense(element))
         assert found.tolist() == [[0, 0, 0, 0], [0, 10, 0, 0], [0, 0, 20, 0]]
-
 
     def test_slice_sparse_tensors(self):
         x = sg.SparseTensor([[0, 1], [2, 0]], [5, 7], [3, 2])

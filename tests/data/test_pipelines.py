@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.data import Dataset
-from staticgraph.data import experimental as more
+from staticgraph.tf1.data import Dataset
+from staticgraph.tf1.data import experimental as more
 
 X = np.random.default_rng(0).normal(size=(64, 3)).astype(np.float32)
 Y = X @ np.array([1, -2, 3], np.float32)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.messages import RunOptions
+from staticgraph.formats.tf.messages import RunOptions
 
 SOON = RunOptions(timeout_in_ms=20)
 

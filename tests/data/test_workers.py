@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.data import Dataset
-from staticgraph.data.portable import is_portable
-from staticgraph.lookup.tables import MutableHashTable
+from staticgraph.tf1.data import Dataset
+from staticgraph.tf1.data.portable import is_portable
+from staticgraph.tf1.lookup.tables import MutableHashTable
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2,

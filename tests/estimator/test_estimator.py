@@ -8,7 +8,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidArgumentError, UnimplementedError
-from staticgraph.summary import FileWriterCache
+from staticgraph.tf1.summary import FileWriterCache
 
 X = np.float32([[0.0], [1.0], [2.0], [3.0]])
 MAKE = sg.estimator.inputs.numpy_input_fn

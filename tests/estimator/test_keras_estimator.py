@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.keras.estimator import model_to_estimator
-from staticgraph.summary import FileWriterCache
+from staticgraph.tf1.keras.estimator import model_to_estimator
+from staticgraph.tf1.summary import FileWriterCache
 
 MAKE = sg.estimator.inputs.numpy_input_fn
 X = np.random.default_rng(1).normal(size=(32, 3)).astype(np.float32)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from staticgraph.messages.message import Message
+from staticgraph.formats.tf.messages.message import Message
 from tests.audit.variants import INTEGERS, WORDS
 
 NEAR = (0, 1, 2, 3, 5, 7, 16, 31)  # sizes

@@ -15,8 +15,8 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import GraphError, OpError
-from staticgraph.messages import GraphDef, MetaGraphDef, SavedModel
-from staticgraph.onnx.proto import ModelProto
+from staticgraph.formats.onnx.proto import ModelProto
+from staticgraph.formats.tf.messages import GraphDef, MetaGraphDef, SavedModel
 from staticgraph.runtime.files import archive, container
 from tests.fuzz_readers.changes import NEAR
 from tests.fuzz_readers.graphs import built

@@ -15,8 +15,8 @@ from random import Random
 from typing import Any
 
 from staticgraph.compiler.graph.errors import GraphError, OpError
-from staticgraph.graph_def.nodes import GraphDefError
-from staticgraph.onnx.errors import UnknownValueError
+from staticgraph.formats.onnx.errors import UnknownValueError
+from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from tests.fuzz_readers import graphs
 from tests.fuzz_readers.changes import change
 from tests.fuzz_readers.good_files import Run, Seed, seed

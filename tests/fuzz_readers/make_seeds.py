@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.messages import GraphDef, text_format
-from staticgraph.messages.example import Example, Feature, FeatureList, SequenceExample
+from staticgraph.formats.tf.messages import GraphDef, text_format
+from staticgraph.formats.tf.messages.example import Example, Feature, FeatureList, SequenceExample
 from staticgraph.runtime.files import archive
 from staticgraph.train.tensor_bundle import write_bundle
 from staticgraph.train.tensor_bundle.table import read_table, table_bytes

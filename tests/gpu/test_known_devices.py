@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph import keras
 from staticgraph.__main__ import main
-from staticgraph.compat.legacy.devices import list_local_devices
-from staticgraph.compat.legacy.testing import (
+from staticgraph.runtime.gpu.cuda import present
+from staticgraph.runtime.gpu.cuda.driver import Card
+from staticgraph.runtime.gpu.cuda.present import System
+from staticgraph.tf1 import keras
+from staticgraph.tf1.compat.platform.devices import list_local_devices
+from staticgraph.tf1.compat.platform.testing import (
     gpu_device_name,
     is_built_with_cuda,
     is_built_with_rocm,
     is_gpu_available,
 )
-from staticgraph.keras import backend
-from staticgraph.runtime.gpu.cuda import present
-from staticgraph.runtime.gpu.cuda.driver import Card
-from staticgraph.runtime.gpu.cuda.present import System
+from staticgraph.tf1.keras import backend
 
 CARDS = Card("Tesla T4", "sm_75", 40, 16 << 30), Card("NVIDIA H200", "sm_90", 132, 141 << 30)
 

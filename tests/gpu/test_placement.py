@@ -5,7 +5,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.lower.program import HostCall
-from staticgraph.messages.config import ConfigProto
+from staticgraph.formats.tf.messages.config import ConfigProto
 from staticgraph.runtime import placement
 from staticgraph.runtime.gpu.cuda import present
 from staticgraph.runtime.gpu.device import Device

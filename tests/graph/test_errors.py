@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import headline, hint, layout, misuse, shown
+from staticgraph.compiler.graph.errors import OpError, headline, hint, layout, misuse, shown
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 
 
@@ -96,3 +96,14 @@ def test_what_calls_a_function_is_not_the_users_line():
     assert found[0].function == "<lambda>"
     with pytest.raises(NotImplementedError, match=r"test_errors.py:\d+, in test_what"):
         np.size([sg.constant(1.0)])
+
+
+def test_every_error_of_a_run_has_what_tensorflow_gives_one():
+    """Whatever else it is: another base must not make it in place of `OpError`."""
+    classes, found = [OpError], []
+    while classes:
+        found.append(classes.pop())
+        classes += found[-1].__subclasses__()
+    assert len(found) > 25
+    for error in (each("why") for each in found):
+        assert (error.op, error.node_def, error.message, str(error)) == (None, None, "why", "why"), type(error)

@@ -191,7 +191,7 @@ def test_we_read_the_tensors_of_an_operation_and_not_its_inputs():
         for line in path.read_text().splitlines()
         if re.search(r"\bop\.inputs\b", line) and ">>>" not in line
     ]
-    assert found == ["staticgraph/gradient_functions.py: inputs = list(op.inputs)"]
+    assert found == ["staticgraph/differentiation/gradient_functions.py: inputs = list(op.inputs)"]
 
 
 def test_a_constant_beside_the_graph_stands_for_what_was_left_out():

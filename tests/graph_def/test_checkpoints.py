@@ -8,9 +8,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidFileError
-from staticgraph.messages.saved_slices import SavedTensorSlices
-from staticgraph.messages.tensor_bundle import TensorSliceProto
-from staticgraph.messages.tensors import make_tensor_proto
+from staticgraph.formats.tf.messages.saved_slices import SavedTensorSlices
+from staticgraph.formats.tf.messages.tensor_bundle import TensorSliceProto
+from staticgraph.formats.tf.messages.tensors import make_tensor_proto
 from staticgraph.train.tensor_bundle import Bundle, SliceFiles, tensors_of, write_bundle
 from staticgraph.train.tensor_bundle.slices import box, joined, part_key
 from staticgraph.train.tensor_bundle.table import read_table, table_bytes

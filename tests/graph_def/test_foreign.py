@@ -7,9 +7,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import UnimplementedError
-from staticgraph.graph_def import own_nodes
-from staticgraph.graph_def.nodes import GraphDefError
-from staticgraph.messages import GraphDef, text_format
+from staticgraph.formats.tf.graph_def import own_nodes
+from staticgraph.formats.tf.graph_def.nodes import GraphDefError
+from staticgraph.formats.tf.messages import GraphDef, text_format
 from tests.graph_def import models, structures
 from tests.graph_def.test_models import DATA, check, graph_def, recorded
 

@@ -5,7 +5,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph import graph_util
-from staticgraph.messages import GraphDef
+from staticgraph.formats.tf.messages import GraphDef
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.graph_def import GraphDefError, own_nodes
-from staticgraph.messages import GraphDef
-from staticgraph.messages.tensors import make_tensor_proto
-from staticgraph.messages.types import DataType
+from staticgraph.formats.tf.graph_def import GraphDefError, own_nodes
+from staticgraph.formats.tf.messages import GraphDef
+from staticgraph.formats.tf.messages.tensors import make_tensor_proto
+from staticgraph.formats.tf.messages.types import DataType
 
 FLOAT = DataType.Value("DT_FLOAT")
 

@@ -10,9 +10,9 @@ import pytest
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf
 from staticgraph.compiler.graph.errors import InvalidFileError
-from staticgraph.graph_def.nodes import GraphDefError
-from staticgraph.messages import SavedModel
-from staticgraph.saved_model import loader
+from staticgraph.formats.tf.graph_def.nodes import GraphDefError
+from staticgraph.formats.tf.messages import SavedModel
+from staticgraph.formats.tf.saved_model import loader
 from tests.graph_def import models
 
 DATA = Path(__file__).parent / "data" / "tf"
@@ -84,7 +84,6 @@ class TestTensorFlowsOwn:
         loss = np.mean((y - 0.5) ** 2)
         np.testing.assert_allclose(loss, results()[0], rtol=1e-5)
 
-
     def test_a_saved_model_with_a_file_and_something_to_run_first(self, session):
         told = sg.saved_model.loader.load(session, ["serve"], DATA / "half_plus_two")
         y = told.signature_def["serving_default"].outputs["y"].name
@@ -99,7 +98,6 @@ class TestAssets:
             feeds = loader._assets(told, graph, str(tmp_path / "model"), "")
         assert list(feeds.values()) == [str(tmp_path / "model" / "assets" / "words.txt")]
         assert (tmp_path / "model" / "assets" / "words.txt").read_text() == "one two"
-
 
     @pytest.mark.parametrize("listed", [True, False])
     def test_no_other_file_is_read(self, session, tmp_path, listed):

@@ -7,7 +7,7 @@ import pytest
 
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf
-from staticgraph.graph_def import own_nodes
+from staticgraph.formats.tf.graph_def import own_nodes
 from tests.graph_def import slopes
 
 

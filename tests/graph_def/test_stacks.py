@@ -10,8 +10,8 @@ import pytest
 
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf
-from staticgraph.graph_def.nodes import GraphDefError
-from staticgraph.messages import GraphDef
+from staticgraph.formats.tf.graph_def.nodes import GraphDefError
+from staticgraph.formats.tf.messages import GraphDef
 from tests.graph_def import models, slopes
 from tests.graph_def.test_models import DATA, check, graph_def, recorded
 

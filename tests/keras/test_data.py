@@ -11,7 +11,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidFileError
-from staticgraph.keras.datasets import arrays
+from staticgraph.tf1.keras.datasets import arrays
 
 keras = sg.keras
 sequence = keras.preprocessing.sequence

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.graph.errors import InvalidArgumentError
-from staticgraph.messages import Summary
-from staticgraph.summary import encode
+from staticgraph.formats.tf.messages import Summary
+from staticgraph.tf1.summary import encode
 
 
 @pytest.mark.parametrize(

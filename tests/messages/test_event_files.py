@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import staticgraph as sg
-from staticgraph.messages import (
+from staticgraph.formats.tf.messages import (
     Event,
     GraphDef,
     MetaGraphDef,
@@ -18,9 +18,9 @@ from staticgraph.messages import (
     Summary,
     TaggedRunMetadata,
 )
-from staticgraph.messages.text_format import Parse
-from staticgraph.summary import FileWriter, FileWriterCache, encode, summary_iterator
-from staticgraph.summary.event_file import EventFileWriter
+from staticgraph.formats.tf.messages.text_format import Parse
+from staticgraph.tf1.summary import FileWriter, FileWriterCache, encode, summary_iterator
+from staticgraph.tf1.summary.event_file import EventFileWriter
 
 
 def files(folder) -> list[str]:

@@ -5,8 +5,8 @@ import copy
 import numpy as np
 import pytest
 
-from staticgraph import messages
-from staticgraph.messages import (
+from staticgraph.formats.tf import messages
+from staticgraph.formats.tf.messages import (
     AttrValue,
     ConfigProto,
     DataType,
@@ -21,8 +21,8 @@ from staticgraph.messages import (
     Summary,
     UnknownFieldError,
 )
-from staticgraph.messages.fields import TYPES, Field
-from staticgraph.messages.message import Message
+from staticgraph.formats.tf.messages.fields import TYPES, Field
+from staticgraph.formats.tf.messages.message import Message
 
 
 def test_every_type_of_every_schema_exists():

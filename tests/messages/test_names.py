@@ -4,9 +4,9 @@ import pytest
 
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf
-from staticgraph import messages
-from staticgraph.compat.areas import TREE
-from staticgraph.messages import types
+from staticgraph.formats.tf import messages
+from staticgraph.formats.tf.messages import types
+from staticgraph.tf1.compat.areas import TREE
 
 ROOT = """
     AttrValue ConfigProto Event GPUOptions GraphDef GraphOptions HistogramProto LogMessage MetaGraphDef

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.messages import RunMetadata
-from staticgraph.messages.text_format import Parse
+from staticgraph.formats.tf.messages import RunMetadata
+from staticgraph.formats.tf.messages.text_format import Parse
 
 # A part of TensorBoard that it imports when it first shows a text.
 pytestmark = pytest.mark.filterwarnings("ignore:html5lib's sanitizer is deprecated:DeprecationWarning")

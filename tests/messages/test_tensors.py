@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.graph.dtypes import DTYPES
-from staticgraph.messages import DecodeError, TensorProto, TensorShapeProto, make_ndarray, make_tensor_proto
+from staticgraph.formats.tf.messages import (
+    DecodeError,
+    TensorProto,
+    TensorShapeProto,
+    make_ndarray,
+    make_tensor_proto,
+)
 
 
 @pytest.mark.parametrize("name", DTYPES)

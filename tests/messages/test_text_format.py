@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from staticgraph.messages import (
+from staticgraph.formats.tf.messages import (
     AttrValue,
     BytesList,
     CheckpointState,

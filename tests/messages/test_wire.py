@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from staticgraph.messages import AttrValue, DecodeError, Example, GraphDef, Int64List, NodeDef, Summary, wire
+from staticgraph.formats.tf.messages import (
+    AttrValue,
+    DecodeError,
+    Example,
+    GraphDef,
+    Int64List,
+    NodeDef,
+    Summary,
+    wire,
+)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ onnx = pytest.importorskip("onnx")
 evaluator = pytest.importorskip("onnx.reference").ReferenceEvaluator
 onnxruntime = pytest.importorskip("onnxruntime")
 
-from staticgraph.onnx.export import export  # noqa: E402
-from staticgraph.onnx.proto import ModelProto  # noqa: E402
+from staticgraph.formats.onnx.export import export  # noqa: E402
+from staticgraph.formats.onnx.proto import ModelProto  # noqa: E402
 
 onnxruntime.set_default_logger_severity(4)  # what cannot be run is an exception as well
 

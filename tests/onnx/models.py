@@ -3,7 +3,7 @@
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.onnx.proto import (
+from staticgraph.formats.onnx.proto import (
     AttributeProto,
     GraphProto,
     ModelProto,
@@ -11,7 +11,7 @@ from staticgraph.onnx.proto import (
     TensorProto,
     ValueInfoProto,
 )
-from staticgraph.onnx.tensors import NUMBERS
+from staticgraph.formats.onnx.tensors import NUMBERS
 
 _TYPES = AttributeProto.AttributeType
 

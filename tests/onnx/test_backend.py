@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.onnx import backend
+from staticgraph.formats.onnx import backend
 from tests.onnx.models import info, line, model, node
 from tools import onnx_cases
 

@@ -9,9 +9,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import FeedError, SaveError, UnimplementedError
-from staticgraph.onnx import write_file
-from staticgraph.onnx.export import OPSETS
-from staticgraph.onnx.proto import ModelProto
+from staticgraph.formats.onnx.export import OPSETS
+from staticgraph.formats.onnx.proto import ModelProto
+from staticgraph.formats.onnx.write import file as write_file
 from tests.onnx.exporting import agrees, checked, export, onnx, operators, run
 
 

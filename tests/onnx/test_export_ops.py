@@ -12,9 +12,9 @@ from staticgraph.compiler.graph.errors import SaveError, UnimplementedError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, Kind, OpDef
 from staticgraph.compiler.passes.expand import MARKERS
-from staticgraph.onnx.export import OPSETS
-from staticgraph.onnx.write_operations import BY_NAME
-from staticgraph.onnx.write_rules import RULES, WITHOUT, reason
+from staticgraph.formats.onnx.export import OPSETS
+from staticgraph.formats.onnx.write.operations import BY_NAME
+from staticgraph.formats.onnx.write.rules import RULES, WITHOUT, reason
 from tests.onnx.exporting import checked, evaluator, export, onnxruntime, run
 from tests.ops.harness import TESTED, TOLERANCE, Use, dtype_choices, uses
 from tests.ops.test_registry import reference

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.graph.function import Function, Value, as_outputs
 from staticgraph.compiler.graph.opdef import Role
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.onnx.proto import ModelProto
+from staticgraph.formats.onnx.proto import ModelProto
 from tests.fuzz.test_random_graphs import Case, assert_close, functions, fuzz, meaning
 from tests.onnx.exporting import checked, export, onnxruntime, run
 from tests.ops.harness import tensor_params

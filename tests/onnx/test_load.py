@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.onnx.proto import FunctionProto, ModelProto
+from staticgraph.formats.onnx.proto import FunctionProto, ModelProto
 from tests.onnx.models import graph, info, line, model, node, tensor
 
 X = np.float32([[1, 2], [-1, 0.5], [3, 0]])

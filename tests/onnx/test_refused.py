@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.onnx.proto import FunctionProto
+from staticgraph.formats.onnx.proto import FunctionProto
 from tests.onnx.models import graph, info, line, model, node, tensor
 
 F = [info("x", "float32", [2])]

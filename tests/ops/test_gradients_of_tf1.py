@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import staticgraph.compat.areas  # noqa: F401  imports all ops
+import staticgraph.tf1.compat.areas  # noqa: F401  imports all ops
 from staticgraph.compiler.graph.opdef import OPS, Effect, Kind, OpDef, Role
 
 TABLE = json.loads(Path(__file__).with_name("tf1_gradients.json").read_text())

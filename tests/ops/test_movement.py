@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph import array_ops, creation, indexing, sorting
+from staticgraph.arrays import array_ops, creation, indexing, sorting
 from staticgraph.compiler import ops
 from staticgraph.compiler.capture.capture import specialise
 from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded

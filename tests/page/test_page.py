@@ -13,8 +13,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.__main__ import main
-from staticgraph.page.page import packed, unpacked
-from staticgraph.visualize.render import RendererMissingError, layouts
+from staticgraph.draw.page.page import packed, unpacked
+from staticgraph.draw.render import RendererMissingError, layouts
 from tests.viz.graphs import layer, training
 
 HOSTILE = '</script><script>alert("1")</script>&amp;<!--\\N'
@@ -135,9 +135,8 @@ def test_notebooks_show_the_page_in_a_frame_of_its_own():
 
 
 def test_the_page_is_not_loaded_with_the_package():
-    program = (
-        "import sys, staticgraph; print('staticgraph.page.page' in sys.modules, 'graphviz' in sys.modules)"
-    )
+    modules = ("staticgraph.draw.page.page", "graphviz")
+    program = f"import sys, staticgraph; print(*[name in sys.modules for name in {modules}])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"
 

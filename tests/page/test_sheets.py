@@ -1,8 +1,8 @@
 """A drawing as nested sheets: nothing is lost, nothing is too large, and borders have ports."""
 
 import staticgraph as sg
-from staticgraph.page.placing import place
-from staticgraph.page.sheets import FEW, MOST, PORTS, WIDE, opened, sheets_of
+from staticgraph.draw.page.placing import place
+from staticgraph.draw.page.sheets import FEW, MOST, PORTS, WIDE, opened, sheets_of
 from tests.viz.graphs import chain, drawn, layer, tangle, training
 
 

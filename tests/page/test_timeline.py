@@ -6,8 +6,8 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.lower.program import ARENA, Launch
-from staticgraph.page.stages import stages_of
-from staticgraph.page.timeline import live_bytes, timeline
+from staticgraph.draw.page.stages import stages_of
+from staticgraph.draw.page.timeline import live_bytes, timeline
 from staticgraph.runtime.fetches import Fetches
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
+from staticgraph.formats.tf.messages.graph import NodeDef
+from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SavedModel
+from staticgraph.formats.tf.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
+from staticgraph.formats.tf.messages.wire import encode_bytes, encode_varint
 from staticgraph.io.crc32c import masked_crc32c
-from staticgraph.messages.graph import NodeDef
-from staticgraph.messages.meta_graph import MetaGraphDef, SavedModel
-from staticgraph.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
-from staticgraph.messages.wire import encode_bytes, encode_varint
 from staticgraph.train.tensor_bundle import write_bundle
 from staticgraph.train.tensor_bundle.table import table_bytes
 from tests.saving.hostile import Maker, makers, written

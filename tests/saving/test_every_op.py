@@ -196,7 +196,7 @@ def is_late(op: OpDef) -> bool:
 
 
 def test_ops_of_modules_that_are_imported_late_are_announced():
-    import staticgraph.compat.areas  # noqa: F401  imports all of them
+    import staticgraph.tf1.compat.areas  # noqa: F401  imports all of them
 
     late = [op for op in OPS.values() if is_late(op) and refusal(op, {}) is None]
     assert len(late) > 20

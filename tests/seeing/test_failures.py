@@ -11,7 +11,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.__main__ import main
-from staticgraph.commands.outcome import DONE
+from staticgraph.cli.outcome import DONE
 from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileError, NotFoundError, OpError
 from staticgraph.runtime.debug.replay import Replay, numbers, replay
 from staticgraph.runtime.debug.replay_text import as_dict, ending, rows_text

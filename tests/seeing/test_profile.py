@@ -19,8 +19,8 @@ from staticgraph.runtime.profiling.limits import Limits
 from staticgraph.runtime.profiling.profile import OTHER
 from staticgraph.runtime.profiling.roofline import roofline
 from staticgraph.runtime.profiling.ticks import Moment, Scale
-from staticgraph.standin.finder import standing_in
-from staticgraph.timeline import Timeline
+from staticgraph.tf1.drop_in.finder import standing_in
+from staticgraph.tf1.timeline import Timeline
 
 LIMITS = Limits(1e11, {"near cache": 1e11, "far cache": 5e10, "memory": 1e10})
 

@@ -1,7 +1,7 @@
 """What tests of training put in the place of clocks, queues and event files."""
 
 import staticgraph as sg
-from staticgraph.summary import summary_iterator
+from staticgraph.tf1.summary import summary_iterator
 
 
 class Clock:

@@ -7,7 +7,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import OutOfRangeError
-from staticgraph.messages import RunOptions
+from staticgraph.formats.tf.messages import RunOptions
 from staticgraph.train.hooks import stopping, timer
 from tests.train.stand_ins import Clock, Writer
 

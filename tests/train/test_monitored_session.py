@@ -6,8 +6,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import AbortedError, DeadlineExceededError
-from staticgraph.messages import RunMetadata, RunOptions
-from staticgraph.summary import FileWriterCache, SessionLog
+from staticgraph.formats.tf.messages import RunMetadata, RunOptions
+from staticgraph.tf1.summary import FileWriterCache, SessionLog
 from staticgraph.train.monitored import session_manager
 from tests.train.stand_ins import Clock, events
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import staticgraph as sg
-from staticgraph.summary import Summary
+from staticgraph.tf1.summary import Summary
 from staticgraph.train import supervisor_threads
 from tests.train.stand_ins import Clock, Writer, events
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.visualize.model import Box, Drawing
-from staticgraph.visualize.recorded import recorded
+from staticgraph.draw.model import Box, Drawing
+from staticgraph.draw.recorded import recorded
 
 
 def layer() -> sg.Tensor:

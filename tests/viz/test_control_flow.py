@@ -10,10 +10,10 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.compile import optimize
-from staticgraph.visualize.compiled import fused, optimized
-from staticgraph.visualize.fold import fold
-from staticgraph.visualize.legend import entries
-from staticgraph.visualize.model import Drawing, Flow, Role, Work
+from staticgraph.draw.compiled import fused, optimized
+from staticgraph.draw.fold import fold
+from staticgraph.draw.legend import entries
+from staticgraph.draw.model import Drawing, Flow, Role, Work
 from tests.passes.steps import step_of
 from tests.viz.graphs import by_title, drawn
 

@@ -3,8 +3,8 @@
 import pytest
 
 import staticgraph as sg
-from staticgraph.visualize.fold import fold
-from staticgraph.visualize.model import Role
+from staticgraph.draw.fold import fold
+from staticgraph.draw.model import Role
 from tests.viz.graphs import arrows, by_title, chain, drawn, layer, tangle
 
 

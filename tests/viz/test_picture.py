@@ -10,11 +10,11 @@ import graphviz
 import pytest
 
 import staticgraph as sg
-from staticgraph.visualize import render
-from staticgraph.visualize.dot import dot_source
-from staticgraph.visualize.legend import entries
-from staticgraph.visualize.model import Box, Drawing, Link, Role
-from staticgraph.visualize.svg import clean
+from staticgraph.draw import render
+from staticgraph.draw.dot import dot_source
+from staticgraph.draw.legend import entries
+from staticgraph.draw.model import Box, Drawing, Link, Role
+from staticgraph.draw.svg import clean
 from tests.viz.graphs import drawn, layer, training
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -3,7 +3,7 @@
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.visualize.model import Flow, Role
+from staticgraph.draw.model import Flow, Role
 from tests.viz.graphs import arrows, by_title, drawn, layer, training
 
 

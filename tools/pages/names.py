@@ -11,6 +11,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.public_paths import HOMES
 from surface.walk import find, public
 
 RECORDED = Path(__file__).resolve().parent.parent / "surface" / "tensorflow_1_15.json"
@@ -56,7 +57,7 @@ def modules() -> dict[str, ModuleType]:
 
 def _is_ours(name: str) -> bool:
     """Whether a module is listed as public by the package itself."""
-    return name in sg._MODULES
+    return name in HOMES
 
 
 def names(modules: dict[str, ModuleType]) -> list[Name]:

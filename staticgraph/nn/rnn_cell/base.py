@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph import nest
-from staticgraph.array_ops import concat, expand_dims, shape
+from staticgraph.arrays.array_ops import concat, expand_dims, shape
+from staticgraph.arrays.creation import zeros
+from staticgraph.building import nest
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.creation import zeros
-from staticgraph.framework import name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.layer import Layer
-from staticgraph.variable_scope import get_variable_scope, variable_scope
+from staticgraph.state.layer import Layer
+from staticgraph.state.scopes import get_variable_scope, variable_scope
 
 Step = Callable[[Tensor, Any], tuple[Any, Any]]
 

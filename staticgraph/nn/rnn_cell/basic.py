@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.array_ops import concat, split
+from staticgraph.arrays.array_ops import concat, split
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.initializers import Constant, Zeros
-from staticgraph.layer import known_size
 from staticgraph.linalg import matmul, tensordot
 from staticgraph.nn.activation import activation_of, sigmoid, tanh
 from staticgraph.nn.bias import bias_add
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, Step
-from staticgraph.variables import Variable
+from staticgraph.state.initializers import Constant, Zeros
+from staticgraph.state.layer import known_size
+from staticgraph.state.variables import Variable
 
 
 def rows_times(inputs: Tensor, kernel: Any, bias: Any) -> Tensor:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from staticgraph.array_ops import concat, split
+from staticgraph.arrays.array_ops import concat, split
+from staticgraph.arrays.indexing import slice as part_of
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.indexing import slice as part_of
-from staticgraph.initializers import Zeros
-from staticgraph.layer import known_size
 from staticgraph.linalg import matmul
-from staticgraph.math_ops import clip_by_value
+from staticgraph.mathematics.math_ops import clip_by_value
 from staticgraph.nn.activation import activation_of, sigmoid, tanh
 from staticgraph.nn.bias import bias_add
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, Step
 from staticgraph.nn.rnn_cell.basic import rows_times
+from staticgraph.state.initializers import Zeros
+from staticgraph.state.layer import known_size
 
 
 class LSTMStateTuple(NamedTuple):

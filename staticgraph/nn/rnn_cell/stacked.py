@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph import nest
-from staticgraph.array_ops import concat
+from staticgraph.arrays.array_ops import concat
+from staticgraph.arrays.indexing import slice as part_of
+from staticgraph.building import nest
+from staticgraph.building.framework import name_scope
 from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import name_scope
-from staticgraph.indexing import slice as part_of
 from staticgraph.nn.rnn_cell.base import RNNCell
-from staticgraph.variable_scope import variable_scope
-from staticgraph.variables import Variable
+from staticgraph.state.scopes import variable_scope
+from staticgraph.state.variables import Variable
 
 
 class MultiRNNCell(RNNCell):

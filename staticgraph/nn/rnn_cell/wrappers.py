@@ -7,22 +7,22 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from staticgraph import nest
+from staticgraph.building import nest
+from staticgraph.building.framework import device, name_scope
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.framework import device, name_scope
-from staticgraph.inputs import convert_to_tensor
-from staticgraph.math_ops import div, floor
+from staticgraph.control_flow.tensor_array import TensorArray
+from staticgraph.mathematics.math_ops import div, floor
 from staticgraph.nn.normalization import dropout
 from staticgraph.nn.rnn_cell.base import RNNCell
 from staticgraph.nn.rnn_cell.lstm import LSTMStateTuple
 from staticgraph.nn.rnn_step import check_cell
-from staticgraph.random_ops import random_uniform
-from staticgraph.tensor_array import TensorArray
-from staticgraph.variables import Variable
+from staticgraph.random_numbers.random_ops import random_uniform
+from staticgraph.state.variables import Variable
 
 
 class _Wrapper(RNNCell):

@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from staticgraph.building.framework import GraphKeys, get_collection
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.framework import GraphKeys, get_collection
-from staticgraph.summary import FileWriterCache
+from staticgraph.tf1.summary import FileWriterCache
 from staticgraph.train.coordinator import Coordinator
 from staticgraph.train.event_files import session_log, write_graph_files
 from staticgraph.train.hooks.run_hook import (

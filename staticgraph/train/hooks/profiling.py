@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from staticgraph.messages import RunMetadata, RunOptions
+from staticgraph.formats.tf.messages import RunMetadata, RunOptions
 from staticgraph.runtime.disk.atomic import write_file
-from staticgraph.summary import FileWriterCache
-from staticgraph.timeline import Timeline
+from staticgraph.tf1.summary import FileWriterCache
+from staticgraph.tf1.timeline import Timeline
 from staticgraph.train.hooks.run_hook import (
     SessionRunArgs,
     SessionRunContext,

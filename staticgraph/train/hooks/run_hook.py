@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.framework import get_default_graph
 from staticgraph.train.coordinator import Coordinator
 from staticgraph.train.global_step import get_global_step
 

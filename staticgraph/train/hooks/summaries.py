@@ -6,7 +6,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.summary import FileWriterCache
+from staticgraph.tf1.summary import FileWriterCache
 from staticgraph.train.event_files import scalar_summary, session_log
 from staticgraph.train.hooks.run_hook import (
     SessionRunArgs,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.framework import get_default_graph
 from staticgraph.train.hooks.run_hook import (
     SessionRunArgs,
     SessionRunContext,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler.support.cached_property import cached_property
-from staticgraph.framework import get_default_graph
 from staticgraph.train.monitored.scaffold import Scaffold
 from staticgraph.train.monitored.session_manager import SessionManager
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from staticgraph.compiler.graph.errors import AbortedError, UnavailableError, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.messages import RunMetadata
+from staticgraph.formats.tf.messages import RunMetadata
 from staticgraph.train.coordinator import Coordinator
 from staticgraph.train.hooks.run_hook import (
     SessionRunArgs,

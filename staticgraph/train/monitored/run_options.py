@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph.messages import RunOptions
+from staticgraph.formats.tf.messages import RunOptions
 
 _FIELDS = (
     "trace_level",

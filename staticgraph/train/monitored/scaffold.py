@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, get_default_graph
+from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.framework import GraphKeys, add_to_collection, get_collection, get_default_graph
-from staticgraph.inputs import group
-from staticgraph.summary import merge_all
-from staticgraph.train.log import log
-from staticgraph.train.saver import Saver
-from staticgraph.variable_lists import (
+from staticgraph.state.variable_lists import (
     global_variables,
     global_variables_initializer,
     local_variables_initializer,
     report_uninitialized_variables,
 )
+from staticgraph.tf1.summary import merge_all
+from staticgraph.train.log import log
+from staticgraph.train.saver import Saver
 
 __all__ = ["Scaffold"]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
+from staticgraph.building.framework import GraphKeys, get_collection, get_default_graph
 from staticgraph.compiler.graph.errors import OutOfRangeError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.framework import GraphKeys, get_collection, get_default_graph
 from staticgraph.train.coordinator import Coordinator
 from staticgraph.train.hooks.run_hook import SessionRunHook
 from staticgraph.train.monitored.creators import ChiefSessionCreator, SessionCreator

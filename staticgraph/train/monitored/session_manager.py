@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler.graph.errors import DeadlineExceededError, UninitializedError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.framework import get_default_graph
 from staticgraph.runtime.session import Session
 from staticgraph.train.checkpoint_state import CheckpointState, get_checkpoint_state
 from staticgraph.train.log import log

@@ -18,11 +18,11 @@ from staticgraph.compiler.graph.dtypes import DType, bool_, string
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType
+from staticgraph.formats.tf.messages import wire
+from staticgraph.formats.tf.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
+from staticgraph.formats.tf.messages.tensors import shape_proto
+from staticgraph.formats.tf.messages.types import data_type, dtype_of
 from staticgraph.io.crc32c import masked_crc32c
-from staticgraph.messages import wire
-from staticgraph.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
-from staticgraph.messages.tensors import shape_proto
-from staticgraph.messages.types import data_type, dtype_of
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.runtime.files.checkpoint import checkpoint_file

@@ -14,10 +14,10 @@ import numpy as np
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorType
-from staticgraph.messages.saved_slices import SavedSlice, SavedSliceMeta, SavedTensorSlices
-from staticgraph.messages.tensors import make_ndarray, shape_proto
-from staticgraph.messages.types import dtype_of
-from staticgraph.messages.wire import DecodeError
+from staticgraph.formats.tf.messages.saved_slices import SavedSlice, SavedSliceMeta, SavedTensorSlices
+from staticgraph.formats.tf.messages.tensors import make_ndarray, shape_proto
+from staticgraph.formats.tf.messages.types import dtype_of
+from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.train.tensor_bundle.slices import Box, box, box_shape, joined
 from staticgraph.train.tensor_bundle.table import is_table, read_table

@@ -9,7 +9,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.shapes import MOST_AXES
-from staticgraph.messages.tensor_bundle import TensorSliceProto
+from staticgraph.formats.tf.messages.tensor_bundle import TensorSliceProto
 
 __all__ = ["box", "box_shape", "joined", "part_key"]
 

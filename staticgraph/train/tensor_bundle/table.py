@@ -15,8 +15,8 @@ import struct
 from collections.abc import Iterator, Mapping
 
 from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.formats.tf.messages import wire
 from staticgraph.io.crc32c import masked_crc32c
-from staticgraph.messages import wire
 
 __all__ = ["is_table", "read_table", "table_bytes"]
 

@@ -8,7 +8,7 @@ def contrib(tf):
     """TensorFlow's own, or that of `staticgraph.compat.tf1`."""
     if hasattr(tf, "contrib"):
         return tf.contrib
-    from staticgraph.compat import tf1
+    from staticgraph.tf1.compat import tf1
 
     return tf1.contrib
 

@@ -10,7 +10,7 @@ def contrib(tf):
     """TensorFlow's own, or that of `staticgraph.compat.tf1`."""
     if hasattr(tf, "contrib"):
         return tf.contrib
-    from staticgraph.compat import tf1
+    from staticgraph.tf1.compat import tf1
 
     return tf1.contrib
 
@@ -108,12 +108,20 @@ CELLS = {
         tf.nn.rnn_cell.BasicLSTMCell(3), state_keep_prob=0.6, seed=4
     ),
     "DropoutWrapper filter": lambda tf: tf.nn.rnn_cell.DropoutWrapper(
-        tf.nn.rnn_cell.BasicLSTMCell(3), state_keep_prob=0.6, seed=4,
+        tf.nn.rnn_cell.BasicLSTMCell(3),
+        state_keep_prob=0.6,
+        seed=4,
         dropout_state_filter_visitor=lambda state: True,
     ),
     "DropoutWrapper variational": lambda tf: tf.nn.rnn_cell.DropoutWrapper(
-        tf.nn.rnn_cell.BasicLSTMCell(3), 0.5, 0.7, 0.8, variational_recurrent=True, input_size=2,
-        dtype=tf.float32, seed=5,
+        tf.nn.rnn_cell.BasicLSTMCell(3),
+        0.5,
+        0.7,
+        0.8,
+        variational_recurrent=True,
+        input_size=2,
+        dtype=tf.float32,
+        seed=5,
     ),
     "LSTMBlockCell": lambda tf: contrib(tf).rnn.LSTMBlockCell(3, forget_bias=0.4, use_peephole=True),
     "GRUBlockCell": lambda tf: contrib(tf).rnn.GRUBlockCell(3),

@@ -1,0 +1,1 @@
+"""Arrays: tensors made, joined, sliced, sorted and reduced over segments, by TensorFlow 1's names."""

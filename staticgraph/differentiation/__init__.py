@@ -1,0 +1,1 @@
+"""Differentiation: `gradients`, and gradient functions that scripts give."""

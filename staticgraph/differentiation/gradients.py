@@ -1,0 +1,237 @@
+"""`gradients`: derivatives as tensors of the graph.
+
+The graph gets one operation per call, and a compile expands it once all shapes are known; there are more of
+them if gradient functions of the script lie on the way (`pull_back`). What is decided here is which
+derivatives exist, and which of them only touch some rows.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence, ValuesView
+from typing import Any
+
+from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout, misuse
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.static_value import static_value
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.differentiation.pull_back import pull_back
+from staticgraph.differentiation.reachability import Uses, differentiable_inputs, path, source
+
+__all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians", "why_no_gradient"]
+
+
+class UnconnectedGradients(enum.Enum):
+    """What `gradients` gives where y does not depend on x."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        hint = f"it is one of {', '.join(repr(each.value) for each in cls)}"
+        raise misuse(ValueError, f"unconnected_gradients is {value!r}", hint)
+
+
+class AggregationMethod:
+    """TF1's choice of how derivatives along several paths
+    are added. They are always added in one kernel here.
+    """
+
+    ADD_N = DEFAULT = 0
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """The derivatives of the sum of `ys` by each of `xs`, tensors or variables: a list as long as `xs`.
+
+    `grad_ys` weights the ys, one tensor per y (or None for ones). What is in `stop_gradients` counts as
+    constant. A derivative that does not exist is None, or zeros with `unconnected_gradients="zero"`;
+    `why_no_gradient` says where the way from x to y is cut. Where a variable is used by `gather` alone the
+    derivative is an `IndexedSlices`. Gradients are tensors, so gradients of gradients work.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [3], name="x")
+    >>> sg.gradients(sg.reduce_sum(x * x), [x])
+    [<sg.Tensor 'gradients:0' shape=(3,) dtype=float32>]
+    """
+    targets = [convert_to_tensor(y) for y in _listed(ys)]
+    wanted = [_by(convert_to_tensor(x)) for x in _listed(xs)]
+    stops = [convert_to_tensor(t) for t in _listed(stop_gradients)] if stop_gradients is not None else []
+    with name_scope(name, "gradients", [*targets, *wanted]) as scope:
+        seeds = _seeds(targets, grad_ys)
+        way = pull_back(targets, seeds, wanted, stops)
+        plans = [_plan(x, way.uses) if way.uses.reaches(x) else [] for x in wanted]
+        at = [t for plan in plans for t in plan]
+        derivatives = way.derivatives(at, scope) if at else []
+        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+        results = []
+        for x, plan in zip(wanted, plans, strict=True):
+            mine, derivatives = derivatives[: len(plan)], derivatives[len(plan) :]
+            results.append(_result(x, plan, mine, way.rows.get(source(x), []), zero))
+    return results
+
+
+def _by(x: Tensor) -> Tensor:
+    """Return what a derivative by `x` is taken by: the variable for the result of an assignment to it."""
+    return source(x) if x.op.definition.effect is Effect.WRITE else x
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple | ValuesView) else [value]
+
+
+def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
+    """One weight per y, or none at all where all of them are ones."""
+    given = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
+    if len(given) != len(ys):
+        raise ValueError(layout(f"gradients(): {len(given)} grad_ys for {len(ys)} ys", user_frame()))
+    if all(g is None for g in given):
+        return []
+    seeds = []
+    for i, (y, g) in enumerate(zip(ys, given, strict=True)):
+        seed = ops.ones_like(y) if g is None else convert_to_tensor(g, name=f"grad_ys_{i}")
+        if seed.dtype is not y.dtype:
+            text = f"gradients(): grad_ys[{i}] is {seed.dtype} and ys[{i}] is {y.dtype}"
+            raise DtypeError(layout(text, user_frame(), [(y.name, y.op.where)], f"cast grad_ys[{i}]"))
+        seeds.append(seed)
+    return seeds
+
+
+def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
+    """Where to take the derivative for `x`: at `x`, or at the
+    gathers from it, of which each row comes from one row.
+    """
+    found = uses.of(x)
+    if found and x.shape.ndims and all(_gathers_rows(op, p) for op, p in found):
+        return [op.outputs[0] for op, _ in found]
+    return [x]
+
+
+def _gathers_rows(op: Operation, position: int) -> bool:
+    if op.definition.name != "gather" or position != 0 or op.attrs.get("batch_dims", 0) != 0:
+        return False
+    axis = op.attrs.get("axis") if "axis" not in op.operands else static_value(op.operands["axis"])
+    return axis == 0
+
+
+def _result(
+    x: Tensor, plan: list[Tensor], derivatives: list[Tensor], rows: list[IndexedSlices], zero: bool
+) -> Any:
+    """Return the derivative by `x`: that along its `plan`, and the `rows` that gradient functions gave."""
+    if not plan and not rows:
+        return ops.zeros_like(x) if zero else None
+    if plan and plan[0] is x:
+        return sum((each.to_tensor() for each in rows), derivatives[0])
+    row = [n if n is not None else -1 for n in x.shape.as_list()[1:]]
+    values = [*derivatives, *(each.values for each in rows)]
+    indices = [*(t.op.tensors[1] for t in plan), *(each.indices for each in rows)]
+    slices = [ops.reshape(d, shape=[-1, *row]) for d in values]
+    numbers = [ops.reshape(t, shape=[-1]) for t in indices]
+    if len({n.dtype for n in numbers}) > 1:
+        numbers = [ops.cast(n, dtype=int64) for n in numbers]
+    return IndexedSlices(_joined(slices), _joined(numbers), ops.shape_of(x))
+
+
+def _joined(parts: list[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else ops.concat(parts, axis=0)
+
+
+def why_no_gradient(ys: Any, x: Any) -> str:
+    """Why the derivative of `ys` by `x` is None: one sentence that says where the way from x to y is cut.
+
+    The empty string where the derivative exists.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [], name="x")
+    >>> print(sg.why_no_gradient(sg.floor(x, name="y"), x).splitlines()[0])
+    y (Floor) has no gradient
+    """
+    targets = [convert_to_tensor(y) for y in _listed(ys)]
+    start = convert_to_tensor(x)
+    uses = Uses(targets)
+    if found := uses.lacking([start]):
+        return layout(f"{found[0].name} ({found[0].type}) has no gradient", found[0].where)
+    if uses.reaches(start):
+        return ""
+    wrong = next((y for y in targets if not y.dtype.is_differentiable), None)
+    if wrong is not None and len(targets) == 1:
+        return layout(f"{wrong.name} is {wrong.dtype}: only floating tensors have gradients", wrong.op.where)
+    for tensor, op in path(start, targets):
+        if not tensor.dtype.is_differentiable:
+            text = f"{op.name} ({op.type}) is reached through {tensor.name}, which is {tensor.dtype}"
+            return layout(f"{text}: only floating tensors have gradients", tensor.op.where or op.where)
+        reached = [op.tensors[p] for p in differentiable_inputs(op)]
+        if all(_same(tensor, t) is False for t in reached):
+            what = "stops gradients" if op.definition.name == "stop_gradient" else "has no gradient"
+            if reached:
+                what = f"has no gradient by its input {tensor.name}"
+            return layout(f"{op.name} ({op.type}) {what}", op.where)
+    names = ", ".join(y.name for y in targets)
+    return layout(f"{names} does not depend on {source(start).op.name}", targets[0].op.where)
+
+
+def _same(tensor: Tensor, used: Tensor) -> bool:
+    return used is tensor or (used.op.definition.name == "read_variable" and used.op.tensors[0] is tensor)
+
+
+def no_gradients_error(loss: Tensor, variables: Sequence[Any]) -> GradientError:
+    """The error of an optimizer that found no variable which `loss` depends on."""
+    names = ", ".join(v.op.name for v in variables[:5]) + (", ..." if len(variables) > 5 else "")
+    why = why_no_gradient(loss, variables[0])
+    text = f"no gradients provided for any variable: {loss.name} has none by {names}\n{why}"
+    return GradientError(layout(text, user_frame(), hint="check the way from the variables to the loss"))
+
+
+def hessians(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+) -> list[Tensor]:
+    """The second derivatives of the sum of `ys`: for each x of static shape s, a tensor of shape s + s.
+
+    ValueError where a shape is not fully known, or there is no gradient.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [2])
+    >>> sg.hessians(sg.reduce_sum(x * x), x)[0].shape.as_list()
+    [2, 2]
+    """
+    return [_hessian(ys, convert_to_tensor(x), name) for x in _listed(xs)]
+
+
+def _hessian(ys: Any, x: Tensor, name: str) -> Tensor:
+    with name_scope(name, "hessians", [x]):
+        size = x.shape.num_elements()
+        if size is None:
+            raise GradientError(
+                layout(f"hessians(): {x.name} has shape {x.shape}, not fully known", user_frame())
+            )
+        (first,) = gradients(ys, [x])
+        if first is None:
+            raise GradientError(layout(f"hessians(): {why_no_gradient(ys, x)}", user_frame()))
+        flat = ops.reshape(convert_to_tensor(first), shape=[-1])
+        rows = [gradients(flat[i], [x], unconnected_gradients="zero")[0] for i in range(size)]
+        return ops.reshape(
+            ops.concat([ops.reshape(r, shape=[-1]) for r in rows], axis=0), shape=[*x.shape.as_list()] * 2
+        )

@@ -1,0 +1,60 @@
+"""Drawings of graphs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from staticgraph.draw.picture import Picture
+
+__all__ = ["visualize"]
+
+
+def visualize(
+    what: Any,
+    path: str | os.PathLike[str] | None = None,
+    stage: str = "user",
+    *,
+    session: Any = None,
+    feeds: Mapping[Any, Any] | None = None,
+    depth: int | None = None,
+    max_nodes: int | None = 100,
+    title: str | None = None,
+    legend: bool = True,
+) -> Picture:
+    """Draw a graph, or what the compiler makes of it.
+
+    `what`: a graph, or what one would fetch: a tensor, operation or variable, or a nesting of them in lists
+    and dicts; then only what these need is drawn. `path`: a file to write, in the format of its ending:
+    .svg, .png, .pdf or .dot. Tooltips of an SVG tell full names, types and the line of your program. A
+    notebook shows the returned picture.
+
+    `stage`: `"user"` is the graph as it was built, scopes as nested areas; `"optimized"` is what the
+    compiler's passes leave of it; `"fused"` also shows which operations one kernel computes. The last two
+    are compiled for static shapes: `feeds` gives an array or a shape for fed tensors, and sizes that stay
+    unknown are taken as 32. `session` tells the shapes of variables that the graph leaves open.
+
+    Loops and branches are areas around what is in them. What a loop carries is a box in it, to which dashed
+    arrows come back from the values of the next round.
+
+    A large graph is folded until at most `max_nodes` boxes are left: scopes become one box, long
+    repetitions are shown by their first two rounds and the last one, and long rows without scopes are
+    folded by the lines of your program, or cut where few tensors pass. None draws everything. `depth`
+    closes all scopes that are nested deeper.
+
+    Errors: ValueError for an unknown stage or ending, FetchError,
+    FeedError, SaveError; and where neither the `dot` program nor pygraphviz
+    is installed RendererMissingError, after writing the graph as .dot text.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [None, 3], name="x")
+    >>> picture = sg.visualize(sg.nn.relu(x * 2.0))
+    >>> picture
+    <Picture 'Relu' of 3 boxes>
+    """
+    # Imported at the first drawing: a program that draws nothing should not wait for Graphviz when it starts.
+    from staticgraph.draw.draw import draw
+
+    return draw(what, path, stage, session, feeds, depth, max_nodes, title, legend)

@@ -1,0 +1,104 @@
+"""From what the user asks to see to a picture: which operations, at which stage."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from staticgraph.compiler.compile import optimize
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.graph import Graph, get_default_graph
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.draw.compiled import fused, optimized
+from staticgraph.draw.dot import dot_source
+from staticgraph.draw.fold import fold
+from staticgraph.draw.model import Drawing
+from staticgraph.draw.picture import Picture
+from staticgraph.draw.recorded import recorded
+from staticgraph.draw.sample import compiled_fetches, sample_step
+from staticgraph.draw.wording import shorten
+from staticgraph.runtime.fetches import Fetches
+
+STAGES = ("user", "optimized", "fused")
+
+
+def draw(
+    what: Any,
+    path: str | os.PathLike[str] | None,
+    stage: str,
+    session: Any,
+    feeds: Mapping[Any, Any] | None,
+    depth: int | None,
+    max_nodes: int | None,
+    title: str | None,
+    legend: bool,
+) -> Picture:
+    """See `visualize`."""
+    if stage not in STAGES:
+        raise _refused(f"there is no stage {stage!r}", f"stage is one of {', '.join(map(repr, STAGES))}")
+    if max_nodes is not None and max_nodes < 1:
+        raise _refused(f"max_nodes is {max_nodes}", "give at least 1, or None for no limit")
+    graph = what if isinstance(what, Graph) else graph_of(what)
+    found = Fetches(graph, [] if what is graph else what)
+    if stage == "user":
+        drawing = _recorded(graph, what is graph, found)
+    else:
+        if what is graph:
+            raise _refused(
+                f"stage {stage!r} shows what one run computes, and a whole graph was given",
+                "pass what you would fetch: visualize([loss, train_step], ...)",
+            )
+        drawing = _compiled(graph, found, stage == "fused", feeds or {}, session)
+    drawing = _titled(drawing, title if title is not None else title_of(stage, what is graph, found))
+    folded = fold(drawing, max_nodes, depth)
+    picture = Picture(dot_source(folded, legend), folded.title or "graph", len(folded.boxes))
+    if path is not None:
+        picture.save(path)
+    return picture
+
+
+def _refused(what: str, hint: str) -> ValueError:
+    return ValueError(layout(f"visualize: {what}", user_frame(), hint=hint))
+
+
+def graph_of(what: Any) -> Graph:
+    """The graph of the first thing in a nested structure that belongs to one."""
+    stack = [what]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Mapping):
+            stack += reversed(list(item.values()))
+        elif isinstance(item, list | tuple):
+            stack += reversed(item)
+        elif isinstance(found := getattr(item, "graph", None), Graph):
+            return found
+    return get_default_graph()
+
+
+def _recorded(graph: Graph, whole: bool, found: Fetches) -> Drawing:
+    fetched = [*(t.op for t in found.tensors), *found.targets]
+    return recorded(graph, None if whole else fetched, fetched)
+
+
+def _compiled(graph: Graph, found: Fetches, kernels: bool, feeds: Mapping[Any, Any], session: Any) -> Drawing:
+    step, notes = sample_step(graph, found, feeds, session)
+    fusion = optimize(step.function)
+    names = [t.name for t in [*compiled_fetches(found), *(t for _, t in step.captured)]]
+    drawing = fused(step, fusion, names) if kernels else optimized(step, fusion.function, names)
+    return Drawing(drawing.boxes, drawing.links, "", drawing.regions, notes)
+
+
+def _titled(drawing: Drawing, title: str) -> Drawing:
+    return Drawing(drawing.boxes, drawing.links, title, drawing.regions, drawing.notes)
+
+
+def title_of(stage: str, whole: bool, found: Fetches) -> str:
+    """What a drawing is called: by what is fetched."""
+    if whole:
+        return "graph"
+    elements: list[Tensor | Operation] = [*found.tensors, *found.targets]
+    names = [shorten(getattr(e, "op", e).name, 40) for e in elements]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return shown if stage == "user" else f"{shown}: {stage}"

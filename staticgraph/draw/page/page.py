@@ -1,0 +1,142 @@
+"""From a graph to its page, and from the page to a file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.draw.dot import dot_source
+from staticgraph.draw.draw import graph_of, title_of
+from staticgraph.draw.fold import fold
+from staticgraph.draw.markup import printable
+from staticgraph.draw.model import Drawing
+from staticgraph.draw.page.contents import Data, contents
+from staticgraph.draw.page.stages import stages_of
+from staticgraph.draw.picture import write
+from staticgraph.draw.render import RendererMissingError
+from staticgraph.runtime.fetches import Fetches
+
+SCRIPTS = ("arrange", "shapes", "index", "draw", "memory", "panel", "page")
+DOT_NODES = 100  # boxes of the graph that is written where there is no Graphviz
+
+
+class Page:
+    """A page about a graph. Notebooks show it; `html` is its text, `data` what it shows."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+
+    @property
+    def title(self) -> str:
+        return str(self.data["title"])
+
+    @property
+    def html(self) -> str:
+        """The page, complete: style, script and data are in it, and its policy allows nothing else."""
+        style, script = _style(), _script()
+        policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+        return Template(_file("page.html")).substitute(
+            title=html.escape(printable(self.title)),
+            policy=policy,
+            style=style,
+            script=script,
+            data=self._blocks(),
+        )
+
+    def _blocks(self) -> str:
+        """The data in blocks, of which the page unpacks each when it needs it."""
+        apart = {f"stage {i}": stage for i, stage in enumerate(self.data["stages"])}
+        apart |= {"code": self.data["code"]}
+        names = [{"name": stage["name"]} for stage in self.data["stages"]]
+        first = {key: value for key, value in self.data.items() if key != "code"} | {"stages": names}
+        return "\n".join(
+            f'<script type="application/octet-stream" id="{name}">{packed(block)}</script>'
+            for name, block in {"page": first, **apart}.items()
+        )
+
+    def _repr_html_(self) -> str:
+        inside = html.escape(self.html)
+        return f'<iframe sandbox="allow-scripts" width="100%" height="700" srcdoc="{inside}"></iframe>'
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page; SaveError where that is not possible."""
+        write("show", Path(path), self.html.encode())
+
+    def __repr__(self) -> str:
+        return f"<Page {self.title!r} of {len(self.data['stages'])} stages>"
+
+
+def page_of(
+    what: Any,
+    path: str | os.PathLike[str] | None,
+    feeds: Mapping[Any, Any],
+    session: Any,
+    profile: Mapping[str, float],
+    title: str | None,
+) -> Page:
+    """See `show`."""
+    graph = what if isinstance(what, Graph) else graph_of(what)
+    found = Fetches(graph, [] if what is graph else what)
+    stages, compiled = stages_of(graph, None if what is graph else found, feeds, session)
+    name = title if title is not None else title_of("user", what is graph, found)
+    try:
+        page = Page(contents(name, stages, compiled, profile))
+    except RendererMissingError as error:
+        if path is None:
+            raise
+        raise _as_text(error, stages[0].drawing, Path(path)) from None
+    if path is not None:
+        page.save(path)
+    return page
+
+
+def packed(data: Data) -> str:
+    """`data` as text without any character that means something in HTML."""
+    text = json.dumps(data, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
+
+
+def unpacked(text: str) -> Data:
+    """What `packed` made a text of.
+
+    >>> unpacked(packed({"title": "</script>"}))
+    {'title': '</script>'}
+    """
+    return dict(json.loads(zlib.decompress(base64.b64decode(text))))
+
+
+def _as_text(error: RendererMissingError, drawing: Drawing, path: Path) -> RendererMissingError:
+    """The error of a machine without Graphviz, after writing the graph as text for another one."""
+    beside = path.with_suffix(".dot")
+    write("show", beside, dot_source(fold(drawing, DOT_NODES)).encode())
+    return RendererMissingError(f"{error.message}\n  the graph was written as text to {beside}")
+
+
+@cache
+def _file(name: str) -> str:
+    return files("staticgraph.draw.page").joinpath("web", name).read_text(encoding="utf-8")
+
+
+def _style() -> str:
+    return _file("page.css")
+
+
+def _script() -> str:
+    """The scripts as one, which leaves no names behind on the page."""
+    parts = "\n".join(_file(f"{name}.js") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

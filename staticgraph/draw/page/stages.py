@@ -1,0 +1,66 @@
+"""The stages of a graph on its way through the compiler, each as a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from staticgraph.compiler.compile import CompiledStep, compile
+from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.draw.compiled import fused, optimized
+from staticgraph.draw.model import Drawing
+from staticgraph.draw.recorded import recorded
+from staticgraph.draw.sample import compiled_fetches, sample_step
+from staticgraph.runtime.cpu.jit import host
+from staticgraph.runtime.fetches import Fetches
+
+_ABOUT = {
+    "user": "the graph as it was built",
+    "step": "what one run computes, for these shapes: shared expressions are one, constants are folded",
+    "loops": "loops and branches made as small as can be",
+    "expand": "composite operations replaced by what they are made of",
+    "simplify": "rewrite rules applied until none fits",
+    "fused": "kernels: what is computed in one pass over memory. Choose one to see its code",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A drawing of the graph at one moment. `about` says what has been done."""
+
+    name: str
+    about: str
+    drawing: Drawing
+
+
+def stages_of(
+    graph: Graph, fetches: Fetches | None, feeds: Mapping[Any, Any], session: Any
+) -> tuple[list[Stage], CompiledStep | None]:
+    """The stages of what `fetches` need, and what is compiled at last; of a whole graph, only the first."""
+    if fetches is None:
+        return [_stage("user", recorded(graph, None, ()))], None
+    ends = [*(t.op for t in fetches.tensors), *fetches.targets]
+    step, notes = sample_step(graph, fetches, feeds, session)
+    names = [t.name for t in [*compiled_fetches(fetches), *(t for _, t in step.captured)]]
+    functions = [("step", step.function)]
+
+    def observe(name: str, before: Function, after: Function) -> None:
+        if after is not before and (after.nodes, after.results) != (before.nodes, before.results):
+            functions.append((name, after))
+
+    if getattr(session, "device", None) is None:
+        compiled: CompiledStep = compile(step, host(), (observe,), may_interpret=False)
+    else:
+        compiled = compile_gpu(step, (observe,))
+    found = [_stage("user", recorded(graph, ends, ends))]
+    found += [_stage(name, optimized(step, function, names), notes) for name, function in functions]
+    found.append(_stage("fused", fused(step, compiled.fusion, names), notes))
+    return found, compiled
+
+
+def _stage(name: str, drawing: Drawing, notes: Sequence[str] = ()) -> Stage:
+    return Stage(name, _ABOUT.get(name, f"after the pass {name}"), replace(drawing, notes=tuple(notes)))

@@ -1,0 +1,209 @@
+"""`load`: a model in ONNX format becomes a graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from staticgraph.building.inputs import placeholder
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.errors import NotFoundError, layout
+from staticgraph.compiler.graph.function import Literal
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.formats.onnx.errors import OnnxError, UnknownValueError, UnsupportedOnnxError
+from staticgraph.formats.onnx.external import Beside
+from staticgraph.formats.onnx.nodes import NOTHING, Value
+from staticgraph.formats.onnx.proto import ModelProto, TypeProto, ValueInfoProto
+from staticgraph.formats.onnx.reading import Reading, Scope, plain_name
+from staticgraph.formats.onnx.tensors import dtype_of, literal_of
+from staticgraph.formats.tf.messages.wire import DecodeError
+from staticgraph.state.variables import Variable
+
+__all__ = ["OnnxModel", "load", "read_model"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnnxModel:
+    """A model as a graph. `inputs` and `outputs` are its tensors by the names that the model has for them;
+    `variables` are its weights, where they may be trained.
+    """
+
+    graph: Graph
+    inputs: Mapping[str, Tensor]
+    outputs: Mapping[str, Any]
+    variables: Mapping[str, Variable]
+
+
+def load(model: Any, *, inputs: Mapping[str, Any] | None = None, trainable: bool = False) -> OnnxModel:
+    """The graph of an ONNX model, which is given by its path or as bytes. The package `onnx` is not needed.
+
+    It is a graph of its own, with placeholders for the model's inputs. `inputs` has, by name, what takes the
+    place of inputs: tensors, whose graph the model then becomes a part of, or values. A value is necessary
+    where the model computes a number of axes or the like from it.
+
+    Weights are constants, which are arranged for speed when the graph is compiled; with `trainable` those of
+    floating types are variables that begin with them.
+
+    NotFoundError where there is no file; OnnxError, an InvalidFileError, where it is no model;
+    UnsupportedOnnxError where the model has something that does not exist here.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [None, 2], name="x")
+    >>> file = sg.onnx.export({"y": sg.nn.relu(x)}).SerializeToString()
+    >>> net = sg.onnx.load(file)
+    >>> with sg.Session(graph=net.graph) as sess:
+    ...     sess.run(net.outputs["y"], {net.inputs["x"]: [[-1.0, 2.0]]})
+    array([[0., 2.]], dtype=float32)
+    """
+    proto, folder = read_model(model)
+    given = dict(inputs or {})
+    graphs = {value.graph for value in given.values() if isinstance(value, Tensor)}
+    graph = graphs.pop() if len(graphs) == 1 else Graph()
+    if graphs:
+        raise ValueError(layout("inputs: the tensors belong to different graphs", user_frame()))
+    try:
+        with graph.as_default():
+            return _Loading(proto, folder, given, trainable).run(graph)
+    except UnknownValueError as error:
+        raise UnknownValueError(layout(str(error), user_frame()), error.tensor, error.inputs) from None
+    except OnnxError as error:
+        kind = UnsupportedOnnxError if isinstance(error, UnsupportedOnnxError) else OnnxError
+        raise kind(layout(str(error), user_frame())) from None
+
+
+def read_model(model: Any) -> tuple[ModelProto, Path | None]:
+    """The message, and the folder of the file that it comes from."""
+    if isinstance(model, ModelProto):
+        return model, None
+    folder = None
+    if isinstance(model, str | os.PathLike):
+        path = Path(model)
+        try:
+            data = path.read_bytes()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            raise NotFoundError(layout(f"there is no file {os.fspath(model)!r}", user_frame())) from None
+        folder = path.parent
+    elif isinstance(model, bytes | bytearray | memoryview):
+        data = bytes(model)
+    elif hasattr(model, "SerializeToString"):
+        data = model.SerializeToString()
+    else:
+        raise TypeError(layout("load(model): a path or bytes are needed", user_frame()))
+    try:
+        return ModelProto.FromString(data), folder
+    except DecodeError as error:
+        raise OnnxError(str(error)) from None
+
+
+class _Loading:
+    """One model on its way into the default graph."""
+
+    def __init__(
+        self, model: ModelProto, folder: Path | None, given: dict[str, Any], trainable: bool
+    ) -> None:
+        if not model.HasField("graph"):
+            raise OnnxError("it is no ONNX model: there is no graph in it")
+        self.proto = model.graph
+        self.external = None if folder is None else Beside(folder)
+        self.scope = Scope(reading := Reading(model, self.external), reading.opsets)
+        self.given = given
+        self.trainable = trainable
+        self.variables: dict[str, Variable] = {}
+
+    def run(self, graph: Graph) -> OnnxModel:
+        constants = {each.name for each in self.proto.initializer}
+        infos = [info for info in self.proto.input if info.name not in constants or info.name in self.given]
+        unknown = self.given.keys() - {info.name for info in infos}
+        if unknown:
+            raise OnnxError(f"the model has no input {', '.join(map(repr, sorted(unknown)))}")
+        inputs = {info.name: self._input(info) for info in infos}
+        self.scope.values.update(inputs)
+        if self.trainable:
+            self._variables()
+        self.scope.constants(self.proto)
+        try:
+            self.scope.add(self.proto.node)
+        except UnknownValueError as error:
+            names = () if error.tensor is None else _fed(error.tensor, inputs)
+            origin = f", and depends on {', '.join(map(repr, names))}" if names else ""
+            text = f"{error}{origin}: give load() values, or tensors of known shape, for such inputs"
+            raise UnknownValueError(text, error.tensor, names) from None
+        outputs = {info.name: self.scope.find(info.name) for info in self.proto.output}
+        fed = {
+            name: tensor
+            for name, tensor in inputs.items()
+            if isinstance(tensor, Tensor) and not (name in self.given and tensor.op.type == "Const")
+        }
+        return OnnxModel(graph, fed, outputs, self.variables)
+
+    def _input(self, info: ValueInfoProto) -> Value:
+        if info.name in self.given:
+            return _as_value(self.given[info.name], info)
+        dtype, shape = _tensor_type(info)
+        return placeholder(dtype, shape, name=plain_name(info.name))
+
+    def _variables(self) -> None:
+        for proto in self.proto.initializer:
+            literal = literal_of(proto, self.external)
+            if literal.dtype.is_floating and proto.name not in self.scope.values:
+                made = Variable(literal.array, dtype=literal.dtype, name=plain_name(proto.name))
+                self.variables[proto.name] = made
+                self.scope.values[proto.name] = made.read_value()
+
+
+def _tensor_type(info: ValueInfoProto) -> tuple[DType, list[int | None] | None]:
+    type: TypeProto = info.type
+    what = f"input {info.name!r}"
+    match type.WhichOneof("value"):
+        case "tensor_type":
+            dtype = dtype_of(type.tensor_type.elem_type, what)
+        case None:
+            raise OnnxError(f"{what} has no type")
+        case kind:
+            raise UnsupportedOnnxError(
+                f"{what} is a {kind.removesuffix('_type')}: give load() a value for it"
+            )
+    if not type.tensor_type.HasField("shape"):
+        return dtype, None
+    sizes = [
+        d.dim_value if d.WhichOneof("value") == "dim_value" else None for d in type.tensor_type.shape.dim
+    ]
+    return dtype, [None if n is None or n < 0 else n for n in sizes]
+
+
+def _as_value(value: Any, info: ValueInfoProto) -> Value:
+    """A tensor that takes the place of an input; a value becomes a constant, a list a sequence."""
+    if isinstance(value, Tensor):
+        return value
+    type = info.type
+    if type.WhichOneof("value") == "optional_type":
+        if value is None:
+            return NOTHING
+        type = type.optional_type.elem_type
+    if type.WhichOneof("value") == "sequence_type":
+        element = dtype_of(type.sequence_type.elem_type.tensor_type.elem_type, f"input {info.name!r}")
+        return [ops.constant(value=Literal.of(np.asarray(each), element)) for each in value]
+    dtype = dtype_of(type.tensor_type.elem_type, f"input {info.name!r}")
+    return ops.constant(value=Literal.of(np.asarray(value), dtype), name=plain_name(info.name))
+
+
+def _fed(tensor: Tensor, inputs: Mapping[str, Value]) -> tuple[str, ...]:
+    """The inputs that a tensor depends on."""
+    names = {value.op: name for name, value in inputs.items() if isinstance(value, Tensor)}
+    found, waiting, seen = [], [tensor.op], set[Operation]()
+    while waiting:
+        op = waiting.pop()
+        if op not in seen:
+            seen.add(op)
+            if op in names:
+                found.append(names[op])
+            waiting += [each.op for each in op.all_inputs]
+    return tuple(sorted(found))

@@ -1,0 +1,1 @@
+"""TensorFlow's formats: GraphDef, SavedModel, and the messages that both are made of."""

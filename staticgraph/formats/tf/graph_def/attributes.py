@@ -1,0 +1,88 @@
+"""Values of attributes as `AttrValue` messages, and back, by the kind that a signature tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler.graph.function import Literal
+from staticgraph.formats.tf.messages.graph import AttrValue
+from staticgraph.formats.tf.messages.tensors import make_ndarray, make_tensor_proto, shape_proto
+from staticgraph.formats.tf.messages.types import data_type, dtype_of
+
+__all__ = ["FIELDS", "attr_value", "plain_value", "same", "shape_of_proto"]
+
+FIELDS = {
+    "int": "i", "float": "f", "bool": "b", "string": "s", "type": "type", "shape": "shape",
+    "tensor": "tensor", "func": "func",
+}  # fmt: skip
+
+
+def attr_value(kind: str, value: Any) -> AttrValue:
+    """The message of a value; an unknown shape and an empty list are None."""
+    if kind.startswith("list("):
+        made = AttrValue(list={})
+        inner = kind[5:-1]
+        getattr(made.list, FIELDS[inner]).extend(_one(inner, each) for each in value or ())
+        return made
+    return AttrValue(**{FIELDS[kind]: _one(kind, value)})
+
+
+def _one(kind: str, value: Any) -> Any:
+    match kind:
+        case "string":
+            return value.encode() if isinstance(value, str) else bytes(value)
+        case "type":
+            return value if isinstance(value, int) else data_type(value)
+        case "shape":
+            return shape_proto(value)
+        case "tensor":
+            return make_tensor_proto(value.array, value.dtype) if isinstance(value, Literal) else value
+        case "int":
+            return int(value)
+        case "float":
+            return float(value)
+    return value
+
+
+def plain_value(kind: str, message: AttrValue) -> Any:
+    """The value of a message: strings as text, dtypes, shapes as tuples, tensors as `Literal`s.
+
+    ValueError or TypeError, in one sentence, where it is of another kind.
+    """
+    is_list = kind.startswith("list(")
+    element = kind[5:-1] if is_list else kind
+    told = message.WhichOneof("value")
+    wanted = "list" if is_list else FIELDS[element]
+    if told != wanted:
+        raise ValueError(f"it holds {told or 'nothing'}, and {kind} is expected")
+    if is_list:
+        return tuple(_plain(element, each) for each in getattr(message.list, FIELDS[element]))
+    return _plain(element, getattr(message, wanted))
+
+
+def _plain(kind: str, value: Any) -> Any:
+    match kind:
+        case "string":
+            try:
+                return value.decode()
+            except UnicodeDecodeError:
+                return bytes(value)
+        case "type":
+            return dtype_of(value)
+        case "shape":
+            return shape_of_proto(value)
+        case "tensor":
+            return Literal.of(make_ndarray(value), dtype_of(value.dtype))
+    return value
+
+
+def shape_of_proto(proto: Any) -> tuple[int | None, ...] | None:
+    """The shape of a message: None where its rank is unknown."""
+    if proto.unknown_rank:
+        return None
+    return tuple(None if dim.size < 0 else dim.size for dim in proto.dim)
+
+
+def same(kind: str, first: Any, second: Any) -> bool:
+    """Whether two values of an attribute are equal in a message, where numbers are in single precision."""
+    return attr_value(kind, first) == attr_value(kind, second)

@@ -1,0 +1,116 @@
+"""Which of our parameters is which input or attribute of TensorFlow's op of the same type.
+
+Names agree for most. Where they do not, tensors pair up in order, and the tables here name the attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Param, Role
+from staticgraph.compiler.graph.opdef import REQUIRED as NEEDED
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.formats.tf.graph_def.signatures import Argument, Attribute, Signature, signature
+
+__all__ = ["GRADIENT", "OWN", "Pairs", "by_type", "pairs"]
+
+OWN = "sg."  # before the names of ops that TensorFlow has not
+GRADIENT = "_gradient_op_type"  # the attribute with the name of a node's registered gradient
+
+# Attributes whose names differ: in all ops, and in one.
+_RENAMED = {"keepdims": "keep_dims", "text": "message"}
+_RENAMED_IN = {
+    "cast": {"dtype": "DstT"},
+    "range": {"dtype": "Tidx"},
+    "squeeze": {"axis": "squeeze_dims"},
+    "print_line": {"stream": "output_stream"},
+}
+
+# What TensorFlow may say and what changes nothing here: how it is carried out, or where.
+_IGNORED = """
+    use_cudnn_on_gpu use_locking container shared_name parallel_iterations incompatible_shape_error
+    validate_indices message output_shapes bad_color
+"""
+IGNORED = frozenset(_IGNORED.split())
+
+# Several of our ops are of the same type; this is the one that a node of the type is read as.
+_READ_AS = {"Identity": "identity", "Select": "select_rows", "SelectV2": "select"}
+_ALIASES = {
+    "AddV2": "Add", "BatchMatMul": "BatchMatMulV2", "Inv": "Reciprocal", "Mod": "TruncateMod",
+    "PlaceholderV2": "Placeholder", "RefIdentity": "Identity", "Variable": "VariableV2",
+    "PreventGradient": "StopGradient", "Snapshot": "Identity", "GuaranteeConst": "Identity",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """An op of ours beside TensorFlow's."""
+
+    op: OpDef
+    signature: Signature
+    inputs: tuple[tuple[Argument, Param], ...]  # in TensorFlow's order
+    attrs: tuple[tuple[Attribute, Param], ...]
+    ours_alone: tuple[Param, ...]  # attributes that TensorFlow's has not
+
+    @property
+    def theirs_alone(self) -> list[Attribute]:
+        """Attributes that ours has not, and that do not just tell the dtypes and numbers of tensors."""
+        arguments = (*self.signature.inputs, *self.signature.outputs)
+        told = {name for a in arguments for name in (a.type_attr, a.number_attr, a.type_list)}
+        paired = {attr.name for attr, _ in self.attrs}
+        return [a for a in self.signature.attrs.values() if a.name not in told | paired]
+
+
+@cache
+def pairs(op: OpDef, type: str = "") -> Pairs | None:
+    """How an op of ours and TensorFlow's `type`, by default that of our op, go together; None if they do not.
+
+    >>> from staticgraph.compiler.graph.opdef import OPS
+    >>> [(theirs.name, ours.name) for theirs, ours in pairs(OPS["fill"]).inputs]
+    [('dims', 'dims'), ('value', 'value')]
+    """
+    theirs = signature(type or op.tf)
+    if theirs is None or op.effect is Effect.CONTROL:  # functions are regions here
+        return None
+    tensors = [param for param in op.params if param.role is not Role.ATTR]
+    inputs = _paired(theirs.inputs, tensors)
+    if inputs is None or len(inputs) != len(tensors):
+        return None
+    renamed = {**_RENAMED, **_RENAMED_IN.get(op.name, {})}
+    attrs, alone = [], []
+    for param in op.params:
+        if param.role is Role.ATTR:
+            name = param.name if param.name in theirs.attrs else renamed.get(param.name, "")
+            attrs.append((theirs.attrs[name], param)) if name in theirs.attrs else alone.append(param)
+    return Pairs(op, theirs, inputs, tuple(attrs), tuple(alone))
+
+
+def _paired(
+    arguments: tuple[Argument, ...], params: list[Param]
+) -> tuple[tuple[Argument, Param], ...] | None:
+    """Inputs with parameters: those of the same name first, then what is left in order."""
+    named = {a.name: p for a in arguments for p in params if a.name in (p.name, p.tf)}
+    rest = iter([p for p in params if p not in named.values()])
+    found = []
+    for argument in arguments:
+        param = named.get(argument.name) or next(rest, None)
+        if param is None or argument.is_list != (param.role is Role.TENSORS):
+            return None
+        found.append((argument, param))
+    return tuple(found)
+
+
+@cache
+def by_type() -> Mapping[str, Pairs]:
+    """The ops that a node can be read as without more, by TensorFlow's type."""
+    found: dict[str, Pairs] = {}
+    for op in OPS.values():
+        together = pairs(op)
+        readable = together is not None and all(p.default is not NEEDED for p in together.ours_alone)
+        if together is not None and readable and _READ_AS.get(op.tf, op.name) == op.name:
+            found.setdefault(op.tf, together)
+    for alias, type in _ALIASES.items():
+        if type in found and (together := pairs(found[type].op, alias)) is not None:
+            found[alias] = together
+    return found

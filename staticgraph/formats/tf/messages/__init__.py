@@ -1,0 +1,27 @@
+"""Messages in the format of protocol buffers: TensorFlow 1.15's, by its names, without that library.
+
+>>> from staticgraph import messages
+>>> config = messages.ConfigProto(gpu_options=messages.GPUOptions(allow_growth=True))
+>>> print(config, end="")
+gpu_options {
+  allow_growth: true
+}
+"""
+
+from staticgraph.formats.tf.messages.checkpoint import *
+from staticgraph.formats.tf.messages.config import *
+from staticgraph.formats.tf.messages.event import *
+from staticgraph.formats.tf.messages.example import *
+from staticgraph.formats.tf.messages.graph import *
+from staticgraph.formats.tf.messages.message import Message, UnknownFieldError
+from staticgraph.formats.tf.messages.meta_graph import *
+from staticgraph.formats.tf.messages.projector import *
+from staticgraph.formats.tf.messages.saved_slices import *
+from staticgraph.formats.tf.messages.step_stats import *
+from staticgraph.formats.tf.messages.summary import *
+from staticgraph.formats.tf.messages.tensor import *
+from staticgraph.formats.tf.messages.tensor_bundle import *
+from staticgraph.formats.tf.messages.tensors import make_ndarray, make_tensor_proto
+from staticgraph.formats.tf.messages.types import DataType, data_type, dtype_of
+from staticgraph.formats.tf.messages.variable import *
+from staticgraph.formats.tf.messages.wire import DecodeError

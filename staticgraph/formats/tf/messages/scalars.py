@@ -1,0 +1,243 @@
+"""The scalar types of message fields: what values they take, how those are written, and what is not written.
+
+A type is a row of the table `SCALARS`, or an `Enum`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.formats.tf.messages import wire
+
+_WHOLE, _REAL = (int, np.integer), (float, np.floating, np.integer)  # what NumPy takes at once
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One type of field. `raw` and `cooked` go between a value and the number of 64 bits that is written."""
+
+    name: str
+    wire: int
+    default: Any
+    check: Callable[[Any], Any]  # what a user gives -> the value that is kept; TypeError, ValueError
+    format: str = ""  # of a number of fixed size, for `struct` and NumPy
+    raw: Callable[[Any], int] = operator.index
+    cooked: Callable[[int], Any] = operator.index
+
+    def is_default(self, value: Any) -> bool:
+        """Whether a value goes without saying. Minus zero does not."""
+        return value == self.default and not (self.wire != wire.BYTES and math.copysign(1, value) < 0)
+
+    def check_all(self, values: Any) -> list[Any]:
+        """What `check` makes of each value; of many numbers at once where that is the same."""
+        given: Any = values if isinstance(values, np.ndarray) and values.ndim == 1 else list(values)
+        is_array = isinstance(given, np.ndarray)
+        kinds = {given.dtype.type} if is_array else set(map(type, given))
+        if len(given) and self.wire == wire.VARINT and all(issubclass(kind, _WHOLE) for kind in kinds):
+            for extreme in (given.min(), given.max()) if is_array else (min(given), max(given)):
+                self.check(extreme)
+            return list(map(type(self.default), given))
+        if isinstance(self.default, float) and all(issubclass(kind, _REAL) for kind in kinds):
+            with np.errstate(over="ignore"):
+                return np.array(given, self.format).tolist()
+        return [self.check(value) for value in given]
+
+    def encode(self, value: Any) -> bytes:
+        """The bytes after the tag."""
+        match self.wire:
+            case wire.VARINT:
+                return wire.encode_varint(self.raw(value))
+            case wire.BYTES:
+                return wire.encode_bytes(value.encode() if isinstance(value, str) else value)
+        return struct.pack(self.format, value)
+
+    def encode_packed(self, values: list[Any]) -> bytes:
+        """Numbers without tags between them."""
+        if self.wire == wire.VARINT:
+            return wire.encode_varints([self.raw(value) for value in values])
+        return np.array(values, self.format).tobytes()
+
+    def read(self, data: bytes, at: int, end: int) -> tuple[Any, int]:
+        """The value at `at`, and where it ends."""
+        match self.wire:
+            case wire.VARINT:
+                number, at = wire.read_varint(data, at, end)
+                return self.cooked(number), at
+            case wire.BYTES:
+                start, stop = wire.read_length(data, at, end)
+                return self._text(data[start:stop]), stop
+        return wire.read_fixed(self.format, data, at, end)
+
+    def read_packed(self, data: bytes, at: int, end: int) -> list[Any]:
+        """All numbers between two positions."""
+        if self.wire == wire.VARINT:
+            return list(map(self.cooked, wire.read_varints(data, at, end)))
+        if (end - at) % struct.calcsize(self.format):
+            raise wire.DecodeError(f"{end - at} bytes at byte {at} are no whole number of {self.name} values")
+        dtype = np.dtype(self.format)
+        return np.frombuffer(data, dtype, (end - at) // dtype.itemsize, at).tolist()
+
+    def _text(self, data: bytes) -> Any:
+        if self.name == "bytes":
+            return data
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise wire.DecodeError(f"a string is not UTF-8: {data[:40]!r}") from None
+
+
+class Enum:
+    """A set of named numbers. Other numbers are kept as they are.
+
+    >>> level = Enum(DEFAULT=0, OFF=-1, ON_1=1)
+    >>> level.Value("ON_1"), level.Name(-1)
+    (1, 'OFF')
+    """
+
+    def __init__(self, **numbers: int) -> None:
+        self._numbers = numbers
+        self._names = {number: name for name, number in numbers.items()}
+        self.scalar = Scalar("enum", wire.VARINT, 0, self._check, raw=_two, cooked=_signed(32))
+
+    def Value(self, name: str) -> int:
+        """The number of a name. ValueError where there is none."""
+        if name not in self._numbers:
+            raise ValueError(f"there is no value {name!r}; there are {', '.join(self._numbers)}")
+        return self._numbers[name]
+
+    def Name(self, number: int) -> str:
+        """The name of a number. ValueError where there is none."""
+        if number not in self._names:
+            raise ValueError(f"no value has the number {number}")
+        return self._names[number]
+
+    def keys(self) -> list[str]:
+        return list(self._numbers)
+
+    def values(self) -> list[int]:
+        return list(self._numbers.values())
+
+    def items(self) -> list[tuple[str, int]]:
+        return list(self._numbers.items())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __getattr__(self, name: str) -> int:
+        if name in self._numbers:
+            return self._numbers[name]
+        raise AttributeError(f"there is no value {name!r}; there are {', '.join(self._numbers)}")
+
+    def text(self, number: int) -> str:
+        """How a number is written in text."""
+        return self._names.get(number, str(number))
+
+    def _check(self, value: Any) -> int:
+        return self.Value(value) if isinstance(value, str) else _INT32(value)
+
+
+def _refused(value: Any, expected: str) -> TypeError:
+    return TypeError(f"{value!r} has type {type(value).__name__}, but expected one of: {expected}")
+
+
+def _whole(value: Any, expected: str) -> int:
+    if isinstance(value, np.bool_):
+        return int(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise _refused(value, expected) from None
+
+
+def _integer(bits: int, signed: bool) -> Callable[[Any], int]:
+    low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
+
+    def check(value: Any) -> int:
+        number = _whole(value, "int")
+        if not low <= number < high:
+            raise ValueError(f"Value out of range: {number} is not in [{low}, {high})")
+        return number
+
+    return check
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, int | float | np.number | np.bool_) and not isinstance(value, complex):
+        return float(value)
+    raise _refused(value, "int, float")
+
+
+def _single(value: Any) -> float:
+    number = _real(value)
+    try:
+        return struct.unpack("<f", struct.pack("<f", number))[0]
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, float):
+        return bool(value)
+    return bool(_whole(value, "int, bool"))
+
+
+def _string(value: Any) -> str:
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise ValueError(f"{value!r} has type bytes, but is not valid UTF-8") from None
+    if isinstance(value, str):
+        return str(value)
+    raise _refused(value, "bytes, str")
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return bytes(value)
+    raise _refused(value, "bytes")
+
+
+def _two(value: int) -> int:
+    return value & wire.MASK64
+
+
+def _signed(bits: int) -> Callable[[int], int]:
+    half, mask = 1 << bits - 1, (1 << bits) - 1
+    return lambda number: ((number & mask) ^ half) - half
+
+
+def _zigzag(value: int) -> int:
+    return (value << 1 ^ value >> 63) & wire.MASK64
+
+
+def _unzigzag(number: int) -> int:
+    return number >> 1 ^ -(number & 1)
+
+
+_INT32 = _integer(32, True)
+
+SCALARS = {
+    scalar.name: scalar
+    for scalar in (
+        Scalar("int32", wire.VARINT, 0, _INT32, raw=_two, cooked=_signed(32)),
+        Scalar("int64", wire.VARINT, 0, _integer(64, True), raw=_two, cooked=_signed(64)),
+        Scalar("uint32", wire.VARINT, 0, _integer(32, False), cooked=lambda number: number & 0xFFFFFFFF),
+        Scalar("uint64", wire.VARINT, 0, _integer(64, False)),
+        Scalar("sint64", wire.VARINT, 0, _integer(64, True), raw=_zigzag, cooked=_unzigzag),
+        Scalar("bool", wire.VARINT, False, _boolean, raw=int, cooked=bool),
+        Scalar("float", wire.FIXED32, 0.0, _single, "<f"),
+        Scalar("double", wire.FIXED64, 0.0, _real, "<d"),
+        Scalar("fixed32", wire.FIXED32, 0, _integer(32, False), "<I"),
+        Scalar("fixed64", wire.FIXED64, 0, _integer(64, False), "<Q"),
+        Scalar("string", wire.BYTES, "", _string),
+        Scalar("bytes", wire.BYTES, b"", _bytes),
+    )
+}

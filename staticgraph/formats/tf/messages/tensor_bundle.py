@@ -1,0 +1,49 @@
+"""The index of a checkpoint in TensorFlow's second format: where each tensor lies."""
+
+from __future__ import annotations
+
+from staticgraph.formats.tf.messages.message import Message
+from staticgraph.formats.tf.messages.scalars import Enum
+
+__all__ = ["BundleEntryProto", "BundleHeaderProto", "TensorSliceProto"]
+
+
+class TensorSliceProto(Message):
+    """A part of a tensor: where it begins and ends along each axis."""
+
+    schema = """
+        repeated TensorSliceProto.Extent extent = 1
+    """
+
+    class Extent(Message):
+        """One axis; all of it where there is no length."""
+
+        schema = """
+            int64 start = 1
+            int64 length = 2 in has_length
+        """
+
+
+class BundleHeaderProto(Message):
+    """What holds for all tensors."""
+
+    Endianness = Enum(LITTLE=0, BIG=1)
+    schema = """
+        int32 num_shards = 1
+        enum BundleHeaderProto.Endianness endianness = 2
+        VersionDef version = 3
+    """
+
+
+class BundleEntryProto(Message):
+    """One tensor: its bytes in one of the data files, and their checksum."""
+
+    schema = """
+        enum DataType dtype = 1
+        TensorShapeProto shape = 2
+        int32 shard_id = 3
+        int64 offset = 4
+        int64 size = 5
+        fixed32 crc32c = 6
+        repeated TensorSliceProto slices = 7
+    """

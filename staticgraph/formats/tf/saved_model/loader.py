@@ -1,0 +1,129 @@
+"""Reading a SavedModel: one of its graphs into a session, with the values of its variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.messages import text_format
+from staticgraph.formats.tf.messages.meta_graph import AssetFileDef, MetaGraphDef, SavedModel
+from staticgraph.formats.tf.messages.wire import DecodeError
+from staticgraph.formats.tf.saved_model import constants
+from staticgraph.formats.tf.saved_model.builder import variables_prefix
+from staticgraph.runtime.session import Session
+from staticgraph.train.checkpoint_state import checkpoint_exists
+from staticgraph.train.saver import import_meta_graph
+
+__all__ = ["load", "maybe_saved_model_directory"]
+
+
+def maybe_saved_model_directory(export_dir: Any) -> bool:
+    """Whether a folder has the message of a SavedModel."""
+    return any(os.path.isfile(path) for path in _files(os.fspath(export_dir)))
+
+
+def load(
+    sess: Session, tags: Iterable[str], export_dir: Any, import_scope: str | None = None, **saver_kwargs: Any
+) -> MetaGraphDef:
+    """Add the graph that has just these tags to the graph of `sess`, restore its variables, and run the
+    operation that it is to be begun with; the message of the graph.
+
+    OSError where the folder has no SavedModel, RuntimeError where it has no graph with the tags,
+    InvalidFileError for damaged files. `import_scope` is a scope for all names.
+    """
+    folder = os.fspath(export_dir)
+    found = _tagged(read_saved_model(folder), set(tags))
+    graph = sess.graph
+    before = graph.version
+    with graph.as_default():
+        saver = import_meta_graph(found, import_scope=import_scope)
+        if saver is not None and checkpoint_exists(variables_prefix(folder)):
+            saver.restore(sess, variables_prefix(folder))
+        prefix = f"{import_scope}/" if import_scope else ""
+        feeds = _assets(found, graph, folder, prefix)
+        _check_files(graph, before, feeds)
+        for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
+            if key in found.collection_def:
+                for name in found.collection_def[key].node_list.value:
+                    sess.run(_element(graph, f"{prefix}{name}"), feeds)
+    return found
+
+
+def _files(folder: str) -> list[str]:
+    names = (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT)
+    return [os.path.join(folder, name) for name in names]
+
+
+def read_saved_model(folder: str) -> SavedModel:
+    """The message of a SavedModel. OSError where the folder has none, InvalidFileError for a damaged one."""
+    for path in _files(folder):
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                data = file.read()
+            try:
+                if path.endswith(".pb"):
+                    return SavedModel.FromString(data)
+                made: SavedModel = text_format.Merge(data, SavedModel())
+                return made
+            except (DecodeError, ValueError) as error:
+                text = f"Cannot parse file {path}: {headline(error)}"
+            raise InvalidFileError(layout(text, user_frame()))
+    names = "|".join((constants.SAVED_MODEL_FILENAME_PBTXT, constants.SAVED_MODEL_FILENAME_PB))
+    raise OSError(layout(f"SavedModel file does not exist at: {folder}/{{{names}}}", user_frame()))
+
+
+def _tagged(model: SavedModel, tags: set[str]) -> MetaGraphDef:
+    for meta in model.meta_graphs:
+        if set(meta.meta_info_def.tags) == tags:
+            return meta
+    wanted = ", ".join(sorted(tags))
+    known = "; ".join(", ".join(meta.meta_info_def.tags) or "none" for meta in model.meta_graphs)
+    text = f"MetaGraphDef associated with tags {wanted!r} could not be found in SavedModel"
+    raise RuntimeError(layout(text, user_frame(), hint=f"its graphs have the tags: {known}"))
+
+
+def _assets(meta: MetaGraphDef, graph: Graph, folder: str, prefix: str) -> dict[Any, str]:
+    """Where the files that the graph reads lie now, as feeds for the tensors that say so."""
+    feeds = {}
+    for asset in _asset_files(meta):
+        if asset.filename in ("", ".", "..") or {"/", "\\"} & set(asset.filename):
+            raise InvalidFileError(layout(f"the asset {asset.filename!r} is no name of a file", user_frame()))
+        path = os.path.join(folder, constants.ASSETS_DIRECTORY, asset.filename)
+        feeds[_element(graph, prefix + asset.tensor_info.name)] = path
+    return feeds
+
+
+def _check_files(graph: Graph, before: int, assets: Mapping[Any, str]) -> None:
+    """Refuse operations from number `before` on that read other files than the assets: they could give away
+    whatever the user may read.
+    """
+    for op in graph.get_operations()[before:]:
+        if op.type == "InitializeTableFromTextFileV2" and op.tensors[0] not in assets:
+            text = f"{op.name} reads a file that is none of the assets of the SavedModel"
+            hint = "a vocabulary belongs into its folder assets/"
+            raise InvalidFileError(layout(text, user_frame(), hint=hint))
+
+
+def _element(graph: Graph, name: str) -> Any:
+    """The tensor or operation of a name in the message."""
+    try:
+        return graph.as_graph_element(name)
+    except (KeyError, ValueError) as error:
+        why = headline(error)
+    raise InvalidFileError(layout(f"the SavedModel names what it does not have: {why}", user_frame()))
+
+
+def _asset_files(meta: MetaGraphDef) -> list[AssetFileDef]:
+    """The files of a graph: TensorFlow 1 puts them into a collection."""
+    if meta.asset_file_def or constants.ASSETS_KEY not in meta.collection_def:
+        return list(meta.asset_file_def)
+    try:
+        held = meta.collection_def[constants.ASSETS_KEY].any_list.value
+        return [AssetFileDef.FromString(each.value) for each in held]
+    except DecodeError:
+        text = "the files of the graph cannot be read"
+    raise InvalidFileError(layout(text, user_frame()))

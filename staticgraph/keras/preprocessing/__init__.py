@@ -1,5 +1,0 @@
-"""Data before it goes into a model (TF1's `tf.keras.preprocessing`)."""
-
-from staticgraph.keras.preprocessing import image, sequence, text
-
-__all__ = ["image", "sequence", "text"]

@@ -1,0 +1,169 @@
+"""Reductions over segments, counts and histograms, with TensorFlow 1's names.
+
+Where an op has TensorFlow's signature it is the public function itself, and its docstring the manual.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.arrays.casts import of_dtype, widened
+from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import as_dtype, float64, int32, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.mathematics.reductions import reduce_max, reduce_prod
+
+__all__ = [
+    "bincount",
+    "confusion_matrix",
+    "histogram_fixed_width",
+    "histogram_fixed_width_bins",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
+    "unsorted_segment_sum",
+]
+
+segment_max = ops.segment_max
+segment_mean = ops.segment_mean
+segment_min = ops.segment_min
+segment_prod = ops.segment_prod
+segment_sum = ops.segment_sum
+unsorted_segment_max = ops.unsorted_segment_max
+unsorted_segment_min = ops.unsorted_segment_min
+unsorted_segment_prod = ops.unsorted_segment_prod
+unsorted_segment_sum = ops.unsorted_segment_sum
+
+
+def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+    """The mean of the slices of each segment; 0 where there are none. Negative ids are dropped.
+
+    >>> import staticgraph as sg
+    >>> sg.unsorted_segment_mean(sg.ones([3, 2]), [0, 2, 0], 4).shape.as_list()
+    [4, 2]
+    """
+    with name_scope(name, "UnsortedSegmentMean", [data, segment_ids]):
+        data = convert_to_tensor(data)
+        wide = widened(data)
+        counts = _counts(wide, segment_ids, num_segments)
+        return of_dtype(ops.unsorted_segment_sum(wide, segment_ids, num_segments) / counts, data.dtype)
+
+
+def unsorted_segment_sqrt_n(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The sum of the slices of each segment, divided by the square root of how many they are."""
+    with name_scope(name, "UnsortedSegmentSqrtN", [data, segment_ids]):
+        data = convert_to_tensor(data)
+        wide = widened(data)
+        roots = ops.sqrt(_counts(wide, segment_ids, num_segments))
+        return of_dtype(ops.unsorted_segment_sum(wide, segment_ids, num_segments) / roots, data.dtype)
+
+
+def _counts(data: Tensor, segment_ids: Any, num_segments: Any) -> Tensor:
+    """How many slices each segment has, at least 1, in a shape that broadcasts against the segments."""
+    ids = convert_to_tensor(segment_ids)
+    with checked("unsorted_segment"):
+        require(
+            data.shape.ndims is not None and ids.shape.ndims is not None,
+            "the ranks of data and segment_ids must be known",
+        )
+    ones = ops.ones_like(ids)
+    counts = ops.cast(ops.unsorted_segment_sum(ones, ids, num_segments), dtype=data.dtype)
+    rank = (data.shape.ndims or 0) - (ids.shape.ndims or 0)
+    return ops.maximum(ops.reshape(counts, shape=[-1, *[1] * rank]), 1)
+
+
+def bincount(
+    arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = int32
+) -> Tensor:
+    """How often each of the numbers 0, 1, ... up to the largest in `arr` occurs; or the sum of its `weights`.
+
+    The result has at least `minlength` and at most `maxlength` elements, of `dtype` or that of the weights.
+    The length follows from `arr`, which must be known when the graph is compiled.
+
+    >>> import staticgraph as sg
+    >>> sg.bincount([1, 1, 4]).shape.as_list()
+    [5]
+    """
+    with name_scope(None, "bincount", [arr, weights]):
+        arr = convert_to_tensor(arr, dtype=int32, name="arr")
+        some = ops.cast(ops.greater(reduce_prod(ops.shape_of(arr, out_type=int32)), 0), dtype=int32)
+        size = some * (reduce_max(arr) + 1)
+        if minlength is not None:
+            size = ops.maximum(convert_to_tensor(minlength, dtype=int32, name="minlength"), size)
+        if maxlength is not None:
+            size = ops.minimum(convert_to_tensor(maxlength, dtype=int32, name="maxlength"), size)
+        nothing = convert_to_tensor([], dtype=as_dtype(dtype))
+        return ops.bincount(
+            arr, nothing if weights is None else convert_to_tensor(weights, name="weights"), size=size
+        )
+
+
+def histogram_fixed_width_bins(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+) -> Tensor:
+    """The number of the bin of each value, where `nbins` equal bins divide `value_range`.
+
+    Values below the range are in the first bin, those above it in the last.
+    """
+    with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
+        values = convert_to_tensor(values, name="values")
+        value_range = convert_to_tensor(value_range, dtype=values.dtype, name="value_range")
+        low, high = value_range[0], value_range[1]
+        # In double precision a value at the edge between two bins is in the upper one.
+        share = ops.cast(values - low, dtype=float64) / ops.cast(high - low, dtype=float64)
+        number = ops.floor(ops.cast(nbins, dtype=float64) * share)
+        last = ops.cast(nbins, dtype=float64) - 1.0
+        return ops.cast(ops.minimum(ops.maximum(number, 0.0), last), dtype=as_dtype(dtype))
+
+
+def histogram_fixed_width(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+) -> Tensor:
+    """How many values are in each of `nbins` equal bins of `value_range`; others count in the outer bins.
+
+    >>> import staticgraph as sg
+    >>> sg.histogram_fixed_width([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0], [0.0, 5.0], nbins=5).shape.as_list()
+    [5]
+    """
+    with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]):
+        bins = ops.reshape(histogram_fixed_width_bins(values, value_range, nbins), shape=[-1])
+        ones = ops.ones_like(ops.cast(bins, dtype=as_dtype(dtype)))
+        return ops.unsorted_segment_sum(ones, bins, nbins)
+
+
+def confusion_matrix(
+    labels: Any, predictions: Any, num_classes: Any = None, dtype: Any = int32, name: str | None = None,
+    weights: Any = None,
+) -> Tensor:  # fmt: skip
+    """At [i, j], how many elements with label i were predicted to be j; or the sum of their `weights`.
+
+    Without `num_classes` there are as many as the largest number says; then both must be known when the
+    graph is compiled.
+
+    >>> import staticgraph as sg
+    >>> sg.confusion_matrix([0, 1, 2], [0, 2, 2], num_classes=3).shape.as_list()
+    [3, 3]
+    """
+    with name_scope(name, "confusion_matrix", [labels, predictions, num_classes, weights]):
+        labels = ops.cast(convert_to_tensor(labels, name="labels"), dtype=int64)
+        predictions = ops.cast(convert_to_tensor(predictions, name="predictions"), dtype=int64)
+        if num_classes is None:
+            num_classes = ops.maximum(reduce_max(labels), reduce_max(predictions)) + 1
+        else:
+            num_classes = ops.cast(num_classes, dtype=int64)
+        places = ops.stack([labels, predictions], axis=1)
+        values = ops.ones_like(ops.cast(labels, dtype=as_dtype(dtype))) if weights is None else weights
+        values = ops.cast(values, dtype=as_dtype(dtype))
+        return ops.scatter_nd(places, values, shape=ops.stack([num_classes, num_classes], axis=0))

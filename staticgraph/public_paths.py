@@ -1,0 +1,91 @@
+"""Public paths of modules that lie deeper: `import staticgraph.keras` finds `staticgraph/tf1/keras`.
+
+Both paths name the same module. The finder comes first on `sys.meta_path`: any other one would find the files
+of a folder under its public path once more, as other modules.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_TOP = "staticgraph"
+
+# The public name below `staticgraph`, and where the module is.
+HOMES = {
+    "compat": "tf1.compat",
+    "data": "tf1.data",
+    "distribute": "tf1.distribute",
+    "distributions": "tf1.distributions",
+    "estimator": "tf1.estimator",
+    "feature_column": "tf1.feature_column",
+    "graph_def": "formats.tf.graph_def",
+    "graph_util": "graph_util",
+    "image": "image",
+    "initializers": "state.initializers",
+    "io": "io",
+    "keras": "tf1.keras",
+    "layers": "layers",
+    "lookup": "tf1.lookup",
+    "losses": "losses",
+    "messages": "formats.tf.messages",
+    "metrics": "tf1.metrics",
+    "nest": "building.nest",
+    "onnx": "formats.onnx",
+    "python_io": "tf1.python_io",
+    "queue": "tf1.queue",
+    "saved_model": "formats.tf.saved_model",
+    "signal": "signal",
+    "sparse": "sparse",
+    "spectral": "tf1.spectral",
+    "strings": "strings",
+    "summary": "tf1.summary",
+    "train": "train",
+}
+
+
+def public_module(name: str) -> ModuleType:
+    """Return the module of one of the names in `HOMES`, imported if it was not."""
+    return import_module(f"{_TOP}.{name}")
+
+
+class PublicPaths(MetaPathFinder, Loader):
+    """Finds a module by its public path: the one that has been, or is now, imported by its own path."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a public path, None for any other name."""
+        own = _own_path(fullname)
+        return None if own is None else ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Import the module by its own path."""
+        own = _own_path(spec.name)
+        assert own is not None
+        module = import_module(own)
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module its own spec back: the import system has put that of its alias there."""
+        alias = module.__spec__
+        assert alias is not None
+        module.__spec__ = alias.loader_state
+
+
+def install() -> None:
+    """Let Python find the public paths."""
+    sys.meta_path.insert(0, PublicPaths())
+
+
+def _own_path(fullname: str) -> str | None:
+    """Return where a module is that lies elsewhere than its public path says."""
+    top, _, rest = fullname.partition(".")
+    name, dot, below = rest.partition(".")
+    home = HOMES.get(name, name) if top == _TOP else name
+    return None if home == name else f"{_TOP}.{home}{dot}{below}"

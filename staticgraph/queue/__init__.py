@@ -1,6 +1,0 @@
-"""Queues that threads fill and empty while they run the same session (TF1's `tf.queue`)."""
-
-from staticgraph.queue.base import QueueBase
-from staticgraph.queue.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
-
-__all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]

@@ -1,0 +1,1 @@
+"""State: variables, their scopes and stores, and the operations that change them."""

@@ -1,0 +1,217 @@
+"""`Layer`: makes its variables on the first call and uses them in every later one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from staticgraph.building.framework import GraphKeys, get_collection_ref, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import as_dtype
+from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
+from staticgraph.state.store import AUTO_REUSE
+from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
+
+
+def variable_options(initializer: Any, regularizer: Any, constraint: Any) -> dict[str, Any]:
+    """What the user of a layer says of one of its variables, as `add_weight` takes it."""
+    return {"initializer": initializer, "regularizer": regularizer, "constraint": constraint}
+
+
+class Layer:
+    """The base of all layers. A subclass defines `build(input_shape)`,
+    which calls `add_weight`, and `call(inputs)`.
+
+    The layer's variables and operations are in a variable
+    scope called after it: `dense/kernel`, `dense_1/kernel`.
+
+    >>> import staticgraph as sg
+    >>> class Scale(sg.layers.Layer):
+    ...     def build(self, input_shape):
+    ...         self.factor = self.add_weight("factor", [], initializer=sg.ones_initializer())
+    ...
+    ...     def call(self, inputs):
+    ...         return inputs * self.factor
+    >>> layer = Scale()
+    >>> y = layer(sg.placeholder(sg.float32, [None, 3]))
+    >>> [v.name for v in layer.trainable_weights]
+    ['scale/factor:0']
+    """
+
+    def __init__(
+        self, trainable: bool = True, name: str | None = None, dtype: Any = None, *,
+        activity_regularizer: Any = None, _scope: Any = None, _reuse: Any = None,
+    ) -> None:  # fmt: skip
+        self.trainable = trainable
+        self.dtype = as_dtype(dtype) if dtype is not None else None
+        self.built = False
+        self.losses: list[Tensor] = []
+        self.updates: list[Any] = []
+        self._weights: list[Variable] = []
+        self._activity_regularizer = activity_regularizer
+        self._base_name = name or _snake_case(type(self).__name__)
+        self._reuse = _reuse
+        self._scope: VariableScope | None = None
+        if _scope:
+            with variable_scope(_scope) as self._scope:
+                pass
+
+    @property
+    def name(self) -> str:
+        return self._scope.name.split("/")[-1] if self._scope is not None else self._base_name
+
+    @property
+    def scope_name(self) -> str:
+        """The full name of the layer's variable scope. ValueError
+        before the first call of a layer without a name.
+        """
+        if self._scope is None:
+            raise misuse(ValueError, f"the layer {self._base_name} has no scope before it is called")
+        return self._scope.name
+
+    @property
+    def weights(self) -> list[Variable]:
+        """All variables of the layer, trainable ones first."""
+        return self.trainable_weights + self.non_trainable_weights
+
+    variables = weights
+
+    @property
+    def trainable_weights(self) -> list[Variable]:
+        return [v for v in self._weights if v.trainable] if self.trainable else []
+
+    @property
+    def non_trainable_weights(self) -> list[Variable]:
+        return [v for v in self._weights if not (v.trainable and self.trainable)]
+
+    trainable_variables = trainable_weights
+    non_trainable_variables = non_trainable_weights
+
+    def count_params(self) -> int:
+        """The number of elements of all variables."""
+        return sum(v.shape.num_elements() or 0 for v in self.weights)
+
+    def build(self, input_shape: TensorShape) -> None:
+        """Make the variables, for inputs of this static shape."""
+        self.built = True
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The layer's output for `inputs`."""
+        return inputs
+
+    def add_weight(
+        self, name: str, shape: Any, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
+        trainable: bool | None = None, constraint: Any = None, use_resource: bool | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE, partitioner: Any = None, **options: Any,
+    ) -> Variable:  # fmt: skip
+        """A variable of the layer: for use in `build`. `regularizer(variable)` is added to the losses."""
+        if trainable is None:
+            trainable = synchronization is not VariableSynchronization.ON_READ
+        trained = self.trainable and trainable
+        wanted = as_dtype(dtype) if dtype is not None else self.dtype
+        regularization = get_collection_ref(GraphKeys.REGULARIZATION_LOSSES)
+        known = len(regularization)
+        variable = get_variable(
+            name, shape, wanted, initializer, regularizer, trained, constraint=constraint,
+            use_resource=use_resource, synchronization=synchronization, aggregation=aggregation,
+            partitioner=partitioner, **options,
+        )  # fmt: skip
+        self.losses += regularization[known:]
+        if variable not in self._weights:
+            self._weights.append(variable)
+        return variable
+
+    add_variable = add_weight
+
+    def add_loss(self, losses: Any) -> None:
+        """Add to the collection REGULARIZATION_LOSSES."""
+        for loss in losses if isinstance(losses, list | tuple) else [losses]:
+            self.losses.append(loss)
+            loss.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+    def add_update(self, updates: Any) -> None:
+        """Add operations, such as those of moving averages, that `minimize` runs with each training step."""
+        for update in updates if isinstance(updates, list | tuple) else [updates]:
+            operation = update if isinstance(update, Operation) else update.op
+            self.updates.append(operation)
+            operation.graph.add_to_collection(GraphKeys.UPDATE_OPS, operation)
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        inputs = (
+            [convert_to_tensor(i) for i in inputs]
+            if isinstance(inputs, list | tuple)
+            else convert_to_tensor(inputs)
+        )
+        first = inputs[0] if isinstance(inputs, list) else inputs
+        if self.dtype is None:
+            self.dtype = first.dtype
+        shape: Any = [i.shape for i in inputs] if isinstance(inputs, list) else inputs.shape
+        with self._opened(shape, kwargs.pop("scope", None)):
+            outputs = self.call(inputs, *args, **kwargs)
+            if self._activity_regularizer is not None:
+                self._regularize_activity(outputs)
+        return outputs
+
+    apply = __call__
+
+    @contextmanager
+    def _opened(self, shape: Any, scope: Any = None) -> Iterator[None]:
+        """The layer's variable scope, with its variables made, for inputs of this shape."""
+        opened = self._open_scope(scope)
+        reuse = True if self.built else self._reuse
+        with (
+            variable_scope(opened, reuse=reuse, auxiliary_name_scope=False),
+            name_scope(opened.original_name_scope),
+        ):
+            if not self.built:
+                self.build(shape)
+                self.built = True
+            yield
+
+    def _open_scope(self, scope: Any) -> VariableScope:
+        if self._scope is None:
+            named = (
+                scope
+                if scope is not None or not self._reuse or self._reuse is AUTO_REUSE
+                else self._base_name
+            )
+            with variable_scope(named, self._base_name) as self._scope:
+                pass
+        return self._scope
+
+    def _regularize_activity(self, outputs: Tensor) -> None:
+        with name_scope("ActivityRegularizer"):
+            loss = self._activity_regularizer(outputs)
+            batch = ops.cast(ops.shape_of(outputs)[0], dtype=loss.dtype)
+            self.add_loss(loss / batch)
+
+
+def _snake_case(name: str) -> str:
+    spaced = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", spaced).lower()
+
+
+def known_size(shape: TensorShape, axis: int, layer: str) -> int:
+    """The size of `axis`; ShapeError where it is not known, since variables have static shapes."""
+    size = shape.shape[axis] if shape.shape is not None else None
+    if size is None:
+        text = f"{layer}: axis {axis} of the input {shape} must be known before the graph runs"
+        raise ShapeError(layout(text, user_frame(), hint="it decides the shape of the layer's variables"))
+    return size
+
+
+def check_rank(shape: TensorShape, rank: int, layer: str) -> None:
+    """ShapeError unless the input of a layer has `rank` axes."""
+    if shape.ndims is not None and shape.ndims != rank:
+        text = f"{layer}: the input {shape} has {shape.ndims} axes, and must have {rank}"
+        raise ShapeError(
+            layout(text, user_frame(), hint="one for the batch, one for channels, the others for space")
+        )

@@ -1,0 +1,97 @@
+"""Functions that make their variables when they are first called, and find them again in later calls."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from staticgraph.building.framework import GraphKeys, get_collection
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.state.scopes import VariableScope, variable_scope
+
+__all__ = ["make_template"]
+
+
+class Template:
+    """What `make_template` gives: a function with a variable scope of its own."""
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], unique_name: str | None, custom_getter: Any
+    ) -> None:
+        self._name, self._unique_name = name, unique_name
+        self._function, self._custom_getter = function, custom_getter
+        self._scope: VariableScope | None = None
+        self._called = False
+        self.__doc__ = function.__doc__
+
+    def open_scope(self) -> None:
+        """Take the name of the scope now, not at the first call."""
+        with self._opened(auxiliary_name_scope=False) as scope:
+            self._scope = scope
+
+    def _opened(self, **options: Any) -> variable_scope:
+        return variable_scope(self._unique_name, self._name, custom_getter=self._custom_getter, **options)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        again = variable_scope(self._scope, reuse=self._called) if self._scope else self._opened()
+        with again as scope:
+            self._scope = self._scope or scope
+            result = self._function(*args, **kwargs)
+        self._called = True
+        return result
+
+    @property
+    def variable_scope(self) -> VariableScope | None:
+        """The scope of the variables; None before it has a name."""
+        return self._scope
+
+    @property
+    def variable_scope_name(self) -> str | None:
+        """The prefix of the names of the variables, with its slash."""
+        return None if self._scope is None else f"{self._scope.name}/"
+
+    @property
+    def global_variables(self) -> list[Any]:
+        return self._collected(GraphKeys.GLOBAL_VARIABLES)
+
+    @property
+    def local_variables(self) -> list[Any]:
+        return self._collected(GraphKeys.LOCAL_VARIABLES)
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        return self._collected(GraphKeys.TRAINABLE_VARIABLES)
+
+    variables = weights = global_variables
+    trainable_weights = trainable_variables
+
+    def _collected(self, key: str) -> list[Any]:
+        return [] if self._scope is None else get_collection(key, f"{self._scope.name}/")
+
+
+def make_template(
+    name_: str, func_: Callable[..., Any], create_scope_now_: bool = False, unique_name_: str | None = None,
+    custom_getter_: Callable[..., Any] | None = None, **kwargs: Any,
+) -> Template:  # fmt: skip
+    """A function that calls `func_` in a variable scope of its own, whose variables all calls share.
+
+    `func_` makes its variables by `get_variable`; one that only a later call asks for is a ValueError. The
+    scope is `name_`, made unique where the first call is or, with `create_scope_now_`, here; or exactly
+    `unique_name_`. `kwargs` are given to each call. TypeError where `func_` is no function.
+
+    >>> import staticgraph as sg
+    >>> def scaled(x):
+    ...     return x * sg.get_variable("factor", [])
+    >>> scale = sg.make_template("scale", scaled)
+    >>> first, second = scale(sg.constant(1.0)), scale(sg.constant(2.0))
+    >>> [variable.name for variable in scale.variables]
+    ['scale/factor:0']
+    """
+    if not callable(func_):
+        raise misuse(TypeError, f"make_template: func_={func_!r} is not a function")
+    function = functools.partial(func_, **kwargs) if kwargs else func_
+    template = Template(name_, function, unique_name_, custom_getter_)
+    if create_scope_now_:
+        template.open_scope()
+    return template

@@ -1,0 +1,145 @@
+"""The variables of a graph as lists, and the operations that initialise them or ask whether they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from staticgraph.building.framework import GraphKeys, get_collection, name_scope
+from staticgraph.building.inputs import group
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+
+__all__ = [
+    "all_variables",
+    "assert_variables_initialized",
+    "global_variables",
+    "global_variables_initializer",
+    "initialize_all_variables",
+    "initialize_local_variables",
+    "initialize_variables",
+    "is_variable_initialized",
+    "local_variables",
+    "local_variables_initializer",
+    "model_variables",
+    "moving_average_variables",
+    "report_uninitialized_variables",
+    "trainable_variables",
+    "variables_initializer",
+]
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables made so far, those of optimizers included;
+    `scope` selects by a regex at a name's beginning.
+
+    >>> w = sg.get_variable("w", [2])
+    >>> step = sg.train.MomentumOptimizer(0.1, 0.9).minimize(sg.reduce_sum(w))
+    >>> [v.name for v in sg.global_variables()]
+    ['w:0', 'w/Momentum:0']
+    """
+    return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def all_variables() -> list[Any]:
+    """`global_variables()` under its first name."""
+    return global_variables()
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """The variables that belong to a session and are not saved, such as counters of metrics."""
+    return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Any]:
+    """The variables in the collection MODEL_VARIABLES."""
+    return get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The variables that optimizers change.
+
+    >>> import staticgraph as sg
+    >>> w, step = sg.Variable(0.0, name="w"), sg.Variable(0, trainable=False, name="step")
+    >>> [v.name for v in sg.trainable_variables()]
+    ['w:0']
+    """
+    return get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    """The variables of which an `ExponentialMovingAverage` keeps averages."""
+    return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
+    """An operation that gives each variable its initial value.
+
+    >>> w = sg.Variable(3.0)
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.variables_initializer([w]))
+    ...     sess.run(w).item()
+    3.0
+    """
+    return group(*(v.initializer for v in var_list), name=name)
+
+
+def initialize_variables(var_list: Sequence[Any], name: str = "init") -> Operation:
+    """`variables_initializer` under its first name."""
+    return variables_initializer(var_list, name)
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that initialises all variables made so far.
+
+    >>> import staticgraph as sg
+    >>> w = sg.Variable(1.0)
+    >>> sg.global_variables_initializer().name
+    'init'
+    """
+    return variables_initializer(global_variables())
+
+
+def initialize_all_variables() -> Operation:
+    """`global_variables_initializer` under its first name."""
+    return global_variables_initializer()
+
+
+def local_variables_initializer() -> Operation:
+    """An operation that initialises all local variables made so far.
+
+    >>> value, update = sg.metrics.mean([1.0, 3.0])
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.local_variables_initializer())
+    ...     sess.run(update).item()
+    2.0
+    """
+    return variables_initializer(local_variables())
+
+
+def initialize_local_variables() -> Operation:
+    """`local_variables_initializer` under its first name."""
+    return local_variables_initializer()
+
+
+def is_variable_initialized(variable: Any, name: str | None = None) -> Tensor:
+    """Whether the variable has a value in the session that runs this: a bool."""
+    return ops.is_variable_initialized(variable.handle, name=name)
+
+
+def report_uninitialized_variables(
+    var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """The names of those variables, of all by default, that have no value yet: a vector of strings."""
+    return ops.report_uninitialized([v.handle for v in _given_or_all(var_list)], name=name)
+
+
+def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Operation:
+    """An operation that fails with `UninitializedError` where a variable, any by default, has no value."""
+    listed = _given_or_all(var_list)
+    with name_scope("assert_variables_initialized"):
+        return group(*(ops.read_variable(v.handle) for v in listed))
+
+
+def _given_or_all(var_list: Sequence[Any] | None) -> list[Any]:
+    return global_variables() + local_variables() if var_list is None else list(var_list)

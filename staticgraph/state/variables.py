@@ -1,0 +1,364 @@
+"""`Variable`: state that lives from run to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any
+
+from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.building.framework import GraphKeys, checked, get_default_graph, graph_of, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import DType, as_dtype
+from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.operators import Symbolic
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
+from staticgraph.compiler.graph.snapshot import snapshot
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.structural import variable_of
+
+__all__ = ["Variable", "VariableAggregation", "VariableSynchronization"]
+
+
+class VariableSynchronization(Enum):
+    """When the copies of a variable on several devices are made equal. There is one copy here: only
+    ON_READ means something, a variable that is not trained.
+    """
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(Enum):
+    """How the copies on several devices are combined. There is one copy here: all mean the same."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+    ONLY_FIRST_TOWER = ONLY_FIRST_REPLICA
+
+
+class Variable(Symbolic):
+    """A tensor that a session keeps, and that `assign` and optimizers change.
+
+    `initial_value`: a tensor, an array, or a function without arguments that makes one. The variable has no
+    value in a session before `global_variables_initializer()` (or its own `initializer`) ran there.
+
+    When it is read: an operation that takes the variable itself reads it at its own turn, so it sees the
+    assignments of the same run that were built before that operation. `read_value()`, `value()` and
+    `convert_to_tensor(variable)` read it where they are called, after their control dependencies. A variable
+    that is fetched is read after all assignments of the run.
+
+    `dtype` converts the initial value; `validate_shape=False` leaves the shape open. With `variable_def`, a
+    message, it stands for a variable that the graph has in the scope `import_scope`. ValueError without an
+    initial value, or where its shape is not fully known.
+
+    >>> import staticgraph as sg
+    >>> w = sg.Variable([1.0, 2.0], name="w")
+    >>> w, w.initializer.name, (w * 2.0).name
+    (<sg.Variable 'w:0' shape=(2,) dtype=float32>, 'w/Assign', 'mul:0')
+    """
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: str | None = None,
+        constraint: Callable[[Any], Any] | None = None,
+        use_resource: bool | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        shape: Any = None,
+    ) -> None:
+        if variable_def is not None:
+            self._join(variable_def, import_scope)
+            return
+        if initial_value is None:
+            raise ValueError(layout("a variable needs an initial_value", user_frame()))
+        if constraint is not None and not callable(constraint):
+            raise ValueError(layout(f"constraint={constraint!r} is not a function", user_frame()))
+        self.where: Provenance | None = user_frame()
+        self._constraint = constraint
+        on_read = synchronization is VariableSynchronization.ON_READ
+        if trainable and on_read:
+            text = "a variable with synchronization ON_READ is not trained: trainable=True must not be given"
+            raise ValueError(layout(text, user_frame()))
+        self._trainable = trainable is not False and not on_read
+        self._validate_shape = validate_shape
+        wanted = as_dtype(dtype) if dtype is not None else None
+        graph = graph_of([] if callable(initial_value) else [initial_value])
+        with graph.as_default(), graph.inside(None):
+            self._build(initial_value, name, wanted, shape if shape is not None else expected_shape)
+        graph.variables[self.op.name] = self
+        keys = list(collections) if collections is not None else [GraphKeys.GLOBAL_VARIABLES]
+        if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
+            keys.append(GraphKeys.TRAINABLE_VARIABLES)
+        graph.add_to_collections(keys, self)
+
+    def _join(self, told: Any, scope: str | None) -> None:
+        """Stand for a variable that the graph has already, whose parts a message names."""
+        graph, prefix = get_default_graph(), f"{scope}/" if scope else ""
+        self.where = user_frame()
+        self._constraint, self._trainable, self._validate_shape = None, bool(told.trainable), True
+        self._handle: Tensor = graph.get_tensor_by_name(prefix + told.variable_name)
+        self._initializer: Operation = graph.get_operation_by_name(prefix + told.initializer_name)
+        read = graph.get_tensor_by_name(prefix + told.snapshot_name)
+        if self.op.definition.name != "variable" or self._initializer.definition.name != "assign":
+            text = f"{told.variable_name!r} with the initializer {told.initializer_name!r} is no variable"
+            raise ValueError(layout(text, user_frame()))
+        with graph.as_default(), graph.inside(None):
+            is_operand = variable_of(read) is self.op
+            self._read = read if is_operand else ops.read_variable(self._handle, name="read")
+        initial = told.initial_value_name
+        self._initial_value: Tensor = (
+            graph.get_tensor_by_name(prefix + initial) if initial else self._initializer.tensors[1]
+        )
+        graph.variables[self.op.name] = self
+
+    def _build(self, initial_value: Any, name: str | None, dtype: DType | None, shape: Any) -> None:
+        given = [] if callable(initial_value) else [initial_value]
+        with name_scope(name, "Variable", given) as scope:
+            if callable(initial_value):
+                with name_scope("Initializer"):
+                    initial = convert_to_tensor(initial_value(), dtype, name="initial_value")
+            else:
+                initial = convert_to_tensor(initial_value, dtype, name="initial_value")
+            self._initial_value = initial = snapshot(initial)
+            self._handle = ops.variable(dtype=initial.dtype, shape=self._shape(initial, shape), name=scope)
+            assigned = ops.assign(self._handle, initial, validate_shape=self._validate_shape, name="Assign")
+            self._initializer = assigned.op
+            self._read = ops.read_variable(self._handle, name="read")
+
+    def _shape(self, initial: Tensor, shape: Any) -> Any:
+        if not self._validate_shape:
+            return as_shape(shape)
+        if not initial.shape.is_fully_defined():
+            raise ShapeError(
+                layout(
+                    f"the initial value {initial.name} has shape {initial.shape}, which is not fully known",
+                    user_frame(),
+                    [("it", initial.op.where)],
+                    "give it a static shape, or pass validate_shape=False",
+                )
+            )
+        with checked("Variable"):
+            return merge(
+                initial.type.shape, as_shape(shape), "the shape of the initial value and the one asked for:"
+            )
+
+    # What it is
+
+    @property
+    def handle(self) -> Tensor:
+        """The output of the variable's operation: what operations that assign take as their first input."""
+        return self._handle
+
+    @property
+    def op(self) -> Operation:
+        return self._handle.op
+
+    @property
+    def graph(self) -> Graph:
+        return self._handle.graph
+
+    @property
+    def recorder(self) -> Graph:
+        return self._handle.graph
+
+    @property
+    def name(self) -> str:
+        return self._handle.name
+
+    @property
+    def dtype(self) -> DType:
+        return self._handle.dtype
+
+    @property
+    def type(self) -> TensorType:
+        return self._handle.type
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._handle.shape
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Tell what is known of the shape of a variable made with `validate_shape=False`."""
+        self._handle.set_shape(shape)
+        self._read.set_shape(shape)
+
+    @property
+    def device(self) -> str:
+        return self._handle.device
+
+    @property
+    def trainable(self) -> bool:
+        """Whether optimizers change it where they are given no list of variables."""
+        return self._trainable
+
+    @property
+    def constraint(self) -> Callable[[Any], Any] | None:
+        """The projection that optimizers apply after each update."""
+        return self._constraint
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that assigns the initial value."""
+        return self._initializer
+
+    @property
+    def initial_value(self) -> Tensor:
+        return self._initial_value
+
+    # Its value
+
+    def to_tensor(self) -> Tensor:
+        """What operations take in place of this variable."""
+        return self._read
+
+    def value(self) -> Tensor:
+        """Return the value that the variable has here, as a tensor: the same as `read_value()` gives."""
+        value: Tensor = snapshot(self._handle)
+        return value
+
+    def read_value(self) -> Tensor:
+        """Return a new tensor with the value that the variable has here, after its control dependencies.
+
+        Assignments that are made later do not change the tensor.
+
+        >>> import staticgraph as sg
+        >>> w = sg.Variable(1.0)
+        >>> before = w.read_value()
+        >>> with sg.control_dependencies([w.assign(5.0)]):
+        ...     change = w - before
+        >>> with sg.Session() as sess:
+        ...     sess.run(w.initializer)
+        ...     sess.run(change).item()
+        4.0
+        """
+        return ops.read_value(self._handle, name="read")
+
+    def initialized_value(self) -> Tensor:
+        """The value, or the initial value where the variable
+        has none yet: for initial values of other variables.
+        """
+        return ops.initialized_value(self._handle, self._initial_value)
+
+    def eval(self, session: Any = None) -> Any:
+        """The value in `session`, or in the default session, as an array."""
+        return self._read.eval(session=session)
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Set the value in `session`, or in the default session, without adding to the graph."""
+        self.graph.session_for(session).run(self._initializer, {self._initializer.tensors[1]: value})
+
+    # Changing it
+
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """An operation's output: the new value. With `read_value=False`, the operation itself."""
+        made = ops.assign(self._handle, value, validate_shape=self._validate_shape, name=name)
+        return made if read_value else made.op
+
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Add `delta`; the output is the new value."""
+        made = ops.assign_add(self._handle, delta, name=name)
+        return made if read_value else made.op
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtract `delta`; the output is the new value."""
+        made = ops.assign_sub(self._handle, delta, name=name)
+        return made if read_value else made.op
+
+    def scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Replace the rows `sparse_delta.indices` by `sparse_delta.values`."""
+        return self._scatter(ops.scatter_update, sparse_delta, name)
+
+    def scatter_add(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Add to rows; a row that occurs twice is added to twice."""
+        return self._scatter(ops.scatter_add, sparse_delta, name)
+
+    def scatter_sub(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Subtract from rows."""
+        return self._scatter(ops.scatter_sub, sparse_delta, name)
+
+    def scatter_mul(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Multiply rows."""
+        return self._scatter(ops.scatter_mul, sparse_delta, name)
+
+    def scatter_div(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Divide rows."""
+        return self._scatter(ops.scatter_div, sparse_delta, name)
+
+    def scatter_max(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Replace elements of rows by the larger ones."""
+        return self._scatter(ops.scatter_max, sparse_delta, name)
+
+    def scatter_min(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Replace elements of rows by the smaller ones."""
+        return self._scatter(ops.scatter_min, sparse_delta, name)
+
+    def _scatter(self, op: Any, delta: Any, name: str | None) -> Tensor:
+        if not isinstance(delta, IndexedSlices):
+            raise TypeError(
+                layout(f"{op.name}: sparse_delta must be IndexedSlices, not {delta!r}", user_frame())
+            )
+        return op(self._handle, delta.indices, delta.values, name=name)
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Replace the elements or slices at index vectors."""
+        return ops.scatter_nd_update(self._handle, indices, updates, name=name)
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Add to the elements or slices at index vectors."""
+        return ops.scatter_nd_add(self._handle, indices, updates, name=name)
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Subtract from the elements or slices at index vectors."""
+        return ops.scatter_nd_sub(self._handle, indices, updates, name=name)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """The rows at `indices`."""
+        return ops.gather(self._read, indices, axis=0, name=name)
+
+    def __iter__(self) -> Iterator[Any]:
+        raise misuse(
+            TypeError, f"{self.name} cannot be iterated: iterate unstack({self.op.name}), a list of tensors"
+        )
+
+    def __repr__(self) -> str:
+        return f"<sg.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"

@@ -1,0 +1,78 @@
+"""The table of TensorFlow 1.15's modules: where each one's names come from."""
+
+from __future__ import annotations
+
+from staticgraph.tf1.compat import contrib_names, internal_names, message_names, old_names
+from staticgraph.tf1.compat.namespace import Area, Tree
+from staticgraph.tf1.compat.platform import (
+    app,
+    benchmark,
+    build,
+    errors,
+    flags,
+    functions,
+    gfile,
+    gradient_checker,
+    logging,
+    old_summaries,
+    string_split,
+    strings,
+    testing,
+)
+from staticgraph.tf1.keras import estimator as keras_estimator
+
+# Modules that have the same name in `staticgraph`, now or later.
+_SAME = """
+    audio bitwise data data.experimental debugging distribute distributions estimator.export estimator.inputs
+    feature_column graph_util
+    image io keras keras.activations keras.applications keras.backend keras.callbacks keras.constraints
+    keras.datasets keras.datasets.boston_housing keras.datasets.cifar10 keras.datasets.cifar100
+    keras.datasets.fashion_mnist keras.datasets.imdb keras.datasets.mnist keras.initializers keras.layers
+    keras.losses keras.metrics keras.models keras.optimizers keras.optimizers.schedules
+    keras.preprocessing keras.preprocessing.image keras.preprocessing.sequence keras.preprocessing.text
+    keras.regularizers keras.utils layers layers.experimental
+    linalg lookup lookup.experimental losses math metrics nest nn.rnn_cell python_io queue saved_model
+    saved_model.builder
+    saved_model.constants saved_model.loader saved_model.main_op saved_model.signature_constants
+    saved_model.signature_def_utils saved_model.tag_constants saved_model.utils sets signal sparse
+    spectral strings summary user_ops
+"""
+
+_FLAGS = ("CXX11_ABI_FLAG", "MONOLITHIC_BUILD")
+_VERSION = ("VERSION", "GIT_VERSION", "COMPILER_VERSION", "GRAPH_DEF_VERSION")
+
+TREE = Tree(
+    {path: Area((path,)) for path in _SAME.split()}
+    | {
+        "": Area(("", build, functions, old_summaries, string_split), old_names.ROOT | message_names.ROOT),
+        "app": Area((app,)),
+        "app.flags": Area((flags,)),
+        "compat": Area((strings,)),
+        "compat.v1": Area(areas=("",)),
+        "dtypes": Area(names=old_names.DTYPES),
+        "errors": Area(("errors", errors)),
+        "estimator": Area(("estimator",), old_names.ESTIMATOR),
+        "estimator.tpu": Area(areas=("contrib.tpu",)),
+        "flags": Area((flags,)),
+        "gfile": Area((gfile,)),
+        "initializers": Area(("initializers",), old_names.INITIALIZERS),
+        "io": Area(("io",), old_names.IO),
+        "keras.estimator": Area((keras_estimator,)),
+        "io.file_io": Area(names=old_names.FILE_IO),
+        "io.gfile": Area(names=old_names.IO_GFILE),
+        "logging": Area((logging,)),
+        "manip": Area(names=old_names.MANIP),
+        "nn": Area(("nn",), old_names.NN),
+        "nn.rnn_cell": Area(("nn.rnn_cell",), old_names.RNN_CELL),
+        "nn.seq2seq": Area(areas=("contrib.legacy_seq2seq",)),
+        "random": Area(("random",), old_names.RANDOM),
+        "sysconfig": Area(names={name: name for name in _FLAGS}),
+        "test": Area((testing, benchmark, gradient_checker)),
+        "train": Area(("train",), old_names.TRAIN | message_names.TRAIN),
+        "train.queue_runner": Area(names=old_names.QUEUE_RUNNER),
+        "version": Area(names={name: name for name in _VERSION}),
+    }
+    | contrib_names.AREAS
+    | internal_names.AREAS
+    | message_names.AREAS
+)

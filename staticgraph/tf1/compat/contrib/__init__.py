@@ -1,0 +1,1 @@
+"""`tf.contrib`, as far as programs use it: layers, learn, metrics, optimizers."""

@@ -1,0 +1,79 @@
+"""`tf.contrib.distribute`: strategies by the parameters that they had there; each is one replica."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import staticgraph as sg
+from staticgraph.tf1.compat.platform.accelerators import TPUClusterResolver
+from staticgraph.train.log import log
+
+__all__ = [
+    "AllReduceCrossDeviceOps",
+    "CollectiveAllReduceStrategy",
+    "DistributeConfig",
+    "MirroredStrategy",
+    "ParameterServerStrategy",
+    "TPUStrategy",
+]
+
+
+class DistributeConfig(NamedTuple):
+    """Strategies of training and evaluation, and a cluster for them."""
+
+    train_distribute: Any = None
+    eval_distribute: Any = None
+    remote_cluster: Any = None
+
+
+class AllReduceCrossDeviceOps(NamedTuple):
+    """How gradients are added up over devices. With one device there is nothing to add."""
+
+    all_reduce_alg: str = "nccl"
+    num_packs: int = 1
+    agg_small_grads_max_bytes: int = 0
+    agg_small_grads_max_group: int = 10
+
+
+class MirroredStrategy(sg.distribute.MirroredStrategy):
+    """`sg.distribute.MirroredStrategy`, also by a number of GPUs."""
+
+    def __init__(
+        self, devices: Any = None, num_gpus: int | None = None, num_gpus_per_worker: int | None = None,
+        cross_device_ops: Any = None, auto_shard_dataset: bool = False, cross_tower_ops: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(devices, cross_device_ops)
+        _warn(num_gpus or num_gpus_per_worker or 0)
+
+
+class CollectiveAllReduceStrategy(sg.distribute.OneDeviceStrategy):
+    """Replicas on several machines, of which there is one."""
+
+    def __init__(self, num_gpus_per_worker: int = 0, communication: Any = None) -> None:
+        super().__init__("/cpu:0")
+        _warn(num_gpus_per_worker)
+
+
+class ParameterServerStrategy(sg.distribute.OneDeviceStrategy):
+    """Variables on machines of their own; here they are on this one."""
+
+    def __init__(self, num_gpus_per_worker: int = 0) -> None:
+        super().__init__("/cpu:0")
+        _warn(num_gpus_per_worker)
+
+
+class TPUStrategy(sg.distribute.OneDeviceStrategy):
+    """Replicas on TPUs: an UnimplementedError, as `TPUClusterResolver`."""
+
+    def __init__(
+        self,
+        tpu_cluster_resolver: Any = None,
+        steps_per_run: int | None = None,
+        device_assignment: Any = None,
+    ) -> None:
+        TPUClusterResolver()
+
+
+def _warn(count: int) -> None:
+    if count > 1:
+        log.warning("There is one device here, and one replica instead of %d.", count)

@@ -1,0 +1,358 @@
+"""`tf.contrib.layers`: layers as functions, whose variables are called `weights` and `biases`.
+
+All of them take defaults from `arg_scope`. `normalizer_fn` takes the place of the biases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.layers import BatchNormalization
+from staticgraph.state.initializers import (
+    GlorotNormal,
+    GlorotUniform,
+    Initializer,
+    Ones,
+    VarianceScaling,
+    Zeros,
+)
+from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
+from staticgraph.tf1.compat.contrib.model_variables import add_model_variable, collections_of
+
+__all__ = [
+    "avg_pool2d",
+    "batch_norm",
+    "bias_add",
+    "conv2d",
+    "conv2d_transpose",
+    "dropout",
+    "embed_sequence",
+    "flatten",
+    "fully_connected",
+    "layer_norm",
+    "linear",
+    "max_pool2d",
+    "one_hot_encoding",
+    "repeat",
+    "softmax",
+    "stack",
+    "unit_norm",
+    "variance_scaling_initializer",
+    "xavier_initializer",
+]
+
+# The names of our layers' variables, and contrib's.
+_NAMES = {"kernel": "weights", "bias": "biases"}
+
+
+def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = sg.float32) -> Initializer:
+    """Random numbers of variance 2 / (inputs + outputs): `glorot_uniform_initializer` by another name."""
+    return (GlorotUniform if uniform else GlorotNormal)(seed=seed, dtype=dtype)
+
+
+def variance_scaling_initializer(
+    factor: float = 2.0, mode: str = "FAN_IN", uniform: bool = False, seed: int | None = None,
+    dtype: Any = sg.float32,
+) -> Initializer:  # fmt: skip
+    """Random numbers of variance `factor` / n; n is the inputs, the outputs or their mean, by `mode`."""
+    distribution = "uniform" if uniform else "truncated_normal"
+    return VarianceScaling(factor, mode.lower(), distribution, seed=seed, dtype=dtype)
+
+
+def _collected(outputs: Any, outputs_collections: Any) -> Any:
+    if outputs_collections:
+        sg.add_to_collections(outputs_collections, outputs)
+    return outputs
+
+
+@contextmanager
+def _opened(
+    scope: Any, default: str, inputs: Any, reuse: Any, variables_collections: Any
+) -> Iterator[sg.VariableScope]:
+    """The variable scope of a layer: its variables get contrib's names and are model variables."""
+
+    def renamed(getter: Callable[..., Any], name: str, *args: Any, **options: Any) -> Any:
+        place, slash, last = name.rpartition("/")
+        last = _NAMES.get(last, last)
+        variable = getter(place + slash + last, *args, **options)
+        add_model_variable(variable)
+        for collection in collections_of(variables_collections, last) or ():
+            sg.add_to_collection(collection, variable)
+        return variable
+
+    with sg.variable_scope(scope, default, [inputs], reuse=reuse, custom_getter=renamed) as opened:
+        yield opened
+
+
+def _weighted(
+    layer: Callable[..., Any], default: str, inputs: Any, activation_fn: Any, normalizer_fn: Any = None,
+    normalizer_params: Any = None, weights_initializer: Any = GlorotUniform, weights_regularizer: Any = None,
+    biases_initializer: Any = Zeros, biases_regularizer: Any = None, reuse: Any = None,
+    variables_collections: Any = None, outputs_collections: Any = None, trainable: bool = True,
+    scope: Any = None,
+) -> Any:  # fmt: skip
+    """What all layers with weights do: `layer` applied, a normalizer in place of biases, the activation."""
+    inputs = sg.convert_to_tensor(inputs)
+    with _opened(scope, default, inputs, reuse, variables_collections) as opened:
+        made = layer(
+            use_bias=normalizer_fn is None and biases_initializer is not None,
+            kernel_initializer=weights_initializer, bias_initializer=biases_initializer,
+            kernel_regularizer=weights_regularizer, bias_regularizer=biases_regularizer,
+            trainable=trainable, dtype=inputs.dtype, _scope=opened, _reuse=reuse,
+        )  # fmt: skip
+        outputs = made(inputs)
+        if normalizer_fn is not None:
+            outputs = normalizer_fn(outputs, **(normalizer_params or {}))
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+    return _collected(outputs, outputs_collections)
+
+
+@add_arg_scope
+def fully_connected(inputs: Any, num_outputs: int, activation_fn: Any = sg.nn.relu, **options: Any) -> Any:
+    """`activation_fn(inputs @ weights + biases)` over the last axis of `inputs`.
+
+    `options`, for this and the convolutions: `normalizer_fn` and `normalizer_params`, `weights_initializer`,
+    `weights_regularizer`, `biases_initializer` (None for no biases), `biases_regularizer`, `reuse`,
+    `variables_collections`, `outputs_collections`, `trainable`, `scope`.
+
+    >>> from staticgraph.tf1.compat.contrib.layers import fully_connected
+    >>> h = fully_connected(sg.placeholder(sg.float32, [None, 4]), 3)
+    >>> h, [v.name for v in sg.trainable_variables()]
+    (<sg.Tensor 'fully_connected/Relu:0' shape=(?, 3) dtype=float32>,
+     ['fully_connected/weights:0', 'fully_connected/biases:0'])
+    """
+    layer = partial(sg.layers.Dense, num_outputs)
+    return _weighted(layer, "fully_connected", inputs, activation_fn, **options)
+
+
+linear = partial(fully_connected, activation_fn=None)
+
+
+@add_arg_scope
+def conv2d(
+    inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, padding: str = "SAME",
+    data_format: str | None = None, rate: Any = 1, activation_fn: Any = sg.nn.relu, **options: Any,
+) -> Any:  # fmt: skip
+    """Convolution of images [batch, height, width, channels], with biases and an activation."""
+    order = _channels(data_format)
+    layer = partial(sg.layers.Conv2D, num_outputs, kernel_size, stride, padding, order, rate)
+    return _weighted(layer, "Conv", inputs, activation_fn, **options)
+
+
+@add_arg_scope
+def conv2d_transpose(
+    inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, padding: str = "SAME",
+    data_format: str | None = "NHWC", activation_fn: Any = sg.nn.relu, **options: Any,
+) -> Any:  # fmt: skip
+    """The transpose of a convolution: images enlarged by `stride`, with biases and an activation."""
+    order = _channels(data_format)
+    layer = partial(sg.layers.Conv2DTranspose, num_outputs, kernel_size, stride, padding, order)
+    return _weighted(layer, "Conv2d_transpose", inputs, activation_fn, **options)
+
+
+def _channels(data_format: str | None) -> str:
+    return "channels_first" if data_format == "NCHW" else "channels_last"
+
+
+@add_arg_scope
+def max_pool2d(
+    inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str = "NHWC",
+    outputs_collections: Any = None, scope: Any = None,
+) -> Any:  # fmt: skip
+    """The largest element of each window of images."""
+    with sg.name_scope(scope, "MaxPool2D", [inputs]):
+        outputs = sg.layers.max_pooling2d(inputs, kernel_size, stride, padding, _channels(data_format))
+    return _collected(outputs, outputs_collections)
+
+
+@add_arg_scope
+def avg_pool2d(
+    inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str = "NHWC",
+    outputs_collections: Any = None, scope: Any = None,
+) -> Any:  # fmt: skip
+    """The mean of each window of images."""
+    with sg.name_scope(scope, "AvgPool2D", [inputs]):
+        outputs = sg.layers.average_pooling2d(inputs, kernel_size, stride, padding, _channels(data_format))
+    return _collected(outputs, outputs_collections)
+
+
+@add_arg_scope
+def batch_norm(
+    inputs: Any, decay: float = 0.999, center: bool = True, scale: bool = False, epsilon: float = 0.001,
+    activation_fn: Any = None, param_initializers: Any = None, param_regularizers: Any = None,
+    updates_collections: Any = sg.GraphKeys.UPDATE_OPS, is_training: Any = True, reuse: Any = None,
+    variables_collections: Any = None, outputs_collections: Any = None, trainable: bool = True,
+    batch_weights: Any = None, fused: bool | None = None, data_format: str = "NHWC",
+    zero_debias_moving_mean: bool = False, scope: Any = None, renorm: bool = False,
+    renorm_clipping: Any = None, renorm_decay: float = 0.99, adjustment: Any = None,
+) -> Any:  # fmt: skip
+    """Inputs with mean 0 and variance 1 over the batch, then shifted by `beta` and scaled by `gamma`.
+
+    With `updates_collections=None` the moving averages are updated by computing the outputs.
+    """
+    if batch_weights is not None or zero_debias_moving_mean:
+        raise misuse(
+            NotImplementedError, "batch_norm: batch_weights and zero_debias_moving_mean are not supported"
+        )
+    inputs = sg.convert_to_tensor(inputs)
+    initial = {"beta": Zeros, "gamma": Ones, "moving_mean": Zeros, "moving_variance": Ones}
+    initial |= param_initializers or {}
+    regular = param_regularizers or {}
+    with _opened(scope, "BatchNorm", inputs, reuse, variables_collections) as opened:
+        layer = BatchNormalization(
+            1 if data_format == "NCHW" else -1, decay, epsilon, center, scale, initial["beta"],
+            initial["gamma"], initial["moving_mean"], initial["moving_variance"], regular.get("beta"),
+            regular.get("gamma"), renorm=renorm, renorm_clipping=renorm_clipping,
+            renorm_momentum=renorm_decay, fused=fused, trainable=trainable, adjustment=adjustment,
+            _scope=opened, _reuse=reuse,
+        )  # fmt: skip
+        # A matrix is normalized as pictures of one pixel are, whose moving variance is that of a sample.
+        as_pictures = fused is not False and inputs.shape.ndims == 2 and not renorm and adjustment is None
+        outputs = layer(_one_pixel(inputs, data_format) if as_pictures else inputs, training=is_training)
+        outputs = sg.reshape(outputs, sg.shape(inputs)) if as_pictures else outputs
+        if updates_collections != sg.GraphKeys.UPDATE_OPS:
+            outputs = _move_updates(layer.updates, updates_collections, outputs)
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+    return _collected(outputs, outputs_collections)
+
+
+def _one_pixel(inputs: sg.Tensor, data_format: str) -> sg.Tensor:
+    """The rows of a matrix as pictures of one pixel."""
+    channels = inputs.shape[1].value
+    return sg.reshape(inputs, [-1, channels, 1, 1] if data_format == "NCHW" else [-1, 1, 1, channels])
+
+
+def _move_updates(updates: list[Any], collections: Any, outputs: Any) -> Any:
+    """Takes updates out of UPDATE_OPS, into other collections, or else into what computes `outputs`."""
+    waiting = sg.get_collection_ref(sg.GraphKeys.UPDATE_OPS)
+    waiting[:] = [op for op in waiting if not any(op is update for update in updates)]
+    if collections:
+        for update in updates:
+            sg.add_to_collections(collections, update)
+        return outputs
+    with sg.control_dependencies(updates):
+        return sg.identity(outputs)
+
+
+@add_arg_scope
+def layer_norm(
+    inputs: Any, center: bool = True, scale: bool = True, activation_fn: Any = None, reuse: Any = None,
+    variables_collections: Any = None, outputs_collections: Any = None, trainable: bool = True,
+    begin_norm_axis: int = 1, begin_params_axis: int = -1, scope: Any = None,
+) -> Any:  # fmt: skip
+    """Inputs with mean 0 and variance 1 over the axes from `begin_norm_axis` on, then shifted and scaled."""
+    inputs = sg.convert_to_tensor(inputs)
+    with _opened(scope, "LayerNorm", inputs, reuse, variables_collections):
+        rank = inputs.shape.ndims
+        sizes = inputs.shape.as_list()[begin_params_axis:]
+        parameter = partial(sg.get_variable, shape=sizes, dtype=inputs.dtype, trainable=trainable)
+        beta = parameter("beta", initializer=Zeros) if center else None
+        gamma = parameter("gamma", initializer=Ones) if scale else None
+        mean, variance = sg.nn.moments(inputs, list(range(begin_norm_axis % rank, rank)), keep_dims=True)
+        outputs = sg.nn.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+    return _collected(outputs, outputs_collections)
+
+
+@add_arg_scope
+def dropout(
+    inputs: Any, keep_prob: Any = 0.5, noise_shape: Any = None, is_training: Any = True,
+    outputs_collections: Any = None, scope: Any = None, seed: int | None = None,
+) -> Any:  # fmt: skip
+    """In training, elements kept with probability `keep_prob` and scaled by its inverse; else the inputs."""
+    with sg.variable_scope(scope, "Dropout", [inputs]):
+        outputs = sg.layers.dropout(inputs, 1 - keep_prob, noise_shape, seed, is_training)
+    return _collected(outputs, outputs_collections)
+
+
+@add_arg_scope
+def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Any:
+    """All axes but the first as one."""
+    with sg.name_scope(scope, "Flatten", [inputs]):
+        return _collected(sg.layers.flatten(inputs), outputs_collections)
+
+
+@add_arg_scope
+def bias_add(
+    inputs: Any, activation_fn: Any = None, initializer: Any = Zeros, regularizer: Any = None,
+    reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None,
+    trainable: bool = True, data_format: str | None = "NHWC", scope: Any = None,
+) -> Any:  # fmt: skip
+    """`inputs` and a variable `biases` with one element per channel."""
+    inputs = sg.convert_to_tensor(inputs)
+    with _opened(scope, "BiasAdd", inputs, reuse, variables_collections):
+        channels = inputs.shape.as_list()[1 if data_format == "NCHW" else -1]
+        bias = sg.get_variable("bias", [channels], inputs.dtype, initializer, regularizer, trainable)
+        outputs = sg.nn.bias_add(inputs, bias, data_format=data_format)
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+    return _collected(outputs, outputs_collections)
+
+
+@add_arg_scope
+def one_hot_encoding(
+    labels: Any, num_classes: int, on_value: float = 1.0, off_value: float = 0.0,
+    outputs_collections: Any = None, scope: str | None = None,
+) -> Any:  # fmt: skip
+    """One row per label, `on_value` at its place."""
+    with sg.name_scope(scope, "OneHotEncoding", [labels]):
+        outputs = sg.one_hot(labels, num_classes, on_value, off_value)
+    return _collected(outputs, outputs_collections)
+
+
+@add_arg_scope
+def softmax(logits: Any, scope: Any = None) -> Any:
+    """Softmax over the last axis."""
+    with sg.variable_scope(scope, "softmax", [logits]):
+        return sg.nn.softmax(logits)
+
+
+@add_arg_scope
+def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -> Any:
+    """`inputs` divided by their Euclidean length along an axis."""
+    with sg.variable_scope(scope, "UnitNorm", [inputs]):
+        return inputs / sg.sqrt(epsilon + sg.reduce_sum(sg.square(inputs), dim, keepdims=True))
+
+
+def embed_sequence(
+    ids: Any, vocab_size: int, embed_dim: int, unique: bool = False, initializer: Any = None,
+    regularizer: Any = None, trainable: bool = True, scope: Any = None, reuse: Any = None,
+) -> Any:  # fmt: skip
+    """The rows of a variable `embeddings` of shape [vocab_size, embed_dim] that `ids` name."""
+    with _opened(scope, "EmbedSequence", ids, reuse, None):
+        shape = [vocab_size, embed_dim]
+        table = sg.get_variable("embeddings", shape, sg.float32, initializer, regularizer, trainable)
+        return sg.nn.embedding_lookup(table, ids)
+
+
+def repeat(inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The same layer `repetitions` times, in the scopes `scope/scope_1`, `scope/scope_2` and so on."""
+    scope = kwargs.pop("scope", None)
+    name = scope or _name_of(layer)
+    with sg.variable_scope(scope, "Repeat", [inputs]):
+        for number in range(1, repetitions + 1):
+            inputs = layer(inputs, *args, **kwargs, scope=f"{name}_{number}")
+    return inputs
+
+
+def stack(inputs: Any, layer: Callable[..., Any], stack_args: Any, **kwargs: Any) -> Any:
+    """A layer once for each of `stack_args`, its arguments, in the scopes `scope/scope_1` and so on."""
+    scope = kwargs.pop("scope", None)
+    name = scope or _name_of(layer)
+    with sg.variable_scope(scope, "Stack", [inputs]):
+        for number, args in enumerate(stack_args, 1):
+            args = args if isinstance(args, list | tuple) else [args]
+            inputs = layer(inputs, *args, **kwargs, scope=f"{name}_{number}")
+    return inputs
+
+
+def _name_of(layer: Callable[..., Any]) -> str:
+    return str(getattr(layer, "__name__", "stack"))

@@ -1,0 +1,246 @@
+"""`tf.contrib.learn`: classifiers and regressors that are ready to use, with their old parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.tf1.compat.contrib import layers as contrib_layers
+from staticgraph.tf1.compat.contrib.learn import BaseEstimator, ModeKeys, ModelFnOps
+from staticgraph.tf1.compat.contrib.optimize_loss import optimize_loss
+from staticgraph.tf1.estimator.heads import Head, RegressionHead, classifier_head
+
+__all__ = ["DNNClassifier", "DNNRegressor", "LinearClassifier", "LinearRegressor"]
+
+_DNN_LEARNING_RATE = 0.05
+_MOST_LINEAR_LEARNING_RATE = 0.2
+_BATCH_MEAN = sg.losses.Reduction.SUM_OVER_BATCH_SIZE
+
+# What a metric of today was called.
+_METRICS = {
+    "accuracy": "accuracy",
+    "prediction/mean": "labels/prediction_mean",
+    "label/mean": "labels/actual_label_mean",
+    "auc": "auc",
+    "auc_precision_recall": "auc_precision_recall",
+    "precision": "precision/positive_threshold_0.500000_mean",
+    "recall": "recall/positive_threshold_0.500000_mean",
+}
+
+
+class _Model(BaseEstimator):
+    """Logits of columns, a head and an optimizer."""
+
+    def __init__(
+        self, head: Head, feature_columns: Any, model_dir: Any, config: Any, optimizer: Any,
+        learning_rate: float, gradient_clip_norm: float | None, feature_engineering_fn: Any,
+    ) -> None:  # fmt: skip
+        self._head = head
+        self._columns = list(feature_columns)
+        self._optimizer = optimizer
+        self._learning_rate = learning_rate
+        self._clip = gradient_clip_norm
+        self._engineer = feature_engineering_fn
+        super().__init__(model_dir, config)
+
+    def _logits(self, features: Any, mode: str) -> Any:
+        raise NotImplementedError
+
+    def _model_fn(self, features: Any, labels: Any, mode: str) -> ModelFnOps:
+        if self._engineer is not None:
+            features, labels = self._engineer(features, labels)
+        features = features if isinstance(features, dict) else {"": features}
+        logits = self._logits(features, mode)
+
+        def train_op_fn(loss: Any) -> Any:
+            step = sg.train.get_global_step()
+            clip = None if self._clip is None else float(self._clip)
+            return optimize_loss(loss, step, self._learning_rate, self._optimizer, clip_gradients=clip)
+
+        spec = self._head.create_estimator_spec(features, mode, logits, labels, train_op_fn=train_op_fn)
+        metrics = {_METRICS[key]: metric for key, metric in spec.eval_metric_ops.items() if key in _METRICS}
+        if isinstance(self._head, RegressionHead):
+            metrics = {}
+        elif "auc" in metrics:
+            metrics["accuracy/baseline_label_mean"] = spec.eval_metric_ops["label/mean"]
+            metrics["accuracy/threshold_0.500000_mean"] = spec.eval_metric_ops["accuracy"]
+        return ModelFnOps(mode, self._named(spec.predictions), spec.loss, spec.train_op, metrics)
+
+    def _named(self, predictions: dict[str, Any]) -> dict[str, Any]:
+        """The predictions under their old names, one value for each example."""
+        if isinstance(self._head, RegressionHead):
+            scores = predictions["predictions"]
+            return {"scores": sg.squeeze(scores, [1]) if self._head.logits_dimension == 1 else scores}
+        kept = {
+            key: predictions[key] for key in ("logits", "logistic", "probabilities") if key in predictions
+        }
+        return kept | {"classes": sg.squeeze(predictions["class_ids"], [1])}
+
+
+class _Linear(_Model):
+    def _logits(self, features: Any, mode: str) -> Any:
+        with sg.variable_scope("linear"):
+            return sg.feature_column.linear_model(features, self._columns, self._head.logits_dimension)
+
+
+class _Deep(_Model):
+    def __init__(
+        self, hidden_units: Sequence[int], activation_fn: Any, dropout: float | None, *others: Any
+    ) -> None:
+        self._units = list(hidden_units)
+        self._activation = activation_fn
+        self._dropout = dropout
+        super().__init__(*others)
+
+    def _logits(self, features: Any, mode: str) -> Any:
+        with sg.variable_scope("dnn"):
+            with sg.variable_scope("input_from_feature_columns"):
+                net = sg.feature_column.input_layer(features, self._columns)
+            for number, units in enumerate(self._units):
+                net = contrib_layers.fully_connected(
+                    net, units, activation_fn=self._activation, scope=f"hiddenlayer_{number}"
+                )
+                if self._dropout is not None and mode == ModeKeys.TRAIN:
+                    net = sg.nn.dropout(net, rate=self._dropout)
+            return contrib_layers.fully_connected(
+                net, self._head.logits_dimension, activation_fn=None, scope="logits"
+            )
+
+
+class _Classes:
+    """What classifiers predict: classes, unless other outputs are asked for."""
+
+    def predict(
+        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, outputs: Any = None,
+        as_iterable: bool = True, iterate_batches: bool = False,
+    ) -> Any:  # fmt: skip
+        """The class of each example; with `outputs`, dicts of these predictions."""
+        if outputs is not None:
+            return BaseEstimator.predict(self, x, input_fn, batch_size, outputs, as_iterable)  # type: ignore[arg-type]
+        return self.predict_classes(x, input_fn, batch_size, as_iterable)
+
+    def predict_classes(
+        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True
+    ) -> Any:
+        """The class of each example."""
+        return _one(self, "classes", x, input_fn, batch_size, as_iterable)
+
+    def predict_proba(
+        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True
+    ) -> Any:
+        """The probabilities of all classes for each example."""
+        return _one(self, "probabilities", x, input_fn, batch_size, as_iterable)
+
+
+class _Scores:
+    """What regressors predict: numbers, unless other outputs are asked for."""
+
+    def predict(
+        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, outputs: Any = None,
+        as_iterable: bool = True, iterate_batches: bool = False,
+    ) -> Any:  # fmt: skip
+        """The number that is predicted for each example; with `outputs`, dicts of these predictions."""
+        if outputs is not None:
+            return BaseEstimator.predict(self, x, input_fn, batch_size, outputs, as_iterable)  # type: ignore[arg-type]
+        return self.predict_scores(x, input_fn, batch_size, as_iterable)
+
+    def predict_scores(
+        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True
+    ) -> Any:
+        """The number that is predicted for each example."""
+        return _one(self, "scores", x, input_fn, batch_size, as_iterable)
+
+
+class DNNClassifier(_Classes, _Deep):
+    """A classifier with hidden layers of `hidden_units` units, see `sg.estimator.DNNClassifier`.
+
+    `gradient_clip_norm`: the greatest global norm of the gradients.
+    """
+
+    def __init__(
+        self, hidden_units: Sequence[int], feature_columns: Any, model_dir: Any = None, n_classes: int = 2,
+        weight_column_name: str | None = None, optimizer: Any = None, activation_fn: Any = sg.nn.relu,
+        dropout: float | None = None, gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False, config: Any = None, feature_engineering_fn: Any = None,
+        embedding_lr_multipliers: Any = None, input_layer_min_slice_size: int | None = None,
+        label_keys: Any = None,
+    ) -> None:  # fmt: skip
+        _refuse_settings(enable_centered_bias, embedding_lr_multipliers)
+        super().__init__(
+            hidden_units, activation_fn, dropout,
+            classifier_head(n_classes, weight_column_name, label_keys, _BATCH_MEAN), feature_columns,
+            model_dir, config, optimizer or "Adagrad", _DNN_LEARNING_RATE, gradient_clip_norm,
+            feature_engineering_fn,
+        )  # fmt: skip
+
+
+class DNNRegressor(_Scores, _Deep):
+    """A model of numbers with hidden layers of `hidden_units` units, see `DNNClassifier`."""
+
+    def __init__(
+        self, hidden_units: Sequence[int], feature_columns: Any, model_dir: Any = None,
+        weight_column_name: str | None = None, optimizer: Any = None, activation_fn: Any = sg.nn.relu,
+        dropout: float | None = None, gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False, config: Any = None, feature_engineering_fn: Any = None,
+        label_dimension: int = 1, embedding_lr_multipliers: Any = None,
+        input_layer_min_slice_size: int | None = None,
+    ) -> None:  # fmt: skip
+        _refuse_settings(enable_centered_bias, embedding_lr_multipliers)
+        super().__init__(
+            hidden_units, activation_fn, dropout,
+            RegressionHead(label_dimension, weight_column_name, _BATCH_MEAN), feature_columns, model_dir,
+            config, optimizer or "Adagrad", _DNN_LEARNING_RATE, gradient_clip_norm, feature_engineering_fn,
+        )  # fmt: skip
+
+
+class LinearClassifier(_Classes, _Linear):
+    """A classifier whose logits are weighted sums of columns, see `sg.estimator.LinearClassifier`."""
+
+    def __init__(
+        self, feature_columns: Any, model_dir: Any = None, n_classes: int = 2,
+        weight_column_name: str | None = None, optimizer: Any = None, gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False, _joint_weight: bool = False, config: Any = None,
+        feature_engineering_fn: Any = None, label_keys: Any = None,
+    ) -> None:  # fmt: skip
+        _refuse_settings(enable_centered_bias)
+        super().__init__(
+            classifier_head(n_classes, weight_column_name, label_keys, _BATCH_MEAN), feature_columns,
+            model_dir, config, optimizer or "Ftrl", _linear_rate(feature_columns), gradient_clip_norm,
+            feature_engineering_fn,
+        )  # fmt: skip
+
+
+class LinearRegressor(_Scores, _Linear):
+    """A model whose predictions are weighted sums of columns, see `sg.estimator.LinearRegressor`."""
+
+    def __init__(
+        self, feature_columns: Any, model_dir: Any = None, weight_column_name: str | None = None,
+        optimizer: Any = None, gradient_clip_norm: float | None = None, enable_centered_bias: bool = False,
+        label_dimension: int = 1, _joint_weights: bool = False, config: Any = None,
+        feature_engineering_fn: Any = None,
+    ) -> None:  # fmt: skip
+        _refuse_settings(enable_centered_bias)
+        super().__init__(
+            RegressionHead(label_dimension, weight_column_name, _BATCH_MEAN), feature_columns, model_dir,
+            config, optimizer or "Ftrl", _linear_rate(feature_columns), gradient_clip_norm,
+            feature_engineering_fn,
+        )  # fmt: skip
+
+
+def _linear_rate(feature_columns: Any) -> float:
+    return float(min(_MOST_LINEAR_LEARNING_RATE, len(list(feature_columns)) ** -0.5))
+
+
+def _one(model: Any, key: str, x: Any, input_fn: Any, batch_size: int | None, as_iterable: bool) -> Any:
+    """One of the predictions, without its name."""
+    found = BaseEstimator.predict(model, x, input_fn, batch_size, [key], as_iterable)
+    return (example[key] for example in found) if as_iterable else found[key]
+
+
+def _refuse_settings(*settings: Any) -> None:
+    if any(settings):
+        text = "enable_centered_bias and embedding_lr_multipliers are not supported"
+        raise NotImplementedError(layout(text, user_frame()))

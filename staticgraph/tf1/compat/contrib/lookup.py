@@ -1,0 +1,171 @@
+"""`tf.contrib.lookup`: tables of words and numbers, out of tensors and files."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from staticgraph.arrays.array_ops import size
+from staticgraph.arrays.casts import cast
+from staticgraph.arrays.creation import range as number_range
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler.graph.dtypes import as_dtype, int64, string
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.tf1.lookup.sources import KeyValueTensorInitializer, TextFileIndex, TextFileInitializer
+from staticgraph.tf1.lookup.tables import DenseHashTable, HashTable, MutableHashTable, StaticVocabularyTable
+
+__all__ = [
+    "FastHashSpec", "HashTable", "HasherSpec", "KeyValueTensorInitializer", "MutableDenseHashTable",
+    "MutableHashTable", "TextFileIdTableInitializer", "TextFileIndex", "TextFileInitializer",
+    "TextFileStringTableInitializer",
+    "index_table_from_file", "index_table_from_tensor", "index_to_string", "index_to_string_table_from_file",
+    "index_to_string_table_from_tensor", "string_to_index", "string_to_index_table_from_file",
+    "string_to_index_table_from_tensor",
+]  # fmt: skip
+
+
+class HasherSpec(NamedTuple):
+    """How words out of the vocabulary are dealt out to buckets."""
+
+    hasher: str
+    key: Any
+
+
+FastHashSpec = HasherSpec("fasthash", None)
+
+MutableDenseHashTable = DenseHashTable
+
+Table = HashTable | StaticVocabularyTable
+
+
+class TextFileIdTableInitializer(TextFileInitializer):
+    """Words in the lines of a file, and as their values the numbers of the lines."""
+
+    def __init__(
+        self, filename: Any, key_column_index: int = TextFileIndex.WHOLE_LINE,
+        value_column_index: int = TextFileIndex.LINE_NUMBER, vocab_size: int | None = None,
+        delimiter: str = "\t", name: str | None = "text_file_id_table_init", key_dtype: Any = string,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            filename, key_dtype, key_column_index, int64, value_column_index, vocab_size, delimiter, name
+        )
+
+
+class TextFileStringTableInitializer(TextFileInitializer):
+    """The numbers of the lines of a file, and as their values the words there."""
+
+    def __init__(
+        self, filename: Any, key_column_index: int = TextFileIndex.LINE_NUMBER,
+        value_column_index: int = TextFileIndex.WHOLE_LINE, vocab_size: int | None = None,
+        delimiter: str = "\t", name: str | None = "text_file_string_table_init",
+    ) -> None:  # fmt: skip
+        super().__init__(
+            filename, int64, key_column_index, string, value_column_index, vocab_size, delimiter, name
+        )
+
+
+def _table(
+    entries: Any, num_oov_buckets: int, default_value: int, hasher_spec: HasherSpec, name: str | None,
+    key_dtype: Any,
+) -> Table:  # fmt: skip
+    """A table of numbers of words, with buckets for others or with one value for all of these."""
+    if num_oov_buckets < 0:
+        text = f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}."
+        raise ValueError(layout(text, user_frame()))
+    if not num_oov_buckets:
+        return HashTable(entries, default_value, name=name)
+    if hasher_spec.hasher != "fasthash":
+        raise ValueError(layout(f"the hasher {hasher_spec.hasher!r} is not supported", user_frame()))
+    return StaticVocabularyTable(entries, num_oov_buckets, key_dtype, name)
+
+
+def index_table_from_tensor(
+    mapping: Any, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: HasherSpec = FastHashSpec,
+    dtype: Any = string, name: str | None = None,
+) -> Table:  # fmt: skip
+    """A table of the places of words in the vector `mapping`.
+
+    >>> import staticgraph as sg
+    >>> from staticgraph.tf1.compat.contrib.lookup import index_table_from_tensor
+    >>> found = index_table_from_tensor(["emerson", "lake"]).lookup(sg.constant(["lake", "palmer"]))
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.tables_initializer())
+    ...     sess.run(found).tolist()
+    [1, -1]
+    """
+    if mapping is None:
+        raise ValueError(layout("mapping must be specified.", user_frame()))
+    keys = convert_to_tensor(mapping, dtype=None if as_dtype(dtype).is_integer else as_dtype(dtype))
+    keys = cast(keys, int64) if keys.dtype.is_integer else keys
+    entries = KeyValueTensorInitializer(keys, cast(number_range(size(keys)), int64))
+    return _table(entries, num_oov_buckets, default_value, hasher_spec, name, None)
+
+
+def index_table_from_file(
+    vocabulary_file: Any = None, num_oov_buckets: int = 0, vocab_size: int | None = None,
+    default_value: int = -1, hasher_spec: HasherSpec = FastHashSpec, key_dtype: Any = string,
+    name: str | None = None, key_column_index: int = TextFileIndex.WHOLE_LINE,
+    value_column_index: int = TextFileIndex.LINE_NUMBER, delimiter: str = "\t",
+) -> Table:  # fmt: skip
+    """A table of the numbers of the lines that words are in."""
+    if vocabulary_file is None or (isinstance(vocabulary_file, str) and not vocabulary_file):
+        raise ValueError(layout("vocabulary_file must be specified and must not be empty.", user_frame()))
+    entries = TextFileIdTableInitializer(
+        vocabulary_file, key_column_index, value_column_index, vocab_size, delimiter,
+        key_dtype=int64 if as_dtype(key_dtype).is_integer else key_dtype,
+    )  # fmt: skip
+    return _table(entries, num_oov_buckets, default_value, hasher_spec, name, None)
+
+
+def index_to_string_table_from_tensor(
+    mapping: Any, default_value: Any = "UNK", name: str | None = None
+) -> HashTable:
+    """A table of the words in the vector `mapping`, by their places."""
+    if mapping is None:
+        raise ValueError(layout("mapping must be specified.", user_frame()))
+    values = convert_to_tensor(mapping, dtype=string)
+    entries = KeyValueTensorInitializer(cast(number_range(size(values)), int64), values)
+    return HashTable(entries, default_value, name=name)
+
+
+def index_to_string_table_from_file(
+    vocabulary_file: Any, vocab_size: int | None = None, default_value: Any = "UNK", name: str | None = None,
+    key_column_index: int = TextFileIndex.LINE_NUMBER, value_column_index: int = TextFileIndex.WHOLE_LINE,
+    delimiter: str = "\t",
+) -> HashTable:  # fmt: skip
+    """A table of the words in the lines of a file, by the numbers of the lines."""
+    entries = TextFileStringTableInitializer(
+        vocabulary_file, key_column_index, value_column_index, vocab_size, delimiter
+    )
+    return HashTable(entries, default_value, name=name)
+
+
+def string_to_index_table_from_tensor(
+    mapping: Any, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: HasherSpec = FastHashSpec,
+    name: str | None = None,
+) -> Table:  # fmt: skip
+    """`index_table_from_tensor` of strings, under its older name."""
+    return index_table_from_tensor(mapping, num_oov_buckets, default_value, hasher_spec, string, name)
+
+
+def string_to_index_table_from_file(
+    vocabulary_file: Any = None, num_oov_buckets: int = 0, vocab_size: int | None = None,
+    default_value: int = -1, hasher_spec: HasherSpec = FastHashSpec, name: str | None = None,
+) -> Table:  # fmt: skip
+    """`index_table_from_file` of strings, under its older name."""
+    return index_table_from_file(
+        vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, string, name
+    )
+
+
+def string_to_index(tensor: Any, mapping: Any, default_value: int = -1, name: str | None = None) -> Tensor:
+    """The places in `mapping` of the strings in `tensor`."""
+    found: Tensor = index_table_from_tensor(mapping, 0, default_value, name=name).lookup(tensor)
+    return found
+
+
+def index_to_string(tensor: Any, mapping: Any, default_value: Any = "UNK", name: str | None = None) -> Tensor:
+    """The strings in `mapping` at the places in `tensor`."""
+    found: Tensor = index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)
+    return found

@@ -1,0 +1,128 @@
+"""`tf.contrib`, as far as programs use it: which of our names, and of the modules in `legacy`, it shows."""
+
+from staticgraph.tf1.compat.contrib import (
+    arg_scope,
+    checkpoint_assignment,
+    experiment,
+    external_optimizer,
+    hyperparameters,
+    learn_runner,
+    model_analyzer,
+    model_variables,
+    optimize_loss,
+    optimizer_wrappers,
+    regularizers,
+    tpu_estimator,
+    vocabulary,
+)
+from staticgraph.tf1.compat.contrib import columns as contrib_columns
+from staticgraph.tf1.compat.contrib import distribute as contrib_distribute
+from staticgraph.tf1.compat.contrib import inputs as contrib_inputs
+from staticgraph.tf1.compat.contrib import layers as contrib_layers
+from staticgraph.tf1.compat.contrib import learn as contrib_learn
+from staticgraph.tf1.compat.contrib import learn_models as contrib_learn_models
+from staticgraph.tf1.compat.contrib import lookup as contrib_lookup
+from staticgraph.tf1.compat.contrib import losses as contrib_losses
+from staticgraph.tf1.compat.contrib import metrics as contrib_metrics
+from staticgraph.tf1.compat.contrib import optimizers as contrib_optimizers
+from staticgraph.tf1.compat.namespace import Area
+from staticgraph.tf1.compat.platform import accelerators, csv_data, mnist, projector
+from staticgraph.tf1.compat.rnn import (
+    attention_mechanisms,
+    attention_wrapper,
+    beam_paths,
+    beam_search,
+    crf,
+    cudnn_cells,
+    decoding,
+    decoding_helpers,
+    fused_cells,
+    legacy_attention,
+    legacy_decoders,
+    legacy_seq2seq,
+    recurrent_cells,
+    recurrent_wrappers,
+    sequence_losses,
+)
+
+_LAYERS = {
+    "convolution2d": "contrib.layers.conv2d",
+    "convolution2d_transpose": "contrib.layers.conv2d_transpose",
+    "elu": "nn.elu",
+    "relu": "contrib.layers.fully_connected",
+    "relu6": "nn.relu6",
+    "xavier_initializer_conv2d": "contrib.layers.xavier_initializer",
+}
+_STEP = {
+    name: f"train.{name}"
+    for name in ("assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step")
+}
+_CHECKPOINT = {
+    name: f"train.{name}"
+    for name in ("init_from_checkpoint", "list_variables", "load_checkpoint", "load_variable")
+}
+
+_KERAS = """
+    activations applications backend callbacks constraints datasets datasets.cifar10 datasets.mnist
+    initializers layers losses metrics models optimizers preprocessing regularizers utils
+"""
+
+AREAS = {
+    "contrib.layers": Area((contrib_layers, contrib_columns, optimize_loss, regularizers), _LAYERS),
+    "contrib.layers.python.layers": Area(areas=("contrib.layers",)),
+    "contrib.framework": Area((arg_scope, checkpoint_assignment, model_variables), _STEP | _CHECKPOINT),
+    "contrib.framework.python.ops": Area(areas=("contrib.framework",)),
+    "contrib.framework.python.ops.variables": Area(areas=("contrib.framework",)),
+    "contrib.framework.nest": Area(("nest",)),
+    "contrib.slim": Area(areas=("contrib.layers", "contrib.framework")),
+    "contrib.slim.losses": Area((contrib_losses,)),
+    "contrib.slim.initializers": Area(areas=("contrib.layers", "initializers")),
+    "contrib.slim.regularizers": Area((regularizers,)),
+    "contrib.lookup": Area((contrib_lookup,)),
+    "contrib.losses": Area((contrib_losses,)),
+    "contrib.metrics": Area((contrib_metrics,)),
+    "contrib.rnn": Area((recurrent_cells, recurrent_wrappers, fused_cells), areas=("nn.rnn_cell",), names={
+        "static_rnn": "nn.static_rnn",
+        "static_bidirectional_rnn": "nn.static_bidirectional_rnn",
+        "static_state_saving_rnn": "nn.static_state_saving_rnn",
+    }),
+    "contrib.data": Area(areas=("data.experimental", "data"), names={"Dataset": "data.Dataset"}),
+    "contrib.distributions": Area(areas=("distributions",)),
+    "contrib.distributions.bijectors": Area(("distributions.bijectors",)),
+    "contrib.opt": Area((contrib_optimizers, external_optimizer, optimizer_wrappers)),
+    "contrib.crf": Area((crf,)),
+    "contrib.cudnn_rnn": Area((cudnn_cells,)),
+    "contrib.rnn.python.ops.core_rnn_cell": Area(areas=("contrib.rnn",)),
+    "contrib.rnn.python.ops.core_rnn_cell_impl": Area(areas=("contrib.rnn",)),
+    "contrib.rnn.python.ops.rnn_cell": Area(areas=("contrib.rnn",)),
+    "contrib.seq2seq": Area((
+        sequence_losses, decoding, decoding_helpers, attention_mechanisms, attention_wrapper,
+        beam_paths, beam_search,
+    )),
+    "contrib.legacy_seq2seq": Area((legacy_seq2seq, legacy_decoders, legacy_attention)),
+    "contrib.slim.model_analyzer": Area((model_analyzer,)),
+    "contrib.tpu": Area((accelerators, tpu_estimator)),
+    "contrib.distribute": Area((contrib_distribute,), areas=("distribute",)),
+    "contrib.cluster_resolver": Area(names={"TPUClusterResolver": "contrib.tpu.TPUClusterResolver"}),
+    "contrib.tensorboard.plugins.projector": Area((projector,)),
+    "contrib.training": Area((hyperparameters,)),
+    "contrib.learn": Area(
+        (contrib_learn, contrib_learn_models, experiment),
+        {"NanLossDuringTrainingError": "train.NanLossDuringTrainingError"},
+    ),
+    "contrib.keras": Area(areas=("keras",)),
+    **{f"contrib.keras.{name}": Area(areas=(f"keras.{name}",)) for name in _KERAS.split()},
+    "contrib.learn.io": Area((contrib_inputs, "estimator.inputs")),
+    "contrib.learn.learn_runner": Area((learn_runner,)),
+    "contrib.learn.python.learn.learn_runner": Area((learn_runner,)),
+    "contrib.learn.python.learn.estimators.estimator": Area((contrib_learn,)),
+    "contrib.learn.python.learn.estimators.model_fn": Area((contrib_learn,)),
+    "contrib.learn.python.learn.estimators.run_config": Area((contrib_learn,)),
+    "contrib.learn.python.learn.metric_spec": Area((contrib_learn,)),
+    "contrib.learn.python.learn.utils.input_fn_utils": Area((experiment,)),
+    "contrib.learn.preprocessing": Area((vocabulary,)),
+    "contrib.learn.datasets.base": Area((csv_data,)),
+    "contrib.learn.python.learn.datasets.base": Area((csv_data,)),
+    "contrib.learn.datasets.mnist": Area((mnist,)),
+    "contrib.learn.python.learn.datasets.mnist": Area((mnist,)),
+}  # fmt: skip

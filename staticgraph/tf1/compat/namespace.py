@@ -1,0 +1,178 @@
+"""Modules that exist only as a table: each dotted path of TensorFlow, and where its names come from.
+
+An `Area` is one line of the table. A `Tree` looks names up in it, and shows each area as a `Namespace`: a
+module that finds an attribute when it is first asked for. So a new name of `staticgraph` is a new name of TF1
+too, and nothing is imported that a program does not use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.tf1.compat.nearest import nearest
+
+MISSING = object()
+
+# Modules of ours without an `__all__` show what they import; this is not theirs to give.
+_IMPORTED_HELPERS = {"typing", "__future__", "collections.abc"}
+
+
+class UnsupportedNameError(AttributeError):
+    """A name of TensorFlow that is not supported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """Where the names below one dotted path come from; the first that has a name gives it.
+
+    `sources`: modules, or dotted paths below `staticgraph`, which may be absent. `names`: TF's name to the
+    dotted name in the tree that it stands for. `areas`: other areas, all of whose names are here too.
+    """
+
+    sources: tuple[ModuleType | str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    areas: tuple[str, ...] = ()
+
+
+class Tree:
+    """A table of areas by dotted path; the root's path is empty."""
+
+    def __init__(self, areas: Mapping[str, Area]) -> None:
+        parents = {parent: Area() for path in areas for parent in _parents(path)}
+        self.areas = parents | dict(areas)
+        self._namespaces: dict[str, Namespace] = {}
+
+    def namespace(self, path: str) -> Namespace | None:
+        """The module that shows an area, always the same one; None where nothing in it is supported."""
+        if path not in self.areas or not any(self._supported(path)):
+            return None
+        return self._namespaces.setdefault(path, Namespace(self, path))
+
+    def find(self, path: str, name: str) -> Any:
+        """What `name` is in the area at `path`, or MISSING."""
+        area = self.areas[path]
+        for source in area.sources:
+            if (found := _public(source, name)) is not MISSING:
+                return found
+        if name in area.names and (found := self.lookup(area.names[name])) is not MISSING:
+            return found
+        for other in area.areas:
+            if (found := self.find(other, name)) is not MISSING:
+                return found
+        return self.namespace(_join(path, name)) or MISSING
+
+    def lookup(self, dotted: str) -> Any:
+        """What a dotted name stands for, or MISSING. The attributes of an instance are not looked at."""
+        found: Any = self.namespace("")
+        for name in dotted.split("."):
+            match found:
+                case Namespace():
+                    found = self.find(found.path, name)
+                case type():
+                    found = getattr(found, name, MISSING)
+            if found is MISSING:
+                break
+        return found
+
+    def names(self, path: str) -> set[str]:
+        """The supported names of an area, sub-areas included."""
+        return set(self._supported(path))
+
+    def supported(self) -> Iterator[str]:
+        """All supported names, dotted, without those of TensorFlow's internal modules."""
+        for path in self.areas:
+            if path.split(".")[0] != "python":
+                yield from (_join(path, name) for name in self._own(path))
+
+    def _own(self, path: str) -> Iterator[str]:
+        """Names of an area that stand in its own line of the table."""
+        area = self.areas[path]
+        for source in area.sources:
+            yield from _public_names(source)
+        yield from (name for name, target in area.names.items() if self.lookup(target) is not MISSING)
+
+    def _supported(self, path: str) -> Iterator[str]:
+        yield from self._own(path)
+        for other in self.areas[path].areas:
+            yield from self._supported(other)
+        for child in self.areas:
+            if child and _join(path, child.rpartition(".")[2]) == child and any(self._supported(child)):
+                yield child.rpartition(".")[2]
+
+
+class Namespace(ModuleType):
+    """An area as a module: `tensorflow.nn`."""
+
+    def __init__(self, tree: Tree, path: str) -> None:
+        super().__init__(_join("tensorflow", path), f"The supported names of TensorFlow 1.15's {_tf(path)}.")
+        self.path = path
+        self._tree = tree
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return sorted(self._tree.names(self.path))
+        found = self._tree.find(self.path, name)
+        if found is MISSING:
+            if name.startswith("__"):
+                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+            raise UnsupportedNameError(unsupported(self._tree, _join(self.path, name)))
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._tree.names(self.path))
+
+
+def unsupported(tree: Tree, dotted: str) -> str:
+    """The message about a name that is not supported: the user's line, and the nearest supported names."""
+    found = nearest(dotted, tree.supported())
+    hint = f"nearest: {', '.join(map(_tf, found))}" if found else None
+    return layout(f"{_tf(dotted)} is not supported yet", user_frame(), hint=hint)
+
+
+def _tf(dotted: str) -> str:
+    return _join("tf", dotted)
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path and name else path or name
+
+
+def _parents(path: str) -> list[str]:
+    parts = path.split(".")
+    return [".".join(parts[:length]) for length in range(len(parts))]
+
+
+def _module(source: ModuleType | str) -> ModuleType | None:
+    """The module that a source names, or None where `staticgraph` has none of that name."""
+    if isinstance(source, ModuleType):
+        return source
+    found: Any = sg
+    for name in filter(None, source.split(".")):
+        found = getattr(found, name, None)
+    return found if isinstance(found, ModuleType) else None
+
+
+def _public(source: ModuleType | str, name: str) -> Any:
+    """A public name of a source, or MISSING. Modules in a source are areas of their own."""
+    module = _module(source)
+    if module is None or (name.startswith("_") and name not in getattr(module, "__all__", ())):
+        return MISSING
+    found = getattr(module, name, MISSING)
+    is_helper = getattr(found, "__module__", None) in _IMPORTED_HELPERS
+    return MISSING if isinstance(found, ModuleType) or is_helper else found
+
+
+@cache
+def _public_names(source: ModuleType | str) -> tuple[str, ...]:
+    module = _module(source)
+    listed = getattr(module, "__all__", None) or dir(module) if module is not None else ()
+    return tuple(name for name in listed if _public(source, name) is not MISSING)

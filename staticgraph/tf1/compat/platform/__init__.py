@@ -1,0 +1,1 @@
+"""What programs expect around the graph: flags, files, logging, test cases, options of a session."""

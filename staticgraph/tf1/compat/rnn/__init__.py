@@ -1,0 +1,1 @@
+"""Recurrent networks of `tf.contrib`: cells, attention, decoders, beam search."""

@@ -1,0 +1,167 @@
+"""Several elements as one, and the reverse: batch, padded batch, window, unbatch."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from staticgraph.compiler.graph.errors import DataLossError
+from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.sparse.tensor import SparseTensorValue
+from staticgraph.tf1.data.pipeline import Node, Run
+from staticgraph.tf1.data.selecting import numbers_of, rows_of
+from staticgraph.tf1.data.structure import Component, Element, Sparse, leaves
+
+T = TypeVar("T")
+
+
+def _groups(node: Node, run: Run, elements: Iterator[T], parameter: Any, drop: Any) -> Iterator[list[T]]:
+    size = run.number(parameter)
+    if size <= 0:
+        raise node.error(f"batch_size is {size}, it must be above zero")
+    while group := list(itertools.islice(elements, size)):
+        if len(group) == size or not run.value(drop):
+            yield group
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Batched(Node):
+    """`size` elements stacked; the last ones may be fewer, unless these are dropped."""
+
+    source: Node
+    size: Any
+    drop_remainder: Any
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        arrays = rows_of(self.source, run)
+        if arrays is not None:  # all elements of a batch are copied at once
+            numbers = numbers_of(self.source, run)
+            for rows in _groups(self, run, numbers, self.size, self.drop_remainder):
+                yield tuple(array.take(rows, axis=0) for array in arrays)
+            return
+        parts = leaves(self.source.structure)
+        for group in _groups(self, run, self.source.iterate(run), self.size, self.drop_remainder):
+            columns = zip(*group, strict=True)
+            yield tuple(self._stacked(part, column) for part, column in zip(parts, columns, strict=True))
+
+    def _stacked(self, part: Component, column: tuple[Any, ...]) -> Any:
+        if isinstance(part, Sparse):
+            return _stacked_sparse(column)
+        try:
+            return np.stack(column)
+        except ValueError:
+            shapes = list(dict.fromkeys(shape_text(array.shape) for array in column))
+            text = f"elements of the shapes {' and '.join(shapes[:2])} cannot be batched"
+            raise self.error(f"{text}: padded_batch takes such, and resizing makes them equal") from None
+
+
+def _stacked_sparse(column: tuple[SparseTensorValue, ...]) -> SparseTensorValue:
+    numbers = [np.full((len(value.values), 1), row, np.int64) for row, value in enumerate(column)]
+    places = [np.hstack([n, value.indices]) for n, value in zip(numbers, column, strict=True)]
+    shape = np.max([value.dense_shape for value in column], axis=0)
+    values = np.concatenate([value.values for value in column])
+    return SparseTensorValue(np.concatenate(places), values, np.array([len(column), *shape], np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PaddedBatched(Node):
+    """`size` elements stacked, each padded at its ends to the shape in `shapes`, or where that leaves a size
+    open, to the largest of the batch. `padding` has a value for each component.
+    """
+
+    source: Node
+    size: Any
+    shapes: tuple[Any, ...]
+    padding: tuple[Any, ...]
+    drop_remainder: Any
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        shapes = [run.value(shape) for shape in self.shapes]
+        shapes = [tuple(None if n is None or n < 0 else int(n) for n in shape) for shape in shapes]
+        padding = [run.value(value) for value in self.padding]
+        for group in _groups(self, run, self.source.iterate(run), self.size, self.drop_remainder):
+            columns = zip(*group, strict=True)
+            yield tuple(map(self._padded, columns, shapes, padding))
+
+    def _padded(self, column: tuple[np.ndarray, ...], shape: Shape, padding: Any) -> np.ndarray:
+        for array in column:
+            if array.ndim != len(shape):
+                text = (
+                    f"an element of shape {shape_text(array.shape)} cannot be padded to {shape_text(shape)}"
+                )
+                raise self.error(f"{text}: it has another number of axes")
+        largest = np.max([array.shape for array in column], axis=0, initial=0)
+        sizes = tuple(int(most) if n is None else n for n, most in zip(shape, largest, strict=True))
+        out = np.full((len(column), *sizes), padding, column[0].dtype)
+        for row, array in enumerate(column):
+            if any(n > room for n, room in zip(array.shape, sizes, strict=True)):
+                text = f"an element of shape {shape_text(array.shape)} is larger than padded_shapes allow"
+                raise self.error(f"{text}, {shape_text(shape)}", DataLossError)
+            place: Any = (row, *(slice(n) for n in array.shape))
+            out[place] = array
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Unbatched(Node):
+    """The slices of each element along its first axis, as elements of their own."""
+
+    source: Node
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        for element in self.source.iterate(run):
+            sizes = {len(array) for array in element}
+            if len(sizes) > 1:
+                raise self.error(f"the components have {sorted(sizes)} slices: all must have as many")
+            yield from (tuple(map(np.asarray, row)) for row in zip(*element, strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Windowed(Node):
+    """Datasets of `size` elements each, `stride` apart; each begins `shift` after the one before."""
+
+    source: Node
+    size: Any
+    shift: Any
+    stride: Any
+    drop_remainder: Any
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        size, shift, stride = (run.number(n) for n in (self.size, self.shift, self.stride))
+        if min(size, shift, stride) <= 0:
+            raise self.error(f"size {size}, shift {shift} and stride {stride} must be above zero")
+        drop = bool(run.value(self.drop_remainder))
+        elements = self.source.iterate(run)
+        ahead: deque[Element] = deque()
+        span = (size - 1) * stride + 1
+        while True:
+            ahead.extend(itertools.islice(elements, span - len(ahead)))
+            window = list(itertools.islice(ahead, 0, None, stride))
+            if not window or (drop and len(window) < size):
+                return
+            yield tuple(_Column(window, i) for i in range(len(window[0])))
+            for _ in range(min(shift, len(ahead))):
+                ahead.popleft()
+            if shift > span:
+                next(itertools.islice(elements, shift - span - 1, None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One component of the elements of a window; a call begins to go through them."""
+
+    window: list[Element]
+    index: int
+
+    def __call__(self) -> Iterator[Element]:
+        return ((element[self.index],) for element in self.window)
+
+
+def padding_of(part: TensorType) -> Any:
+    """What a component is padded with where the user does not say: zero, or the empty string."""
+    return part.dtype.round(b"" if part.dtype.kind == "string" else 0)

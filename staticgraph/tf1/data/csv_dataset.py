@@ -1,0 +1,174 @@
+"""`make_csv_dataset`: batches of named columns out of CSV files, whose names and types the files tell."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.building.inputs import constant
+from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32, int64, string
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.io.file_records import matching, open_bytes
+from staticgraph.random_numbers.integers import seeds_of
+from staticgraph.tf1.data import selecting
+from staticgraph.tf1.data.dataset import Dataset
+from staticgraph.tf1.data.file_datasets import CsvDataset
+from staticgraph.tf1.data.mapping import Unfailing
+from staticgraph.tf1.data.threads import AUTOTUNE
+
+_TYPES = (int32, int64, float32, float64, string)  # each takes more than the one before
+
+
+def make_csv_dataset(
+    file_pattern: Any, batch_size: int, column_names: Sequence[str] | None = None,
+    column_defaults: Sequence[Any] | None = None, label_name: str | None = None,
+    select_columns: Sequence[Any] | None = None, field_delim: str = ",", use_quote_delim: bool = True,
+    na_value: str = "", header: bool = True, num_epochs: int | None = None, shuffle: bool = True,
+    shuffle_buffer_size: int = 10000, shuffle_seed: Any = None, prefetch_buffer_size: Any = None,
+    num_parallel_reads: int | None = None, sloppy: bool = False, num_rows_for_inference: int | None = 100,
+    compression_type: str | None = None, ignore_errors: bool = False,
+) -> Dataset:  # fmt: skip
+    """Batches of rows of the CSV files that match `file_pattern`, a pattern or several: dicts of columns by
+    name; tuples (dict, labels) where `label_name` is a column.
+
+    The names come from the first line unless `column_names` are given. The types come from the first
+    `num_rows_for_inference` rows, None for all, unless `column_defaults` tell them as in `CsvDataset`.
+    `select_columns` are the names or numbers of those that are taken. The rows come `num_epochs` times,
+    without end by default; a last smaller batch is there if they end.
+    """
+    patterns = [file_pattern] if isinstance(file_pattern, str) else list(file_pattern)
+    files = matching(patterns)
+    if not files:
+        raise _refused(f"no file matches {', '.join(patterns)}")
+    settings: dict[str, Any] = {} if use_quote_delim else {"quoting": csv.QUOTE_NONE}
+    probe = _Probe(files, compression_type or "", {"delimiter": field_delim, **settings})
+    if column_names is None:
+        if not header:
+            raise _refused("column_names must be given where the files have no header line")
+        column_names = probe.names()
+    names = list(column_names)
+    if len(set(names)) < len(names):
+        raise _refused(f"two columns have one name: {names}")
+    chosen = None if select_columns is None else _numbers(select_columns, names)
+    if column_defaults is None:
+        columns = list(range(len(names))) if chosen is None else chosen
+        types = probe.types(columns, len(names), header, na_value, num_rows_for_inference)
+        column_defaults = [constant(["" if dtype is string else 0], dtype) for dtype in types]
+    if chosen is not None:
+        if len(column_defaults) != len(chosen):
+            raise _refused(f"{len(chosen)} select_columns need as many column_defaults")
+        names = [names[i] for i in chosen]
+    if label_name is not None and label_name not in names:
+        raise _refused(f"label_name {label_name!r} is not one of the columns {names}")
+
+    def rows(name: Any) -> Dataset:
+        read = CsvDataset(
+            name, column_defaults, compression_type, header=header, field_delim=field_delim,
+            use_quote_delim=use_quote_delim, na_value=na_value, select_cols=chosen,
+        )  # fmt: skip
+        return Dataset(Unfailing(structure=read.node.structure, source=read.node)) if ignore_errors else read
+
+    def named(*columns: Any) -> Any:
+        features = OrderedDict(zip(names, columns, strict=True))
+        return features if label_name is None else (features, features.pop(label_name))
+
+    dataset = Dataset.from_tensor_slices(files)
+    if shuffle:
+        dataset = dataset.shuffle(len(files), shuffle_seed)
+    reads = num_parallel_reads or 1
+    dataset = dataset.interleave(rows, cycle_length=reads)
+    epochs = -1 if num_epochs is None else num_epochs
+    if shuffle:
+        dataset = Dataset(
+            selecting.Shuffled(
+                structure=dataset.node.structure, source=dataset.node, size=shuffle_buffer_size,
+                seeds=seeds_of(shuffle_seed), again=False, count=epochs,
+            )
+        )  # fmt: skip
+    else:
+        dataset = dataset.repeat(epochs)
+    dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(named)
+    return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
+
+
+class _Probe:
+    """What the files tell of their columns."""
+
+    def __init__(self, files: Sequence[str], compression: str, settings: dict[str, Any]) -> None:
+        self._files = files
+        self._compression = compression
+        self._settings = settings
+
+    def names(self) -> list[str]:
+        """The first row, which must be the same in all files."""
+        found = {name: tuple(next(self._rows(name), ())) for name in self._files}
+        first = found[self._files[0]]
+        for name, row in found.items():
+            if row != first or not row:
+                raise _refused(f"the header line of {name} is {','.join(row)!r}, not {','.join(first)!r}")
+        return list(first)
+
+    def types(
+        self, columns: Sequence[int], count: int, header: bool, missing: str, most: int | None
+    ) -> list[DType]:
+        """The types that take all fields of each column, in the first rows."""
+        kinds: list[int | None] = [None] * len(columns)
+        for row in itertools.islice(self._all_rows(int(header)), most):
+            if len(row) != count:
+                raise _refused(f"a row has {len(row)} fields, there are {count} columns: {row}")
+            fields = [row[column] for column in columns]
+            kinds = [
+                kind if field in ("", missing) else max(kind or 0, _kind(field))
+                for kind, field in zip(kinds, fields, strict=True)
+            ]
+        return [string if kind is None else _TYPES[kind] for kind in kinds]
+
+    def _all_rows(self, start: int) -> Iterator[list[str]]:
+        return itertools.chain.from_iterable(
+            itertools.islice(self._rows(name), start, None) for name in self._files
+        )
+
+    def _rows(self, name: str) -> Iterator[list[str]]:
+        with (
+            open_bytes(name, self._compression) as file,
+            io.TextIOWrapper(file, encoding="utf-8", newline="") as lines,
+        ):
+            yield from csv.reader(lines, **self._settings)
+
+
+def _kind(field: str) -> int:
+    """The place in `_TYPES` of the first type that can hold a field."""
+    try:
+        whole = int(field)
+    except ValueError:
+        try:
+            number = float(field)
+        except ValueError:
+            return 4
+        with np.errstate(over="ignore"):
+            return 2 if np.float32(number) < np.inf else 3 if number < np.inf else 4
+    return 0 if -(2**31) <= whole < 2**31 else 1 if -(2**63) <= whole < 2**63 else 2
+
+
+def _numbers(columns: Sequence[Any], names: Sequence[str]) -> list[int]:
+    """Which columns are meant by names and numbers, sorted."""
+    found = []
+    for column in columns:
+        known = 0 <= column < len(names) if isinstance(column, int) else column in names
+        if not known:
+            raise _refused(f"select_columns has {column!r}, there are {len(names)} columns: {list(names)}")
+        found.append(column if isinstance(column, int) else names.index(column))
+    if len(set(found)) < len(found):
+        raise _refused(f"select_columns has a column twice: {list(columns)}")
+    return sorted(found)
+
+
+def _refused(text: str) -> ValueError:
+    return ValueError(layout(f"make_csv_dataset: {text}", user_frame()))

@@ -1,0 +1,103 @@
+"""Pipelines: what a dataset is beneath its methods, and one pass over its elements.
+
+A `Node` is one step of a pipeline, a description that never changes. Iterating it takes a `Run`: the values
+of the tensors that the pipeline depends on, and what its nodes must remember between repetitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field, fields
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, layout
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.resources import Resources
+from staticgraph.sparse.tensor import SparseTensor
+from staticgraph.tf1.data.structure import Element
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Node:
+    """One step of a pipeline, whose elements are of `structure`. `where` is the user's line that made it."""
+
+    structure: Any
+    where: Provenance | None = field(init=False)
+
+    def __new__(cls, **_: Any) -> Self:
+        made = object.__new__(cls)
+        object.__setattr__(made, "where", user_frame())  # not in `__init__`, which dataclass makes
+        return made
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        """A new iterator over the elements."""
+        raise NotImplementedError
+
+    def error(self, text: str, kind: type[OpError] = InvalidArgumentError) -> OpError:
+        """What to raise when an element is not as it must be."""
+        return kind(layout(text, self.where))
+
+
+class Run:
+    """The state of one iterator. `given`: of one over a dataset that a user's function makes."""
+
+    def __init__(
+        self,
+        values: Mapping[Tensor, np.ndarray],
+        resources: Resources,
+        given: Mapping[Node, Callable[[], Iterator[Element]]] | None = None,
+    ) -> None:
+        self.resources = resources
+        self.given = given or {}
+        self.is_inner = given is not None
+        self._values = values
+        self._states: dict[Any, Any] = {}
+
+    def value(self, parameter: Any) -> Any:
+        """What a parameter of a node is in this run: that of a tensor depends on it."""
+        return self._values[parameter] if isinstance(parameter, Tensor) else parameter
+
+    def number(self, parameter: Any) -> int:
+        return int(self.value(parameter))
+
+    def state(self, owner: Any, make: Callable[[], T]) -> T:
+        """What `owner` remembers for as long as this run lasts."""
+        if owner not in self._states:
+            self._states[owner] = make()
+        found: T = self._states[owner]
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Given(Node):
+    """A dataset that is an argument of a user's function: each run tells which."""
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        return run.given[self]()
+
+
+def tensors_of(node: Node) -> list[Tensor]:
+    """The tensors whose values a pipeline needs, each once."""
+    return list(dict.fromkeys(_tensors(node)))
+
+
+def _tensors(part: Any) -> Iterator[Tensor]:
+    if isinstance(part, Tensor):
+        yield part
+    elif isinstance(part, SparseTensor):
+        yield from (part.indices, part.values, part.dense_shape)
+    elif isinstance(part, tuple | list):
+        for inner in part:
+            yield from _tensors(inner)
+    elif isinstance(part, Node):
+        for each in fields(part):
+            if each.name not in ("structure", "where"):
+                yield from _tensors(getattr(part, each.name))
+    else:
+        yield from getattr(part, "captured", ())

@@ -1,0 +1,159 @@
+"""Where elements come from: values, ranges, and generators of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import int64, string
+from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, UnknownError, layout
+from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue
+from staticgraph.tf1.data.pipeline import Node, Run
+from staticgraph.tf1.data.structure import Component, Element, fits, leaves, rows
+
+_NUMBER = TensorType(int64, ())
+
+
+def _value(run: Run, value: Any) -> Any:
+    """The value of an array, tensor or sparse tensor."""
+    if isinstance(value, SparseTensor):
+        return SparseTensorValue(*(run.value(t) for t in (value.indices, value.values, value.dense_shape)))
+    return run.value(value)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Tensors(Node):
+    """One element: all the values."""
+
+    values: tuple[Any, ...]
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        yield tuple(_value(run, value) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Slices(Node):
+    """The slices of the values along their first axis."""
+
+    values: tuple[Any, ...]
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        self.count(run)
+        yield from zip(*(_slices(_value(run, value)) for value in self.values), strict=True)
+
+    def count(self, run: Run) -> int:
+        """How many slices there are."""
+        values = [_value(run, value) for value in self.values]
+        sizes = [int(v.dense_shape[0]) if isinstance(v, SparseTensorValue) else len(v) for v in values]
+        if len(set(sizes)) > 1:
+            raise self.error(f"the values have {', '.join(map(str, sizes))} slices: all must have as many")
+        return sizes[0]
+
+    def arrays(self, run: Run) -> list[np.ndarray] | None:
+        """The values, where all are arrays."""
+        values = [_value(run, value) for value in self.values]
+        return values if all(isinstance(value, np.ndarray) for value in values) else None
+
+
+def _slices(value: Any) -> Iterator[Any]:
+    if isinstance(value, SparseTensorValue):
+        yield from _sparse_slices(value)
+    elif value.ndim == 1:
+        yield from (np.asarray(v, value.dtype) for v in value)
+    else:
+        yield from value
+
+
+def _sparse_slices(value: SparseTensorValue) -> Iterator[SparseTensorValue]:
+    for row in range(int(value.dense_shape[0])):
+        here = value.indices[:, 0] == row
+        yield SparseTensorValue(value.indices[here, 1:], value.values[here], value.dense_shape[1:])
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Range(Node):
+    """Integers from `start`, while they are below `stop`, or above it where `step` is negative."""
+
+    start: Any
+    stop: Any
+    step: Any
+    structure: Any = _NUMBER
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        start, stop, step = (run.number(n) for n in (self.start, self.stop, self.step))
+        if step == 0:
+            raise self.error("the step of a range must not be zero")
+        return ((np.asarray(i, np.int64),) for i in range(start, stop, step))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Counter(Node):
+    """Numbers from `start` without an end."""
+
+    start: Any
+    step: Any
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        value, step = (self.structure.dtype.round(run.value(n)) for n in (self.start, self.step))
+        while True:
+            yield (np.asarray(value),)
+            value = value + step
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Generated(Node):
+    """What a function of Python's yields, called with the values of `arguments`."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        parts = leaves(self.structure)
+        items = iter(self._guarded(lambda: iter(self.function(*(run.value(a) for a in self.arguments)))))
+        while True:
+            item = self._guarded(lambda: next(items, _END))
+            if item is _END:
+                return
+            yield tuple(map(self._converted, parts, self._leaves(item)))
+
+    def _guarded(self, call: Callable[[], Any]) -> Any:
+        """The result of the user's code. What it raises is told as an error of this run."""
+        try:
+            return call()
+        except OpError:
+            raise
+        except Exception as error:
+            wrong = isinstance(error, TypeError | ValueError)
+            kind = InvalidArgumentError if wrong else UnknownError
+            text = f"the generator failed: {type(error).__name__}: {error}"
+            raise kind(layout(text, self.where)) from error
+
+    def _leaves(self, item: Any) -> list[Any]:
+        try:
+            return [value for _, value in rows(self.structure, item)]
+        except (TypeError, ValueError):
+            raise self.error(
+                f"the generator yields {item!r}, which is not nested like output_types"
+            ) from None
+
+    def _converted(self, part: Component, value: Any) -> np.ndarray:
+        """A yielded value as an array of the declared type, to which only numbers that fit are converted."""
+        assert isinstance(part, TensorType)
+        try:
+            given = np.asarray(value)
+            if part.dtype is not string and given.dtype.kind in "USO":
+                raise TypeError
+            array = part.dtype.round(value)
+        except (TypeError, ValueError, OverflowError):
+            raise self.error(f"the generator yields {value!r}, output_types says {part.dtype}") from None
+        if not fits(part.shape, array):
+            text = f"the generator yields shape {shape_text(array.shape)}, output_shapes says"
+            raise self.error(f"{text} {shape_text(part.shape)}")
+        return array.copy() if array is value else array
+
+
+_END = object()

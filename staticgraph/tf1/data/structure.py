@@ -1,0 +1,229 @@
+"""What the elements of a dataset are: tuples and dicts, nested, of tensors, sparse tensors or datasets.
+
+A structure is such a nesting whose leaves are *components*: a `TensorType` for a tensor, `Sparse`, or
+`Nested` for a dataset of its own. On its way through a pipeline an element is flat: a tuple of values, one
+per component, an array for a tensor. As everywhere in `tf.data`, a list is no structure but a tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.nest import like
+from staticgraph.compiler.graph.builder import infer_dtype
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.shapes import Shape, TensorType, as_shape, compatible
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """A sparse tensor; its value is a `SparseTensorValue`."""
+
+    dtype: DType
+    shape: Shape | None
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A dataset; its value is a function that returns a new iterator over its elements."""
+
+    structure: Any
+
+
+Component = TensorType | Sparse | Nested
+Element = tuple[Any, ...]
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, tuple | Mapping) and not isinstance(value, SparseTensorValue)
+
+
+def _parts(value: Any) -> list[Any]:
+    return [value[key] for key in sorted(value)] if isinstance(value, Mapping) else list(value)
+
+
+def leaves(structure: Any) -> list[Any]:
+    """The leaves, in order; those of dicts by sorted keys."""
+    if not _is_nested(structure):
+        return [structure]
+    return [leaf for part in _parts(structure) for leaf in leaves(part)]
+
+
+def map_leaves(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
+    """`function` of the leaves of `structure`, and of what stands in their places in `others`."""
+    if not _is_nested(structure):
+        return function(structure, *others)
+    columns = zip(_parts(structure), *(_aligned(structure, other) for other in others), strict=True)
+    return like(structure, [map_leaves(function, *column) for column in columns])
+
+
+def rows(structure: Any, *others: Any) -> list[tuple[Any, ...]]:
+    """Each leaf of `structure`, with what stands in its place in `others`."""
+    found: list[tuple[Any, ...]] = []
+    map_leaves(lambda *row: found.append(row), structure, *others)
+    return found
+
+
+def _aligned(structure: Any, other: Any) -> list[Any]:
+    """The parts of `other`, which must be nested like `structure`."""
+    if isinstance(structure, Mapping):
+        if isinstance(other, Mapping) and set(other) == set(structure):
+            return _parts(other)
+    elif isinstance(other, tuple | list) and len(other) == len(structure):
+        return list(other)
+    text = f"{other!r} is not nested like the elements, {structure!r}"
+    raise TypeError(layout(text, user_frame()))
+
+
+def packed(structure: Any, values: Iterable[Any]) -> Any:
+    """`values`, one per leaf, nested like `structure`."""
+    remaining = iter(values)
+    return map_leaves(lambda _: next(remaining), structure)
+
+
+def as_values(value: Any) -> Any:
+    """What a user gives, with arrays, tensors and sparse tensors for leaves."""
+    return map_leaves(_leaf, value)
+
+
+def _leaf(value: Any) -> Any:
+    if hasattr(value, "to_tensor") and not isinstance(value, SparseTensor):
+        return value.to_tensor()
+    if isinstance(value, Tensor | SparseTensor | np.ndarray):
+        return _array(value) if isinstance(value, np.ndarray) else value
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if isinstance(value, list) and any(isinstance(v, Tensor) for v in leaves(tuple(value))):
+        return convert_to_tensor(value)
+    return _array(value)
+
+
+def _array(value: Any) -> np.ndarray:
+    try:
+        return infer_dtype(value).round(value)
+    except (TypeError, ValueError) as error:
+        text = f"a component of the dataset cannot be made into a tensor: {error}"
+        raise type(error)(layout(text, user_frame())) from None
+
+
+def as_tensors(value: Any) -> Any:
+    """What a function returns, with tensors and sparse tensors for leaves."""
+
+    def leaf(value: Any) -> Any:
+        if isinstance(value, SparseTensorValue):
+            return SparseTensor.from_value(value)
+        return value if isinstance(value, SparseTensor) else convert_to_tensor(value)
+
+    return map_leaves(leaf, value)
+
+
+def component(value: Any) -> Component:
+    """The component that an array, tensor or sparse tensor is a value of."""
+    if isinstance(value, Tensor):
+        return value.type
+    if isinstance(value, SparseTensor):
+        return Sparse(value.dtype, value.shape.shape)
+    return TensorType(infer_dtype(value), value.shape)
+
+
+def structure_of(values: Any) -> Any:
+    """The structure of such leaves."""
+    return map_leaves(component, values)
+
+
+def declared(types: Any, shapes: Any = None) -> Any:
+    """The structure of element types and shapes as users write them; without shapes these are unknown."""
+    from_types = map_leaves(lambda dtype: TensorType(as_dtype(dtype), None), _tuples(types))
+    if shapes is None:
+        return from_types
+    return map_leaves(lambda type, shape: TensorType(type.dtype, as_shape(shape)), from_types, shapes)
+
+
+def _tuples(value: Any) -> Any:
+    """Lists of types mean tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def tensor_types(part: Component) -> list[TensorType]:
+    """The types of the tensors that a component is made of."""
+    match part:
+        case TensorType():
+            return [part]
+        case Sparse(dtype, shape):
+            rank = None if shape is None else len(shape)
+            return [TensorType(int64, (None, rank)), TensorType(dtype, (None,)), TensorType(int64, (rank,))]
+    return []
+
+
+def from_tensors(part: Component, tensors: Iterator[Any]) -> Any:
+    """A component's tensor, or its value, of as many tensors or values as it is made of."""
+    match part:
+        case Sparse():
+            parts = [next(tensors) for _ in range(3)]
+            return (SparseTensor if isinstance(parts[0], Tensor) else SparseTensorValue)(*parts)
+    return next(tensors)
+
+
+def to_tensors(value: Any) -> list[Any]:
+    """The reverse."""
+    if isinstance(value, SparseTensor | SparseTensorValue):
+        return [value.indices, value.values, value.dense_shape]
+    return [value]
+
+
+def as_arrays(element: Element) -> list[Any]:
+    """The values of an element's tensors."""
+    return [array for value in element for array in to_tensors(value)]
+
+
+def as_element(parts: Sequence[Component], arrays: Iterable[Any]) -> Element:
+    """The reverse, for an element of these components."""
+    values = iter(arrays)
+    return tuple(from_tensors(part, values) for part in parts)
+
+
+def dtypes_of(parts: Sequence[Component]) -> list[DType]:
+    """The types of the tensors that elements of these components are made of."""
+    return [type.dtype for part in parts for type in tensor_types(part)]
+
+
+def relaxed(a: Any, b: Any) -> Any:
+    """The structure that elements of both have; TypeError where there is none."""
+
+    def leaf(one: Component, other: Any) -> Component:
+        if isinstance(one, TensorType) and isinstance(other, TensorType) and one.dtype is other.dtype:
+            return TensorType(one.dtype, _common(one.shape, other.shape))
+        if one != other:
+            raise TypeError(
+                layout(f"elements are {one} in one dataset and {other} in the other", user_frame())
+            )
+        return one
+
+    return map_leaves(leaf, a, b)
+
+
+def _common(a: Shape | None, b: Shape | None) -> Shape | None:
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(m if m == n else None for m, n in zip(a, b, strict=True))
+
+
+def fits(shape: Shape | None, array: np.ndarray) -> bool:
+    """Whether a value has the shape that was declared."""
+    return array.shape == shape or compatible(shape, array.shape)
+
+
+def batched(part: Component, size: int | None) -> Component:
+    """A component with one more axis in front."""
+    if isinstance(part, Nested):
+        raise TypeError(layout("datasets cannot be batched", user_frame(), hint="flat_map them first"))
+    return type(part)(part.dtype, None if part.shape is None else (size, *part.shape))

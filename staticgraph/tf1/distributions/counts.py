@@ -1,0 +1,225 @@
+"""Distributions of how many of a number of draws fall into each class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.static_value import static_value
+from staticgraph.random_gamma import random_gamma
+from staticgraph.tf1.distributions import operations as sg
+from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED, Distribution
+from staticgraph.tf1.distributions.parameters import (
+    checked,
+    floating,
+    log_combinations,
+    logits_and_probs,
+    other_seed,
+    positive,
+)
+
+__all__ = ["Binomial", "DirichletMultinomial", "Multinomial"]
+
+
+def _total_count(total_count: Any, validate_args: bool) -> sg.Tensor:
+    tensor = sg.convert_to_tensor(total_count, name="total_count")
+    return checked(tensor, validate_args, lambda count: count >= 0, "at least 0")
+
+
+def _counted(logits: sg.Tensor, total_count: sg.Tensor, n: Any, seed: int | None) -> sg.Tensor:
+    """How many of `total_count` draws fall into each class: `n` times for each row of `logits`.
+
+    `total_count` has one number per row. The shape is [n, rows, classes].
+    """
+    known = static_value(total_count)
+    if known is None:
+        text = "sample() must know the largest total_count when the graph is built"
+        raise ValueError(layout(text, user_frame(), hint="give total_count as a number"))
+    most = int(np.max(known, initial=0))
+    drawn = sg.multinomial(logits, n * most, seed=seed, output_dtype=sg.int32)
+    rows = sg.shape(logits)[0]
+    drawn = sg.transpose(sg.reshape(drawn, sg.stack([rows, n, most])), [1, 0, 2])
+    counts = sg.broadcast_to(sg.cast(total_count, sg.int32), sg.stack([rows]))
+    drawn = sg.where_v2(sg.range(most) < counts[:, None], drawn, -1)
+    of_class = sg.equal(drawn[..., None], sg.range(sg.shape(logits)[1]))
+    return sg.reduce_sum(sg.cast(of_class, logits.dtype), axis=-2)
+
+
+class Multinomial(Distribution):
+    """How many of `total_count` draws fall into each of the classes, which the last axis of `logits` lists.
+
+    `total_count` has a floating type and is a number, or one for each row. A sample needs a `total_count`
+    that is known when the graph is built.
+    """
+
+    _PARAMETER_NDIMS = 1
+
+    def __init__(
+        self, total_count: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
+        allow_nan_stats: bool = True, name: str = "Multinomial",
+    ) -> None:  # fmt: skip
+        with sg.name_scope(name, values=[total_count, logits, probs]) as scope:
+            self._total_count = _total_count(total_count, validate_args)
+            self._logits, self._probs = logits_and_probs(logits, probs, validate_args, multidimensional=True)
+            self._mean_val = self._total_count[..., None] * self._probs
+        super().__init__(
+            self._probs.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats,
+            graph_parents=[self._mean_val], name=scope,
+        )  # fmt: skip
+
+    @property
+    def total_count(self) -> sg.Tensor:
+        return self._total_count
+
+    @property
+    def logits(self) -> sg.Tensor:
+        return self._logits
+
+    @property
+    def probs(self) -> sg.Tensor:
+        return self._probs
+
+    def _event_shape(self) -> Any:
+        return self._mean_val.shape.with_rank_at_least(1)[-1:]
+
+    def _event_shape_tensor(self) -> Any:
+        return sg.shape(self._mean_val)[-1:]
+
+    def _sample_n(self, n: Any, seed: int | None) -> Any:
+        shape = sg.shape(self._mean_val)
+        rows = sg.reshape(sg.broadcast_to(self._logits, shape), sg.stack([-1, shape[-1]]))
+        counts = self._total_count
+        if counts.shape.ndims:
+            sizes: Any = self.batch_shape.as_list()
+            counts = sg.constant(np.broadcast_to(static_value(counts), sizes).ravel())
+        return sg.reshape(_counted(rows, counts, n, seed), sg.concat([[n], shape], 0))
+
+    def _log_prob(self, counts: Any) -> Any:
+        powers = sg.reduce_sum(counts * sg.nn.log_softmax(self._logits), -1)
+        return powers + log_combinations(self._total_count, counts)
+
+    def _mean(self) -> Any:
+        return sg.identity(self._mean_val)
+
+    def _variance(self) -> Any:
+        return self._mean_val * (1.0 - self._probs)
+
+    def _covariance(self) -> Any:
+        return sg.matrix_set_diag(-self._mean_val[..., None] * self._probs[..., None, :], self._variance())
+
+
+class Binomial(Distribution):
+    """How many of `total_count` trials of probability `probs`, that is `sigmoid(logits)`, succeed."""
+
+    def __init__(
+        self, total_count: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
+        allow_nan_stats: bool = True, name: str = "Binomial",
+    ) -> None:  # fmt: skip
+        with sg.name_scope(name, values=[total_count, logits, probs]) as scope:
+            self._total_count = _total_count(total_count, validate_args)
+            self._logits, self._probs = logits_and_probs(logits, probs, validate_args)
+        super().__init__(
+            self._probs.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats,
+            graph_parents=[self._total_count, self._probs], name=scope,
+        )  # fmt: skip
+
+    @property
+    def total_count(self) -> sg.Tensor:
+        return self._total_count
+
+    @property
+    def logits(self) -> sg.Tensor:
+        return self._logits
+
+    @property
+    def probs(self) -> sg.Tensor:
+        return self._probs
+
+    def _log_prob(self, counts: Any) -> Any:
+        failures = self._total_count - counts
+        powers = sg.xlogy(counts, self._probs) + failures * sg.log1p(-self._probs)
+        return powers + log_combinations(self._total_count, sg.stack([counts, failures], axis=-1))
+
+    def _cdf(self, counts: Any) -> Any:
+        below = counts < self._total_count
+        failures = sg.where_v2(below, self._total_count - counts, 1.0)
+        return sg.where_v2(below, sg.betainc(failures, counts + 1.0, 1.0 - self._probs), 1.0)
+
+    def _mean(self) -> Any:
+        return self._total_count * self._probs
+
+    def _variance(self) -> Any:
+        return self._mean() * (1.0 - self._probs)
+
+    def _mode(self) -> Any:
+        return sg.floor((1.0 + self._total_count) * self._probs)
+
+
+class DirichletMultinomial(Distribution):
+    """Multinomial, whose probabilities are themselves drawn, from `Dirichlet(concentration)`."""
+
+    _PARAMETER_NDIMS = 1
+
+    def __init__(
+        self, total_count: Any, concentration: Any, validate_args: bool = False,
+        allow_nan_stats: bool = True, name: str = "DirichletMultinomial",
+    ) -> None:  # fmt: skip
+        with sg.name_scope(name, values=[total_count, concentration]) as scope:
+            self._total_count = _total_count(total_count, validate_args)
+            [concentration] = floating(concentration=concentration)
+            self._concentration = positive(concentration, validate_args)
+            self._total_concentration = sg.reduce_sum(self._concentration, -1)
+        super().__init__(
+            self._concentration.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats,
+            graph_parents=[self._concentration], name=scope,
+        )  # fmt: skip
+
+    @property
+    def total_count(self) -> sg.Tensor:
+        return self._total_count
+
+    @property
+    def concentration(self) -> sg.Tensor:
+        return self._concentration
+
+    @property
+    def total_concentration(self) -> sg.Tensor:
+        return self._total_concentration
+
+    def _event_shape(self) -> Any:
+        return self._concentration.shape.with_rank_at_least(1)[-1:]
+
+    def _event_shape_tensor(self) -> Any:
+        return sg.shape(self._concentration)[-1:]
+
+    def _sample_n(self, n: Any, seed: int | None) -> Any:
+        shape = sg.concat([[n], sg.shape(self._concentration)], 0)
+        logits = sg.log(random_gamma([n], self._concentration, None, self.dtype, seed))
+        rows = sg.reshape(logits, sg.stack([-1, shape[-1]]))
+        counted = _counted(rows, self._total_count, 1, other_seed(seed, "dirichlet_multinomial"))
+        return sg.reshape(counted, shape)
+
+    def _log_prob(self, counts: Any) -> Any:
+        ordered = sg.lbeta(self._concentration + counts) - sg.lbeta(self._concentration)
+        return ordered + log_combinations(self._total_count, counts)
+
+    def _mean(self) -> Any:
+        return self._total_count[..., None] * self._probabilities()
+
+    def _probabilities(self) -> Any:
+        return self._concentration / self._total_concentration[..., None]
+
+    def _overdispersion(self) -> Any:
+        """How much larger the variance is than that of Multinomial."""
+        total = self._total_concentration
+        return ((self._total_count + total) / (1.0 + total))[..., None]
+
+    def _variance(self) -> Any:
+        return self._overdispersion() * self._mean() * (1.0 - self._probabilities())
+
+    def _covariance(self) -> Any:
+        spread = (self._overdispersion() * self._mean())[..., None]
+        return sg.matrix_set_diag(-spread * self._probabilities()[..., None, :], self._variance())

@@ -1,0 +1,274 @@
+"""Distributions of whole numbers: Bernoulli, Categorical (also as one-hot vectors), Geometric, Poisson."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.tf1.distributions import operations as sg
+from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED, Distribution
+from staticgraph.tf1.distributions.divergence import RegisterKL
+from staticgraph.tf1.distributions.parameters import checked, floating, logits_and_probs, positive
+
+__all__ = ["Bernoulli", "Categorical", "Geometric", "OneHotCategorical", "Poisson"]
+
+
+class _ByLogits(Distribution):
+    """A distribution given by logits or by probabilities."""
+
+    def __init__(
+        self, logits: Any, probs: Any, dtype: Any, validate_args: bool, allow_nan_stats: bool, name: str
+    ) -> None:
+        with sg.name_scope(name, values=[logits, probs]) as scope:
+            classes = self._PARAMETER_NDIMS == 1
+            self._logits, self._probs = logits_and_probs(logits, probs, validate_args, classes)
+        super().__init__(
+            self._probs.dtype if dtype is None else dtype, NOT_REPARAMETERIZED, validate_args,
+            allow_nan_stats, graph_parents=[self._logits, self._probs], name=scope,
+        )  # fmt: skip
+
+    @property
+    def logits(self) -> sg.Tensor:
+        return self._logits
+
+    @property
+    def probs(self) -> sg.Tensor:
+        return self._probs
+
+
+class Bernoulli(_ByLogits):
+    """1 with the probability `probs`, that is `sigmoid(logits)`, and 0 otherwise."""
+
+    def __init__(
+        self, logits: Any = None, probs: Any = None, dtype: Any = sg.int32, validate_args: bool = False,
+        allow_nan_stats: bool = True, name: str = "Bernoulli",
+    ) -> None:  # fmt: skip
+        super().__init__(logits, probs, dtype, validate_args, allow_nan_stats, name)
+
+    def _sample_n(self, n: Any, seed: int | None) -> Any:
+        shape = sg.concat([[n], self.batch_shape_tensor()], 0)
+        return sg.cast(sg.random_uniform(shape, seed=seed, dtype=self._probs.dtype) < self._probs, self.dtype)
+
+    def _log_prob(self, event: Any) -> Any:
+        event = sg.cast(event, self._logits.dtype)
+        shape = sg.broadcast_dynamic_shape(sg.shape(event), sg.shape(self._logits))
+        labels, logits = sg.broadcast_to(event, shape), sg.broadcast_to(self._logits, shape)
+        return -sg.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
+
+    def _entropy(self) -> Any:
+        return self._logits * sg.sigmoid(-self._logits) + sg.nn.softplus(-self._logits)
+
+    def _mean(self) -> Any:
+        return sg.identity(self._probs)
+
+    def _variance(self) -> Any:
+        return self._probs * (1.0 - self._probs)
+
+    def _mode(self) -> Any:
+        return sg.cast(self._probs > 0.5, self.dtype)
+
+
+@RegisterKL(Bernoulli, Bernoulli)
+def _kl_bernoulli_bernoulli(a: Bernoulli, b: Bernoulli, name: str | None = None) -> Any:
+    with sg.name_scope(name, "kl_bernoulli_bernoulli", [a.logits, b.logits]):
+        softplus = sg.nn.softplus
+        one = sg.sigmoid(a.logits) * (softplus(-b.logits) - softplus(-a.logits))
+        return one + sg.sigmoid(-a.logits) * (softplus(b.logits) - softplus(a.logits))
+
+
+class Categorical(_ByLogits):
+    """The number of a class, from 0; the last axis of `logits`, or of `probs`, lists the classes.
+
+    >>> actions = sg.distributions.Categorical(logits=sg.placeholder(sg.float32, [None, 4]))
+    >>> actions.log_prob(actions.sample())
+    <sg.Tensor 'Categorical/log_prob/Neg:0' shape=(?,) dtype=float32>
+    """
+
+    _PARAMETER_NDIMS = 1
+
+    def __init__(
+        self, logits: Any = None, probs: Any = None, dtype: Any = sg.int32, validate_args: bool = False,
+        allow_nan_stats: bool = True, name: str = "Categorical",
+    ) -> None:  # fmt: skip
+        super().__init__(logits, probs, dtype, validate_args, allow_nan_stats, name)
+
+    @property
+    def event_size(self) -> sg.Tensor:
+        """The number of classes."""
+        return sg.shape(self._logits)[-1]
+
+    def _sample_n(self, n: Any, seed: int | None) -> Any:
+        rows = sg.reshape(self._logits, sg.stack([-1, self.event_size]))
+        dtype = sg.int64 if self.dtype.size > 4 else sg.int32
+        drawn = sg.transpose(sg.multinomial(rows, n, seed=seed, output_dtype=dtype))
+        return sg.cast(sg.reshape(drawn, sg.concat([[n], self.batch_shape_tensor()], 0)), self.dtype)
+
+    def _classes(self, k: Any, parameter: sg.Tensor) -> tuple[sg.Tensor, sg.Tensor]:
+        """Numbers of classes and a parameter, broadcast against each other."""
+        if not (k.dtype.is_integer or k.dtype.is_floating):
+            raise misuse(TypeError, f"a class is a whole number, not of dtype {k.dtype.name}")
+        k = k if k.dtype.is_integer else sg.cast(k, sg.int32)
+        batch = sg.broadcast_dynamic_shape(sg.shape(k), sg.shape(parameter)[:-1])
+        return sg.broadcast_to(k, batch), sg.broadcast_to(parameter, sg.concat([batch, [self.event_size]], 0))
+
+    def _log_prob(self, k: Any) -> Any:
+        labels, logits = self._classes(k, self._logits)
+        return -sg.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+
+    def _cdf(self, k: Any) -> Any:
+        k, probs = self._classes(k, self._probs)
+        below = sg.range(self.event_size) < sg.cast(k, sg.int32)[..., None]
+        return sg.reduce_sum(sg.where_v2(below, probs, 0.0), axis=-1)
+
+    def _entropy(self) -> Any:
+        return -sg.reduce_sum(sg.nn.log_softmax(self._logits) * self._probs, axis=-1)
+
+    def _mode(self) -> Any:
+        return sg.cast(sg.argmax(self._logits, axis=-1), self.dtype)
+
+
+class OneHotCategorical(_ByLogits):
+    """A class as a vector that is 1 at the class and 0 elsewhere."""
+
+    _PARAMETER_NDIMS = 1
+
+    def __init__(
+        self, logits: Any = None, probs: Any = None, dtype: Any = sg.int32, validate_args: bool = False,
+        allow_nan_stats: bool = True, name: str = "OneHotCategorical",
+    ) -> None:  # fmt: skip
+        super().__init__(logits, probs, dtype, validate_args, allow_nan_stats, name)
+
+    @property
+    def event_size(self) -> sg.Tensor:
+        """The number of classes."""
+        return sg.shape(self._logits)[-1]
+
+    def _event_shape(self) -> Any:
+        return self._logits.shape.with_rank_at_least(1)[-1:]
+
+    def _event_shape_tensor(self) -> Any:
+        return sg.shape(self._logits)[-1:]
+
+    def _sample_n(self, n: Any, seed: int | None) -> Any:
+        rows = sg.reshape(self._logits, sg.stack([-1, self.event_size]))
+        classes = sg.transpose(sg.multinomial(rows, n, seed=seed))
+        classes = sg.reshape(classes, sg.concat([[n], self.batch_shape_tensor()], 0))
+        return sg.cast(sg.equal(sg.cast(classes, sg.int32)[..., None], sg.range(self.event_size)), self.dtype)
+
+    def _log_prob(self, x: Any) -> Any:
+        labels = sg.cast(x, self._logits.dtype)
+        return sg.reduce_sum(sg.where_v2(labels > 0.0, labels * sg.nn.log_softmax(self._logits), 0.0), -1)
+
+    def _entropy(self) -> Any:
+        return -sg.reduce_sum(sg.nn.log_softmax(self._logits) * self._probs, axis=-1)
+
+    def _mean(self) -> Any:
+        return sg.identity(self._probs)
+
+    def _variance(self) -> Any:
+        return self._probs * (1.0 - self._probs)
+
+    def _covariance(self) -> Any:
+        return sg.matrix_set_diag(-self._probs[..., None] * self._probs[..., None, :], self._variance())
+
+    def _mode(self) -> Any:
+        return sg.cast(
+            sg.equal(sg.argmax(self._logits, -1, output_type=sg.int32)[..., None], sg.range(self.event_size)),
+            self.dtype,
+        )
+
+
+@RegisterKL(Categorical, Categorical)
+@RegisterKL(OneHotCategorical, OneHotCategorical)
+def _kl_categorical_categorical(a: Any, b: Any, name: str | None = None) -> Any:
+    with sg.name_scope(name, "kl_categorical_categorical", [a.logits, b.logits]):
+        log_a, log_b = sg.nn.log_softmax(a.logits), sg.nn.log_softmax(b.logits)
+        return sg.reduce_sum(sg.nn.softmax(a.logits) * (log_a - log_b), axis=-1)
+
+
+class Geometric(_ByLogits):
+    """How often a trial of probability `probs` fails before it succeeds."""
+
+    def __init__(
+        self, logits: Any = None, probs: Any = None, validate_args: bool = False,
+        allow_nan_stats: bool = True, name: str = "Geometric",
+    ) -> None:  # fmt: skip
+        super().__init__(logits, probs, None, validate_args, allow_nan_stats, name)
+
+    def _sample_n(self, n: Any, seed: int | None) -> Any:
+        shape = sg.concat([[n], self.batch_shape_tensor()], 0)
+        least = float(np.finfo(self.dtype.as_numpy_dtype).tiny)
+        uniform = sg.random_uniform(shape, least, 1.0, self.dtype, seed=seed)
+        return sg.floor(sg.log(uniform) / sg.log1p(-self._probs))
+
+    def _log_prob(self, count: Any) -> Any:
+        count = checked(count, self.validate_args, lambda count: count >= 0, "at least 0")
+        return self._log_failures(sg.floor(count)) + sg.log(self._probs)
+
+    def _cdf(self, count: Any) -> Any:
+        return sg.where_v2(count < 0.0, 0.0, -sg.expm1(self._log_failures(1.0 + sg.floor(count))))
+
+    def _log_failures(self, count: Any) -> Any:
+        """The logarithm of the probability of so many failures; 0 for none, even where success is certain."""
+        return count * sg.log1p(-sg.where_v2(sg.equal(count, 0.0), 0.0, self._probs))
+
+    def _entropy(self) -> Any:
+        return sg.nn.softplus(self._logits) / self._probs - self._logits
+
+    def _mean(self) -> Any:
+        return sg.exp(-self._logits)
+
+    def _variance(self) -> Any:
+        return self._mean() / self._probs
+
+    def _mode(self) -> Any:
+        return sg.zeros(self.batch_shape_tensor(), dtype=self.dtype)
+
+
+class Poisson(Distribution):
+    """How many events of the rate `rate`, that is `exp(log_rate)`, happen."""
+
+    def __init__(
+        self, rate: Any = None, log_rate: Any = None, validate_args: bool = False,
+        allow_nan_stats: bool = True, name: str = "Poisson",
+    ) -> None:  # fmt: skip
+        if (rate is None) == (log_rate is None):
+            raise misuse(ValueError, "give rate or log_rate, and not both")
+        with sg.name_scope(name, values=[rate, log_rate]) as scope:
+            if log_rate is None:
+                [given] = floating(rate=rate)
+                self._rate = positive(given, validate_args)
+                self._log_rate = sg.log(self._rate, name="log_rate")
+            else:
+                [self._log_rate] = floating(log_rate=log_rate)
+                self._rate = sg.exp(self._log_rate, name="rate")
+        super().__init__(
+            self._rate.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats,
+            graph_parents=[self._rate], name=scope,
+        )  # fmt: skip
+
+    @property
+    def rate(self) -> sg.Tensor:
+        return self._rate
+
+    @property
+    def log_rate(self) -> sg.Tensor:
+        return self._log_rate
+
+    def _log_prob(self, x: Any) -> Any:
+        x = checked(x, self.validate_args, lambda x: x >= 0, "at least 0")
+        return sg.where_v2(x > 0.0, x * self._log_rate, 0.0) - sg.lgamma(1.0 + x) - self._rate
+
+    def _cdf(self, x: Any) -> Any:
+        return sg.igammac(1.0 + sg.floor(sg.maximum(x, 0.0)), self._rate)
+
+    def _mean(self) -> Any:
+        return sg.identity(self._rate)
+
+    def _variance(self) -> Any:
+        return sg.identity(self._rate)
+
+    def _mode(self) -> Any:
+        return sg.floor(self._rate)

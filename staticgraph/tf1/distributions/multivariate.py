@@ -1,0 +1,239 @@
+"""Normally distributed vectors: `loc + scale @ z`, where z is a vector of standard normal numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.tf1.distributions import operations as sg
+from staticgraph.tf1.distributions.base import FULLY_REPARAMETERIZED, Distribution
+from staticgraph.tf1.distributions.divergence import RegisterKL
+
+__all__ = [
+    "MultivariateNormalDiag",
+    "MultivariateNormalDiagWithSoftplusScale",
+    "MultivariateNormalFullCovariance",
+    "MultivariateNormalTriL",
+]
+
+
+class Scale(Protocol):
+    """A matrix, or a batch of them, with which vectors are scaled."""
+
+    def rows(self) -> sg.Tensor:
+        """Something of the shape of the diagonal, batch included."""
+
+    def times(self, z: Any) -> Any:
+        """The matrix times a vector."""
+
+    def solve(self, x: Any) -> Any:
+        """The vector that gives x when scaled."""
+
+    def log_abs_determinant(self) -> Any:
+        """The logarithm of how much volumes grow."""
+
+    def dense(self) -> Any:
+        """The matrix as a tensor."""
+
+
+class DiagonalScale:
+    """A diagonal matrix as a `Scale`."""
+
+    def __init__(self, diagonal: sg.Tensor) -> None:
+        self._diagonal = diagonal
+
+    def rows(self) -> sg.Tensor:
+        return self._diagonal
+
+    def times(self, z: Any) -> Any:
+        return self._diagonal * z
+
+    def solve(self, x: Any) -> Any:
+        return x / self._diagonal
+
+    def log_abs_determinant(self) -> Any:
+        return sg.reduce_sum(sg.log(sg.abs(self._diagonal)), axis=-1)
+
+    def dense(self) -> Any:
+        return sg.matrix_diag(self._diagonal)
+
+
+class TriangularScale:
+    """A lower triangular matrix as a `Scale`."""
+
+    def __init__(self, matrix: sg.Tensor) -> None:
+        self._matrix = matrix
+
+    def rows(self) -> sg.Tensor:
+        return sg.matrix_diag_part(self._matrix)
+
+    def times(self, z: Any) -> Any:
+        return sg.reduce_sum(self._matrix * z[..., None, :], axis=-1)
+
+    def solve(self, x: Any) -> Any:
+        shape = sg.broadcast_dynamic_shape(sg.shape(x), sg.shape(self.rows()))
+        matrix = sg.broadcast_to(self._matrix, sg.concat([shape, shape[-1:]], 0))
+        columns = sg.broadcast_to(x, shape)[..., None]
+        return sg.squeeze(sg.matrix_triangular_solve(matrix, columns), -1)
+
+    def log_abs_determinant(self) -> Any:
+        return sg.reduce_sum(sg.log(sg.abs(self.rows())), axis=-1)
+
+    def dense(self) -> Any:
+        return self._matrix
+
+
+class MultivariateNormal(Distribution):
+    """Normally distributed vectors with some `Scale`."""
+
+    _PARAMETER_NDIMS = 1
+
+    def __init__(self, loc: Any, scale: Scale, validate_args: bool, allow_nan_stats: bool, name: str) -> None:
+        rows = scale.rows()
+        self._scale = scale
+        self._loc = None if loc is None else sg.convert_to_tensor(loc, dtype=rows.dtype, name="loc")
+        super().__init__(
+            rows.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats,
+            graph_parents=[rows] if self._loc is None else [self._loc, rows], name=name,
+        )  # fmt: skip
+
+    @property
+    def loc(self) -> sg.Tensor | None:
+        """The mean as it was given; None stands for zeros."""
+        return self._loc
+
+    @property
+    def scale(self) -> Scale:
+        """The matrix that scales; `scale.dense()` is a tensor."""
+        return self._scale
+
+    def _event_shape(self) -> Any:
+        shape = self._scale.rows().shape
+        if self._loc is not None:
+            shape = sg.broadcast_static_shape(shape, self._loc.shape)
+        return shape.with_rank_at_least(1)[-1:]
+
+    def _event_shape_tensor(self) -> Any:
+        return sg.shape(self._mean())[-1:]
+
+    def _moved(self, x: Any) -> Any:
+        return x if self._loc is None else x + self._loc
+
+    def _sample_n(self, n: Any, seed: int | None) -> Any:
+        shape = sg.concat([[n], self.batch_shape_tensor(), self.event_shape_tensor()], 0)
+        return self._moved(self._scale.times(sg.random_normal(shape, dtype=self.dtype, seed=seed)))
+
+    def _log_prob(self, x: Any) -> Any:
+        z = self._scale.solve(x if self._loc is None else x - self._loc)
+        k = sg.cast(self.event_shape_tensor()[0], self.dtype)
+        squares = sg.reduce_sum(sg.square(z), axis=-1)
+        return -0.5 * (squares + math.log(2.0 * math.pi) * k) - self._scale.log_abs_determinant()
+
+    def _entropy(self) -> Any:
+        k = sg.cast(self.event_shape_tensor()[0], self.dtype)
+        entropy = 0.5 * math.log(2.0 * math.pi * math.e) * k + self._scale.log_abs_determinant()
+        return self._spread(entropy)
+
+    def _mean(self) -> Any:
+        zeros = sg.zeros_like(self._scale.rows())
+        return zeros if self._loc is None else self._loc + zeros
+
+    def _mode(self) -> Any:
+        return self._mean()
+
+    def _covariance(self) -> Any:
+        scale = self._scale.dense()
+        return sg.matmul(scale, scale, transpose_b=True)
+
+    def _variance(self) -> Any:
+        return sg.matrix_diag_part(self._covariance())
+
+
+class MultivariateNormalDiag(MultivariateNormal):
+    """Vectors whose elements are independent: the standard deviations are `scale_diag`.
+
+    `scale_identity_multiplier`, a number per member of the batch, is added to them; without `scale_diag` it
+    is the standard deviation of all, and 1 by default.
+
+    >>> sg.distributions.MultivariateNormalDiag([1.0, 2.0], [0.1, 0.2]).sample(7)
+    <sg.Tensor 'MultivariateNormalDiag/sample/Reshape:0' shape=(7, 2) dtype=float32>
+    """
+
+    def __init__(
+        self, loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None,
+        validate_args: bool = False, allow_nan_stats: bool = True, name: str = "MultivariateNormalDiag",
+    ) -> None:  # fmt: skip
+        with sg.name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]) as scope:
+            if loc is None and scale_diag is None:
+                raise ValueError(layout("give loc or scale_diag: the size must be known", user_frame()))
+            diagonal = sg.ones_like(loc) if scale_diag is None else sg.convert_to_tensor(scale_diag)
+            if scale_identity_multiplier is not None:
+                more = sg.convert_to_tensor(scale_identity_multiplier, dtype=diagonal.dtype)[..., None]
+                diagonal = diagonal * more if scale_diag is None else diagonal + more
+            super().__init__(loc, DiagonalScale(diagonal), validate_args, allow_nan_stats, scope)
+
+    def _covariance(self) -> Any:
+        return sg.matrix_diag(self._variance())
+
+    def _variance(self) -> Any:
+        return sg.square(self._stddev())
+
+    def _stddev(self) -> Any:
+        return sg.abs(self._scale.rows())
+
+
+class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
+    """MultivariateNormalDiag of `softplus(scale_diag)`."""
+
+    def __init__(
+        self, loc: Any, scale_diag: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        name: str = "MultivariateNormalDiagWithSoftplusScale",
+    ) -> None:  # fmt: skip
+        with sg.name_scope(name) as scope:
+            super().__init__(loc, sg.nn.softplus(scale_diag), None, validate_args, allow_nan_stats, scope)
+
+
+class MultivariateNormalTriL(MultivariateNormal):
+    """Vectors whose covariance is `scale_tril @ transpose(scale_tril)`; what is above the diagonal is
+    ignored.
+    """
+
+    def __init__(
+        self, loc: Any = None, scale_tril: Any = None, validate_args: bool = False,
+        allow_nan_stats: bool = True, name: str = "MultivariateNormalTriL",
+    ) -> None:  # fmt: skip
+        if loc is None and scale_tril is None:
+            raise ValueError(layout("give loc or scale_tril: the size must be known", user_frame()))
+        with sg.name_scope(name, values=[loc, scale_tril]) as scope:
+            scale: Scale = DiagonalScale(sg.ones_like(loc)) if scale_tril is None else TriangularScale(
+                sg.matrix_band_part(sg.convert_to_tensor(scale_tril), -1, 0)
+            )  # fmt: skip
+            super().__init__(loc, scale, validate_args, allow_nan_stats, scope)
+
+
+class MultivariateNormalFullCovariance(MultivariateNormalTriL):
+    """Vectors of a covariance that is given; it must be symmetric and positive definite."""
+
+    def __init__(
+        self, loc: Any = None, covariance_matrix: Any = None, validate_args: bool = False,
+        allow_nan_stats: bool = True, name: str = "MultivariateNormalFullCovariance",
+    ) -> None:  # fmt: skip
+        with sg.name_scope(name, values=[loc, covariance_matrix]) as scope:
+            root = None if covariance_matrix is None else sg.cholesky(covariance_matrix)
+            super().__init__(loc, root, validate_args, allow_nan_stats, scope)
+
+
+@RegisterKL(MultivariateNormal, MultivariateNormal)
+def _kl_normal_vectors(a: MultivariateNormal, b: MultivariateNormal, name: str | None = None) -> Any:
+    with sg.name_scope(name, "kl_mvn", a._graph_parents + b._graph_parents):
+        apart = sg.reduce_sum(sg.square(b.scale.solve(a._mean() - b._mean())), axis=-1)
+        if isinstance(a.scale, DiagonalScale) and isinstance(b.scale, DiagonalScale):
+            wide = sg.reduce_sum(sg.square(a.scale.rows() / b.scale.rows()), axis=-1)
+        else:
+            relative = sg.matrix_triangular_solve(b.scale.dense(), a.scale.dense())
+            wide = sg.reduce_sum(sg.square(relative), axis=[-2, -1])
+        k = sg.cast(a.event_shape_tensor()[0], a.dtype)
+        narrow = b.scale.log_abs_determinant() - a.scale.log_abs_determinant()
+        return 0.5 * (wide + apart - k) + narrow

@@ -1,0 +1,91 @@
+"""What the constructors of distributions share: parameters as tensors, checked where that is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.static_value import static_value
+from staticgraph.tf1.distributions import operations as sg
+
+
+def floating(**given: Any) -> list[sg.Tensor]:
+    """Parameters as tensors of one floating type, called as the keywords are; ValueError for other types."""
+    made = [sg.identity(value, name=name) for name, value in given.items()]
+    types = [tensor.dtype for tensor in made]
+    if not types[0].is_floating or any(dtype is not types[0] for dtype in types):
+        listed = ", ".join(f"{name} is {tensor.dtype.name}" for name, tensor in zip(given, made, strict=True))
+        hint = "give numbers with a point, such as 1.0, or cast"
+        raise ValueError(layout(f"parameters must have one floating type: {listed}", user_frame(), hint=hint))
+    return made
+
+
+def checked(
+    value: sg.Tensor, validate_args: bool, holds: Callable[..., Any], what: str, *others: sg.Tensor
+) -> sg.Tensor:
+    """`value`, of which `holds(value, *others)` is true.
+
+    With `validate_args`, InvalidArgumentError where it is known now that it is false, and NaN where a run
+    finds that out; without, nothing is checked.
+    """
+    if not validate_args:
+        return value
+    known = [_constant(tensor) for tensor in (value, *others)]
+    if None not in known and not np.all(holds(*map(np.asarray, known))):
+        raise InvalidArgumentError(layout(f"{value.op.name} must be {what}, not {known[0]}", user_frame()))
+    if not value.dtype.is_floating:
+        return value
+    return sg.where_v2(holds(value, *others), value, undefined(value))
+
+
+def _constant(parameter: sg.Tensor) -> Any:
+    """What a parameter was given as, if that was a constant; an identity names it."""
+    return static_value(parameter.op.tensors[0] if parameter.op.tensors else parameter)
+
+
+def positive(value: sg.Tensor, validate_args: bool) -> sg.Tensor:
+    """A parameter that must be greater than zero."""
+    return checked(value, validate_args, lambda x: x > 0, "positive")
+
+
+def logits_and_probs(
+    logits: Any, probs: Any, validate_args: bool, multidimensional: bool = False
+) -> tuple[sg.Tensor, sg.Tensor]:
+    """Both, where one is given. ValueError where none or both are, TypeError where it is not floating.
+
+    `multidimensional`: the last axis lists the classes, and the logits are up to a constant per row.
+    """
+    if (probs is None) == (logits is None):
+        raise ValueError(layout("give logits or probs, and not both", user_frame()))
+    name, given = ("logits", logits) if probs is None else ("probs", probs)
+    tensor = sg.convert_to_tensor(given, name=name)
+    if not tensor.dtype.is_floating:
+        raise TypeError(layout(f"{name} must have a floating type, not {tensor.dtype.name}", user_frame()))
+    if probs is None:
+        return tensor, (sg.nn.softmax if multidimensional else sg.sigmoid)(tensor, name="probs")
+    tensor = checked(tensor, validate_args, lambda p: (p >= 0) & (p <= 1), "from 0 to 1")
+    with sg.name_scope("logits"):
+        return (sg.log(tensor) if multidimensional else sg.log(tensor) - sg.log1p(-tensor)), tensor
+
+
+def log_combinations(n: Any, counts: Any) -> sg.Tensor:
+    """The logarithm of the number of ways to part `n` things into groups of these sizes (the last axis)."""
+    return sg.lgamma(n + 1.0) - sg.reduce_sum(sg.lgamma(counts + 1.0), axis=-1)
+
+
+def other_seed(seed: int | None, salt: str) -> int | None:
+    """The seed of a second draw, which follows from that of the first; TensorFlow's."""
+    if seed is None:
+        return None
+    digest = hashlib.md5(f"{seed}{salt}".encode(), usedforsecurity=False).hexdigest()
+    return int(digest[:8], 16) & 0x7FFFFFFF
+
+
+def undefined(like: sg.Tensor) -> sg.Tensor:
+    """NaN, in the dtype of `like`."""
+    return sg.constant(np.nan, like.dtype)

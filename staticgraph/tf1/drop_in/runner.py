@@ -1,0 +1,45 @@
+"""Runs a script as `python script.py` would, with staticgraph in TensorFlow's place."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+
+from staticgraph.building.tracebacks import TOLD, shorten
+from staticgraph.tf1.compat.namespace import UnsupportedNameError
+from staticgraph.tf1.drop_in.finder import standing_in
+
+# Errors that tell the user's line themselves.
+_TOLD = (*TOLD, UnsupportedNameError, ModuleNotFoundError)
+
+
+def run_script(script: str, arguments: Sequence[str]) -> int:
+    """Run a script with arguments; the result is the status to exit with.
+
+    `sys.argv`, `__name__`, `__file__` and the first entry of `sys.path` are as Python has them. An error that
+    the script does not catch is shown without our own frames, unless it is one that we should not have made.
+    SystemExit passes through.
+    """
+    sys.argv = [script, *arguments]
+    if not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.abspath(script))
+    with standing_in():
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except Exception as error:
+            show(error)
+            return 1
+        except KeyboardInterrupt as error:
+            show(error)
+            return 130
+    return 0
+
+
+def show(error: BaseException) -> None:
+    """Write an error and where the script made it to the error stream."""
+    shorten(error, _TOLD)
+    sys.stdout.flush()
+    traceback.print_exception(error)

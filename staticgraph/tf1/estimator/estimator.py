@@ -1,0 +1,389 @@
+"""`Estimator`: trains, evaluates and uses a model that a function builds, anew for each of these."""
+
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from staticgraph import train
+from staticgraph.building import framework
+from staticgraph.building.framework import Graph, GraphKeys, add_to_collection, get_collection
+from staticgraph.building.inputs import group
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.random_numbers.random_ops import set_random_seed
+from staticgraph.tf1 import distribute, summary
+from staticgraph.tf1.estimator import evaluation, exporting
+from staticgraph.tf1.estimator.run_config import RunConfig
+from staticgraph.tf1.estimator.spec import EstimatorSpec, ModeKeys
+from staticgraph.tf1.estimator.user_functions import (
+    call_input_fn,
+    call_model_fn,
+    check_model_fn,
+    features_and_labels,
+)
+from staticgraph.tf1.estimator.warm_start import as_settings, warm_start
+from staticgraph.train.log import log
+
+__all__ = ["Estimator"]
+
+
+class Estimator:
+    """A model with its checkpoints.
+
+    `model_fn(features, labels, mode, params, config)` builds the model in the default graph and returns an
+    `EstimatorSpec`; it takes those of the parameters that it wants. `model_dir`: the folder of checkpoints
+    and event files, a temporary one by default. `config`: a `RunConfig`. `params`: a dict for the function.
+    `warm_start_from`: a checkpoint, or `WarmStartSettings`, that the variables begin as.
+
+    An `input_fn` takes no parameters, or some of mode, params and config, and returns a `Dataset` of
+    (features, labels), or these tensors.
+
+    >>> import numpy as np
+    >>> import staticgraph as sg
+    >>> def model_fn(features, labels, mode):
+    ...     y = sg.layers.dense(features["x"], 1)
+    ...     loss = None if labels is None else sg.losses.mean_squared_error(labels, y)
+    ...     step = loss if loss is None else sg.train.GradientDescentOptimizer(0.1).minimize(
+    ...         loss, sg.train.get_global_step())
+    ...     return sg.estimator.EstimatorSpec(mode, {"y": y}, loss, step)
+    >>> x = np.float32([[0.0], [1.0]])
+    >>> net = sg.estimator.Estimator(model_fn)
+    >>> make_input = sg.estimator.inputs.numpy_input_fn
+    >>> net = net.train(make_input({"x": x}, 2 * x, num_epochs=None, shuffle=False), steps=99)
+    >>> found = list(net.predict(make_input({"x": x}, shuffle=False)))
+    >>> found[1]["y"].round(1).tolist()
+    [2.0]
+    """
+
+    def __init__(
+        self, model_fn: Callable[..., Any], model_dir: Any = None, config: Any = None, params: Any = None,
+        warm_start_from: Any = None,
+    ) -> None:  # fmt: skip
+        self._config = _with_folder(config, model_dir)
+        log.info("Using config: %s", vars(self._config))
+        if model_fn is None:
+            raise ValueError(layout("model_fn must be provided to Estimator.", user_frame()))
+        check_model_fn(model_fn, bool(params))
+        self._model_fn = model_fn
+        self._params = copy.deepcopy(params or {})
+        self._warm_start = as_settings(warm_start_from)
+
+    @property
+    def config(self) -> Any:
+        return self._config
+
+    @property
+    def params(self) -> Any:
+        """A copy of the parameters of the model function."""
+        return copy.deepcopy(self._params)
+
+    @property
+    def model_dir(self) -> str:
+        """The folder of the checkpoints."""
+        folder: str = self._config.model_dir
+        return folder
+
+    @property
+    def model_fn(self) -> Callable[..., EstimatorSpec]:
+        """The model function, as a function of features, labels, mode and config."""
+
+        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+            return self._call_model_fn(features, labels, mode, config)
+
+        return model_fn
+
+    def train(
+        self, input_fn: Callable[..., Any], hooks: Any = None, steps: int | None = None,
+        max_steps: int | None = None, saving_listeners: Any = None,
+    ) -> Estimator:  # fmt: skip
+        """Train, from the latest checkpoint on, until the input ends.
+
+        `steps`: at most so many now. `max_steps`: at most so many in all; where there are, nothing is done.
+        `hooks` are called around each step, `saving_listeners` around each checkpoint. ValueError for both
+        kinds of limit, and for one below 1.
+        """
+        if steps is not None and max_steps is not None:
+            raise ValueError(layout("Can not provide both steps and max_steps.", user_frame()))
+        _check_count(steps, "steps")
+        _check_count(max_steps, "max_steps")
+        if max_steps is not None and max_steps <= self._trained_steps():
+            log.info("Skipping training since max_steps has already saved.")
+            return self
+        hooks = _as_hooks(hooks)
+        if steps is not None or max_steps is not None:
+            hooks.append(train.StopAtStepHook(steps, max_steps))
+        with Graph().as_default(), _scope(self._config.train_distribute):
+            step = self._begin()
+            features, labels, input_hooks = self._input(input_fn, ModeKeys.TRAIN)
+            spec = self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config)
+            warm_start(self._warm_start)
+            loss = self._run_training(spec, step, [*input_hooks, *hooks], list(saving_listeners or ()))
+        log.info("Loss for final step: %s.", loss)
+        return self
+
+    def evaluate(
+        self, input_fn: Callable[..., Any], steps: int | None = None, hooks: Any = None,
+        checkpoint_path: str | None = None, name: str | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """The metrics over all batches of the input, or `steps` of them, and "loss" and "global_step".
+
+        `checkpoint_path`: by default the latest checkpoint; without one, variables are initialised. The
+        results are also written to `eval_dir(name)`.
+        """
+        _check_count(steps, "steps")
+        hooks = _as_hooks(hooks)
+        if steps is not None:
+            hooks.append(evaluation.StopAfterBatches(steps))
+        checkpoint = self._checkpoint(checkpoint_path, "evaluate")
+        with Graph().as_default(), _scope(self._config.eval_distribute):
+            step = self._begin()
+            features, labels, input_hooks = self._input(input_fn, ModeKeys.EVAL)
+            spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
+            update, values = evaluation.metrics_of(spec)
+            if not checkpoint:
+                warm_start(self._warm_start)
+            all_hooks = [*input_hooks, *hooks, *spec.evaluation_hooks]
+            values |= {"global_step": step}
+            scaffold = _with_local_variables(spec.scaffold)
+            results = evaluation.evaluate_once(update, values, scaffold, all_hooks, checkpoint, self._config)
+            evaluation.write_results(self.eval_dir(name), results, checkpoint)
+        return results
+
+    def predict(
+        self, input_fn: Callable[..., Any], predict_keys: Any = None, hooks: Any = None,
+        checkpoint_path: str | None = None, yield_single_examples: bool = True,
+    ) -> Iterator[Any]:  # fmt: skip
+        """The predictions for each example of the input, one after the other, computed as they are asked for.
+
+        `predict_keys`: only these of the predictions. Without `yield_single_examples` whole batches are
+        given.
+        """
+        hooks = _as_hooks(hooks)
+        checkpoint = self._checkpoint(checkpoint_path, "predict")
+        with Graph().as_default() as graph:
+            self._begin()
+            features, _, input_hooks = self._input(input_fn, ModeKeys.PREDICT)
+            spec = self._call_model_fn(features, None, ModeKeys.PREDICT, self.config)
+            if not checkpoint:
+                warm_start(self._warm_start)
+            wanted = _chosen(spec.predictions, predict_keys)
+            creator = train.ChiefSessionCreator(
+                spec.scaffold, config=self._config.session_config, checkpoint_filename_with_path=checkpoint
+            )
+            all_hooks = [*input_hooks, *hooks, *spec.prediction_hooks]
+            session = train.MonitoredSession(creator, all_hooks)
+        with session:
+            while not session.should_stop():
+                with graph.as_default():  # not while the caller uses what is yielded
+                    batch = session.run(wanted)
+                yield from _examples(batch) if yield_single_examples else [batch]
+
+    def export_saved_model(
+        self, export_dir_base: str, serving_input_receiver_fn: Callable[[], Any] | None,
+        assets_extra: Any = None, as_text: bool = False, checkpoint_path: str | None = None,
+        experimental_mode: str = ModeKeys.PREDICT,
+    ) -> bytes:  # fmt: skip
+        """Write the model with the variables of a checkpoint into a new folder below `export_dir_base`.
+
+        `serving_input_receiver_fn`: a function from `estimator.export` that makes the placeholders.
+        `assets_extra`: files to copy into the folder, by their names there. Returns the folder's path.
+        ValueError without a checkpoint.
+        """
+        if serving_input_receiver_fn is None:
+            raise ValueError(layout("An input_receiver_fn must be defined.", user_frame()))
+        checkpoint = checkpoint_path or self.latest_checkpoint()
+        if not checkpoint:
+            raise ValueError(layout(f"Couldn't find trained model at {self.model_dir}.", user_frame()))
+        with Graph().as_default():
+            self._begin()
+            receiver = serving_input_receiver_fn()
+            labels = getattr(receiver, "labels", None)
+            spec = self._call_model_fn(receiver.features, labels, experimental_mode, self.config)
+            return exporting.export(export_dir_base, receiver, spec, checkpoint, assets_extra, self._config)
+
+    def export_savedmodel(
+        self, export_dir_base: str, serving_input_receiver_fn: Callable[[], Any] | None,
+        assets_extra: Any = None, as_text: bool = False, checkpoint_path: str | None = None,
+        strip_default_attrs: bool = False,
+    ) -> bytes:  # fmt: skip
+        """`export_saved_model` under its older name."""
+        return self.export_saved_model(
+            export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path
+        )
+
+    def latest_checkpoint(self) -> str | None:
+        """The prefix of the latest checkpoint, or None."""
+        return train.latest_checkpoint(self.model_dir)
+
+    def get_variable_names(self) -> list[str]:
+        """The names in the latest checkpoint. ValueError without one."""
+        return [name for name, _ in train.list_variables(self._trained())]
+
+    def get_variable_value(self, name: str) -> Any:
+        """A variable in the latest checkpoint. ValueError without one."""
+        return train.load_variable(self._trained(), name)
+
+    def eval_dir(self, name: str | None = None) -> str:
+        """The folder of the event files of an evaluation."""
+        return os.path.join(self.model_dir, f"eval_{name}" if name else "eval")
+
+    def _begin(self) -> Any:
+        """Prepare a new graph; returns its global step."""
+        set_random_seed(self._config.tf_random_seed)
+        return train.create_global_step()
+
+    def _input(self, input_fn: Callable[..., Any], mode: str) -> tuple[Any, Any, list[Any]]:
+        with framework.device("/cpu:0"):
+            return features_and_labels(self._call_input_fn(input_fn, mode))
+
+    def _call_input_fn(self, input_fn: Callable[..., Any], mode: str) -> Any:
+        return call_input_fn(input_fn, mode, self.params, self.config)
+
+    def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+        made: EstimatorSpec = call_model_fn(self._model_fn, features, labels, mode, self.params, config)
+        return made
+
+    def _run_training(self, spec: EstimatorSpec, step: Any, hooks: list[Any], listeners: list[Any]) -> Any:
+        """Make training steps until there is a reason to stop; returns the last loss."""
+        config = self._config
+        if all(each.op.name != "loss" for each in get_collection(GraphKeys.SUMMARIES)):
+            summary.scalar("loss", spec.loss)
+        add_to_collection(GraphKeys.LOSSES, spec.loss)
+        hooks.append(train.NanTensorHook(spec.loss))
+        if config.log_step_count_steps is not None:
+            shown = {"loss": spec.loss, "step": step}
+            hooks.append(train.LoggingTensorHook(shown, every_n_iter=config.log_step_count_steps))
+        hooks += spec.training_hooks
+        if not (spec.scaffold.saver or get_collection(GraphKeys.SAVERS)):
+            saver = train.Saver(
+                sharded=True, max_to_keep=config.keep_checkpoint_max, defer_build=True,
+                save_relative_paths=True, keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours,
+            )  # fmt: skip
+            add_to_collection(GraphKeys.SAVERS, saver)
+        chief_hooks = [*self._saving(spec, hooks, listeners), *spec.training_chief_hooks]
+        session = train.MonitoredTrainingSession(
+            checkpoint_dir=self.model_dir, scaffold=spec.scaffold, hooks=hooks, chief_only_hooks=chief_hooks,
+            save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps,
+            config=config.session_config, log_step_count_steps=config.log_step_count_steps,
+        )  # fmt: skip
+        loss = None
+        with session as running:
+            while not running.should_stop():
+                _, loss = running.run([spec.train_op, spec.loss])
+        if loss is None:
+            log.warning("Training with estimator made no steps. Perhaps input is empty or misspecified.")
+        return loss
+
+    def _saving(self, spec: EstimatorSpec, hooks: list[Any], listeners: list[Any]) -> list[Any]:
+        """The hook that saves checkpoints, where none of the others does."""
+        config = self._config
+        for hook in (*hooks, *spec.training_chief_hooks):
+            if isinstance(hook, train.CheckpointSaverHook):
+                hook._listeners += [each for each in listeners if each not in hook._listeners]
+                return []
+        seconds, steps = config.save_checkpoints_secs, config.save_checkpoints_steps
+        if seconds or steps:
+            folder, scaffold = self.model_dir, spec.scaffold
+            return [train.CheckpointSaverHook(folder, seconds, steps, scaffold=scaffold, listeners=listeners)]
+        if listeners:
+            text = "There should be a CheckpointSaverHook to use saving_listeners."
+            raise ValueError(layout(text, user_frame(), hint="set an interval of checkpoints in RunConfig"))
+        return []
+
+    def _checkpoint(self, given: str | None, purpose: str) -> str | None:
+        found = given or self.latest_checkpoint()
+        if not found:
+            log.info(
+                "Could not find trained model in model_dir: %s, running initialization to %s.",
+                self.model_dir,
+                purpose,
+            )
+        return found
+
+    def _trained(self) -> str:
+        found = self.latest_checkpoint()
+        if found is None:
+            raise ValueError(layout(f"Couldn't find trained model at {self.model_dir}.", user_frame()))
+        return found
+
+    def _trained_steps(self) -> int:
+        found = self.latest_checkpoint()
+        return 0 if found is None else int(train.load_variable(found, "global_step"))
+
+
+def _with_folder(config: Any, model_dir: Any) -> Any:
+    """The settings, with the folder of an estimator. ValueError where two are given."""
+    config = RunConfig() if config is None else config
+    if not isinstance(config, RunConfig):
+        raise ValueError(
+            layout(f"config must be an instance of `RunConfig`, but provided {config!r}.", user_frame())
+        )
+    if model_dir is not None:
+        model_dir = os.fspath(model_dir)
+        if config.model_dir not in (None, model_dir):
+            text = "`model_dir` are set both in constructor and `RunConfig`, but with different values"
+            raise ValueError(layout(f"{text}: {model_dir!r}, {config.model_dir!r}", user_frame()))
+        return config.replace(model_dir=model_dir)
+    if config.model_dir is not None:
+        return config
+    folder = tempfile.mkdtemp()
+    log.warning("Using temporary folder as model directory: %s", folder)
+    return config.replace(model_dir=folder)
+
+
+def _scope(strategy: Any) -> Any:
+    """Where the model of a strategy is built: in its one replica."""
+    return nullcontext() if strategy is None else distribute.ReplicaContext(strategy)
+
+
+def _with_local_variables(scaffold: Any) -> Any:
+    """A scaffold that initialises local variables, those of metrics, besides what its own operation does."""
+    if scaffold.local_init_op is None:
+        return scaffold
+    both = group(scaffold.local_init_op, train.Scaffold.default_local_init_op())
+    return train.Scaffold(local_init_op=both, copy_from_scaffold=scaffold)
+
+
+def _check_count(count: int | None, what: str) -> None:
+    if count is not None and count <= 0:
+        raise ValueError(layout(f"Must specify {what} > 0, given: {count}", user_frame()))
+
+
+def _as_hooks(hooks: Sequence[Any] | None) -> list[Any]:
+    for hook in hooks or ():
+        if not isinstance(hook, train.SessionRunHook):
+            raise TypeError(layout(f"Hooks must be a SessionRunHook, given: {hook!r}", user_frame()))
+    return list(hooks or ())
+
+
+def _chosen(predictions: Any, keys: Any) -> Any:
+    if not keys:
+        return predictions
+    if not isinstance(predictions, Mapping):
+        raise ValueError(
+            layout("predict_keys argument is not valid in case of non-dict predictions.", user_frame())
+        )
+    keys = [keys] if isinstance(keys, str) else keys
+    chosen = {key: value for key, value in predictions.items() if key in keys}
+    if not chosen:
+        text = f"Expected to run at least one output from {list(predictions)}, provided {keys}."
+        raise ValueError(layout(text, user_frame()))
+    return chosen
+
+
+def _examples(batch: Any) -> Iterator[Any]:
+    """The predictions for single examples, of a batch of them. ValueError where parts have other sizes."""
+    if not isinstance(batch, Mapping):
+        yield from batch
+        return
+    sizes = {key: len(value) for key, value in batch.items()}
+    if len(set(sizes.values())) > 1:
+        text = f"Batch length of predictions should be same: {sizes}"
+        raise ValueError(layout(text, user_frame(), hint="yield_single_examples=False gives whole batches"))
+    for number in range(next(iter(sizes.values()), 0)):
+        yield {key: value[number] for key, value in batch.items()}

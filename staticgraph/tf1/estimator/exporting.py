@@ -1,0 +1,62 @@
+"""How a trained model is written for use elsewhere: a folder with a file for each of its signatures.
+
+A file runs without the program that made the model: `sg.load(folder / "serving_default.sg")`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.runtime.session import Session
+from staticgraph.saving import save
+from staticgraph.tf1.estimator.spec import EstimatorSpec
+from staticgraph.train.log import log
+
+
+def export(
+    base: Any,
+    receiver: Any,
+    spec: EstimatorSpec,
+    checkpoint: str,
+    assets: Mapping[str, str] | None,
+    config: Any,
+) -> bytes:
+    """Write the signatures of a model with the variables of a checkpoint; returns the path of the new folder.
+
+    It has another name until it is complete. ValueError where the model has no signatures.
+    """
+    if not spec.export_outputs:
+        text = "export_outputs must be defined in the EstimatorSpec, they are what an exported model gives"
+        raise ValueError(layout(text, user_frame()))
+    scaffold = spec.scaffold.finalize()
+    folder = _unused(Path(os.fsdecode(base)))
+    partial = folder.with_name(f"temp-{folder.name}")
+    partial.mkdir(parents=True)
+    with Session(config=config.session_config) as session:
+        scaffold.saver.restore(session, checkpoint)
+        session.run(scaffold.local_init_op)
+        for name, signature in spec.export_outputs.items():
+            path = partial / f"{name}.sg"
+            save(path, signature.outputs, receiver.receiver_tensors, session)
+    for name, source in (assets or {}).items():
+        target = partial / "assets.extra" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    partial.rename(folder)
+    log.info("SavedModel written to: %s", folder)
+    return os.fsencode(folder)
+
+
+def _unused(base: Path) -> Path:
+    """A folder that does not exist, called after the time in seconds: later ones have greater numbers."""
+    number = int(time.time())
+    while (base / str(number)).exists():
+        number += 1
+    return base / str(number)

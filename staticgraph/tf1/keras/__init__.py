@@ -1,0 +1,44 @@
+"""Models of layers (TF1's `tf.keras`): `Sequential`, `Model`, and how they are trained, watched and saved.
+
+They are graphs like any other: the tensors of a model can be fetched and fed in a `Session`, and `fit` runs
+each training step as one prepared call of compiled code.
+"""
+
+from staticgraph.tf1.keras import (
+    activations,
+    backend,
+    callbacks,
+    constraints,
+    datasets,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    models,
+    optimizers,
+    preprocessing,
+    regularizers,
+    utils,
+)
+from staticgraph.tf1.keras.engine.input_layer import Input
+from staticgraph.tf1.keras.models import Model, Sequential
+
+__all__ = [
+    "Input",
+    "Model",
+    "Sequential",
+    "activations",
+    "backend",
+    "callbacks",
+    "constraints",
+    "datasets",
+    "initializers",
+    "layers",
+    "losses",
+    "metrics",
+    "models",
+    "optimizers",
+    "preprocessing",
+    "regularizers",
+    "utils",
+]

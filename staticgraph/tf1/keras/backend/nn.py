@@ -1,0 +1,329 @@
+"""Functions of neural networks under Keras's names: activations, cross entropies, convolutions, pooling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph import nn
+from staticgraph.arrays.array_ops import reshape, transpose
+from staticgraph.arrays.array_ops import shape as shape_of
+from staticgraph.arrays.casts import cast
+from staticgraph.arrays.sorting import in_top_k as _in_top_k
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import bool_, int64
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.mathematics.math_ops import clip_by_value, log
+from staticgraph.mathematics.reductions import reduce_sum
+from staticgraph.tf1.keras import activations
+from staticgraph.tf1.keras.settings import checked_format, epsilon
+from staticgraph.tf1.keras.state import learning_phase
+
+__all__ = [
+    "batch_normalization",
+    "bias_add",
+    "binary_crossentropy",
+    "categorical_crossentropy",
+    "conv1d",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "dropout",
+    "elu",
+    "hard_sigmoid",
+    "in_test_phase",
+    "in_top_k",
+    "in_train_phase",
+    "normalize_batch_in_training",
+    "pool2d",
+    "pool3d",
+    "relu",
+    "selu",
+    "separable_conv2d",
+    "sigmoid",
+    "softmax",
+    "softplus",
+    "softsign",
+    "sparse_categorical_crossentropy",
+    "switch",
+    "tanh",
+]
+
+elu = activations.elu
+hard_sigmoid = activations.hard_sigmoid
+relu = activations.relu
+selu = activations.selu
+sigmoid = activations.sigmoid
+softplus = activations.softplus
+softsign = activations.softsign
+tanh = activations.tanh
+
+_LAYOUTS = {
+    ("channels_last", 1): "NWC", ("channels_last", 2): "NHWC", ("channels_last", 3): "NDHWC",
+    ("channels_first", 1): "NCW", ("channels_first", 2): "NCHW", ("channels_first", 3): "NCDHW",
+}  # fmt: skip
+
+
+def layout_of(data_format: str | None, spatial: int) -> str:
+    """The order of axes in the words of `sg.nn`."""
+    return _LAYOUTS[checked_format(data_format), spatial]
+
+
+# Choices
+
+
+def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
+    """One of two expressions of the same shape, tensors or functions that make them, by a truth value.
+
+    A condition with axes chooses row by row. Both sides are computed.
+    """
+    chosen = cast(convert_to_tensor(condition), bool_)
+    then, other = (convert_to_tensor(e() if callable(e) else e) for e in (then_expression, else_expression))
+    rank = chosen.shape.ndims or 0
+    if then.shape.ndims is not None and 0 < rank < then.shape.ndims:
+        ones = [1] * (then.shape.ndims - rank)
+        chosen = reshape(chosen, [*(-1 if n is None else n for n in chosen.shape.as_list()), *ones])
+    made = ops.select(chosen, then, other)
+    if then.shape.ndims == other.shape.ndims:
+        made.set_shape(then.shape)
+    return made
+
+
+def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
+    """`x` while training, `alt` otherwise: tensors, or functions that make them.
+
+    `training`: a bool, 0 or 1, or a tensor; the learning phase where it is None.
+    """
+    training = learning_phase() if training is None else training
+    if not (isinstance(training, Tensor) or hasattr(training, "to_tensor")):
+        chosen = x if training else alt
+        return chosen() if callable(chosen) else chosen
+    return switch(training, x, alt)
+
+
+def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
+    """`alt` while training, `x` otherwise."""
+    return in_train_phase(alt, x, training)
+
+
+# Activations and losses
+
+
+def softmax(x: Any, axis: int = -1) -> Tensor:
+    """Positive numbers that sum to one along `axis`."""
+    return nn.softmax(x, axis)
+
+
+def _logits(output: Tensor, activation: str) -> Tensor | None:
+    """What an activation was applied to, which loses less than its result; None where it is another one."""
+    return output.op.tensors[0] if output.op.type == activation else None
+
+
+def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Tensor:
+    """The cross entropy between probabilities `target` and `output`, which are of one shape.
+
+    The result of a softmax is taken back to its logits, so that small probabilities are not lost.
+    """
+    target, output = convert_to_tensor(target), convert_to_tensor(output)
+    logits = output if from_logits else _logits(output, "Softmax")
+    if logits is not None:
+        return nn.softmax_cross_entropy_with_logits_v2(labels=target, logits=logits, axis=axis)
+    output = output / reduce_sum(output, axis, keepdims=True)
+    return -reduce_sum(target * log(_clipped(output)), axis)
+
+
+def sparse_categorical_crossentropy(
+    target: Any, output: Any, from_logits: bool = False, axis: int = -1
+) -> Tensor:
+    """The cross entropy where `target` holds the numbers of classes."""
+    output = convert_to_tensor(output)
+    logits = output if from_logits else _logits(output, "Softmax")
+    logits = log(_clipped(output)) if logits is None else logits
+    rank = logits.shape.ndims
+    if rank is not None and axis % rank != rank - 1:
+        axis %= rank
+        logits = transpose(logits, [*range(axis), *range(axis + 1, rank), axis])
+    target = cast(target, int64)
+    sizes = shape_of(logits)
+    flat = rank is not None and target.shape.ndims is not None and target.shape.ndims != rank - 1
+    known = logits.shape
+    if flat:
+        target = reshape(target, [-1])
+        logits = reshape(logits, [-1, known.as_list()[-1] or sizes[-1]])
+    losses = nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=logits)
+    if flat and rank is not None and rank >= 3:
+        losses = reshape(losses, sizes[:-1])
+        losses.set_shape(known.as_list()[:-1])
+    return losses
+
+
+def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Tensor:
+    """The cross entropy between probabilities of yes, element by element."""
+    target, output = convert_to_tensor(target), convert_to_tensor(output)
+    logits = output if from_logits else _logits(output, "Sigmoid")
+    if logits is not None:
+        return nn.sigmoid_cross_entropy_with_logits(labels=target, logits=logits)
+    output = _clipped(output)
+    return -(target * log(output + epsilon()) + (1.0 - target) * log(1.0 - output + epsilon()))
+
+
+def _clipped(output: Tensor) -> Tensor:
+    return clip_by_value(output, epsilon(), 1.0 - epsilon())
+
+
+def in_top_k(predictions: Any, targets: Any, k: int) -> Tensor:
+    """Whether each target is among the `k` largest predictions of its row."""
+    return _in_top_k(predictions, targets, k)
+
+
+def dropout(x: Any, level: Any, noise_shape: Any = None, seed: int | None = None) -> Tensor:
+    """`x` with elements set to zero with probability `level`, the others enlarged."""
+    return nn.dropout(x, rate=level, noise_shape=noise_shape, seed=seed)
+
+
+# Layers
+
+
+def bias_add(x: Any, bias: Any, data_format: str | None = None) -> Tensor:
+    """A number added to each channel; `bias` may also have a value for each place."""
+    x, bias = convert_to_tensor(x), convert_to_tensor(bias)
+    first = checked_format(data_format) == "channels_first"
+    rank, sizes = len(x.shape), bias.shape.as_list()
+    if len(sizes) not in (1, rank - 1):
+        raise misuse(
+            ValueError, f"bias_add: a bias of {len(sizes)} axes does not fit {x.name} of {rank} axes"
+        )
+    if len(sizes) == 1:
+        return x + reshape(bias, [1, sizes[0], *[1] * (rank - 2)]) if first else nn.bias_add(x, bias)
+    order = [1, sizes[-1], *sizes[:-1]] if first else [1, *sizes]
+    moved = transpose(bias, [len(sizes) - 1, *range(len(sizes) - 1)]) if first else bias
+    return x + reshape(moved, order)
+
+
+def batch_normalization(
+    x: Any, mean: Any, var: Any, beta: Any, gamma: Any, axis: int = -1, epsilon: float = 1e-3
+) -> Tensor:
+    """`gamma * (x - mean) / sqrt(var + epsilon) + beta`."""
+    return nn.batch_normalization(x, mean, var, beta, gamma, epsilon)
+
+
+def normalize_batch_in_training(
+    x: Any, gamma: Any, beta: Any, reduction_axes: Any, epsilon: float = 1e-3
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`x` normalised by its own moments, and these: (normalised, mean, variance)."""
+    x = convert_to_tensor(x)
+    mean, variance = nn.moments(x, list(reduction_axes), keep_dims=True)
+    sizes = [1 if d in reduction_axes else n for d, n in enumerate(x.shape.as_list())]
+    shaped = [
+        None if v is None else reshape(v, [-1 if n is None else n for n in sizes]) for v in (beta, gamma)
+    ]
+    made = nn.batch_normalization(x, mean, variance, shaped[0], shaped[1], epsilon)
+    return made, reshape(mean, [-1]), reshape(variance, [-1])
+
+
+def _steps(value: Any, spatial: int, layout: str) -> list[int]:
+    """One number per axis of the tensor from those of the axes of space."""
+    sizes = [value] * spatial if isinstance(value, int) else list(value)
+    return [1, *sizes, 1] if layout.endswith("C") else [1, 1, *sizes]
+
+
+def convolve(x: Any, kernel: Any, strides: Any, padding: str, data_format: Any, dilation: Any) -> Tensor:
+    """A convolution over as many axes of space as the kernel has. "causal" looks at the past only."""
+    x = convert_to_tensor(x)
+    spatial = len(kernel.shape) - 2
+    layout = layout_of(data_format, spatial)
+    if padding.lower() == "causal":
+        rate = dilation if isinstance(dilation, int) else dilation[0]
+        before = rate * (kernel.shape.as_list()[0] - 1)
+        pairs = [[0, 0], [before, 0], [0, 0]] if layout.endswith("C") else [[0, 0], [0, 0], [before, 0]]
+        x, padding = ops.pad(x, paddings=pairs), "valid"
+    convolution: Any = {1: nn.conv1d, 2: nn.conv2d, 3: nn.conv3d}[spatial]
+    steps, rates = _steps(strides, spatial, layout), _steps(dilation, spatial, layout)
+    return convolution(x, kernel, steps, padding.upper(), data_format=layout, dilations=rates)
+
+
+def conv1d(
+    x: Any, kernel: Any, strides: Any = 1, padding: str = "valid", data_format: Any = None,
+    dilation_rate: Any = 1,
+) -> Tensor:  # fmt: skip
+    """A convolution over one axis."""
+    return convolve(x, kernel, strides, padding, data_format, dilation_rate)
+
+
+def conv2d(
+    x: Any, kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: Any = None,
+    dilation_rate: Any = (1, 1),
+) -> Tensor:  # fmt: skip
+    """A convolution over two axes."""
+    return convolve(x, kernel, strides, padding, data_format, dilation_rate)
+
+
+def conv3d(
+    x: Any, kernel: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: Any = None,
+    dilation_rate: Any = (1, 1, 1),
+) -> Tensor:  # fmt: skip
+    """A convolution over three axes."""
+    return convolve(x, kernel, strides, padding, data_format, dilation_rate)
+
+
+def transposed(
+    x: Any, kernel: Any, output_shape: Any, strides: Any, padding: str, data_format: Any, dilation: Any = 1
+) -> Tensor:
+    """The transpose of a convolution over two or three axes."""
+    spatial = len(kernel.shape) - 2
+    layout = layout_of(data_format, spatial)
+    steps, rates = _steps(strides, spatial, layout), _steps(dilation, spatial, layout)
+    sizes = convert_to_tensor(list(output_shape))
+    convolution = {2: nn.conv2d_transpose, 3: nn.conv3d_transpose}[spatial]
+    return convolution(x, kernel, sizes, steps, padding.upper(), layout, dilations=rates)
+
+
+def conv2d_transpose(
+    x: Any, kernel: Any, output_shape: Any, strides: Any = (1, 1), padding: str = "valid",
+    data_format: Any = None, dilation_rate: Any = (1, 1),
+) -> Tensor:  # fmt: skip
+    """The transpose of a convolution over two axes."""
+    return transposed(x, kernel, output_shape, strides, padding, data_format, dilation_rate)
+
+
+def separable_conv2d(
+    x: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: Any = (1, 1), padding: str = "valid",
+    data_format: Any = None, dilation_rate: Any = (1, 1),
+) -> Tensor:  # fmt: skip
+    """A convolution of each channel by itself, then one over all channels."""
+    layout = layout_of(data_format, 2)
+    return nn.separable_conv2d(
+        x, depthwise_kernel, pointwise_kernel, _steps(strides, 2, layout), padding.upper(),
+        rate=list(dilation_rate), data_format=layout,
+    )  # fmt: skip
+
+
+def pooled(x: Any, pool_size: Any, strides: Any, padding: str, data_format: Any, mode: str) -> Tensor:
+    """The largest element ("max") or the mean ("avg") of each window."""
+    spatial = len(pool_size)
+    layout = layout_of(data_format, spatial)
+    functions: Any = {
+        2: (nn.max_pool, nn.avg_pool), 3: (nn.max_pool3d, nn.avg_pool3d),
+    }[spatial]  # fmt: skip
+    if mode not in ("max", "avg"):
+        raise misuse(ValueError, f"pool_mode={mode!r} is not max or avg")
+    window, steps = _steps(pool_size, spatial, layout), _steps(strides, spatial, layout)
+    largest, means = functions
+    return (largest if mode == "max" else means)(x, window, steps, padding.upper(), layout)
+
+
+def pool2d(
+    x: Any, pool_size: Any, strides: Any = (1, 1), padding: str = "valid", data_format: Any = None,
+    pool_mode: str = "max",
+) -> Tensor:  # fmt: skip
+    """Pooling over two axes."""
+    return pooled(x, pool_size, strides, padding, data_format, pool_mode)
+
+
+def pool3d(
+    x: Any, pool_size: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: Any = None,
+    pool_mode: str = "max",
+) -> Tensor:  # fmt: skip
+    """Pooling over three axes."""
+    return pooled(x, pool_size, strides, padding, data_format, pool_mode)

@@ -1,0 +1,195 @@
+"""Entries and exits of values: variables, placeholders, random numbers, updates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.arrays import creation
+from staticgraph.building import inputs
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.differentiation.gradients import gradients as _gradients
+from staticgraph.random_numbers import random_ops
+from staticgraph.state.state_ops import assign, assign_add, assign_sub
+from staticgraph.state.variables import Variable
+from staticgraph.tf1.keras import initializers
+from staticgraph.tf1.keras.settings import dtype_name, floatx
+from staticgraph.tf1.keras.state import get_value, track
+from staticgraph.train.moving_averages import assign_moving_average
+
+__all__ = [
+    "cast_to_floatx",
+    "constant",
+    "count_params",
+    "eval",
+    "eye",
+    "gradients",
+    "is_placeholder",
+    "moving_average_update",
+    "ones",
+    "placeholder",
+    "random_binomial",
+    "random_normal",
+    "random_normal_variable",
+    "random_uniform",
+    "random_uniform_variable",
+    "stop_gradient",
+    "truncated_normal",
+    "update",
+    "update_add",
+    "update_sub",
+    "variable",
+    "zeros",
+]
+
+
+def cast_to_floatx(x: Any) -> Any:
+    """An array in the dtype of weights."""
+    return np.asarray(x, dtype=floatx())
+
+
+def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Variable:
+    """A variable that Keras gives its initial value.
+
+    >>> import staticgraph as sg
+    >>> sg.keras.backend.get_value(sg.keras.backend.variable([1.0, 2.0]))
+    array([1., 2.], dtype=float32)
+    """
+    initial = value if isinstance(value, Tensor) else np.asarray(value, dtype_name(dtype))
+    made = Variable(initial, dtype=dtype_name(dtype), name=name, constraint=constraint)
+    track(made)
+    return made
+
+
+def _drawn(initializer: Any, shape: Any, dtype: Any, name: str | None) -> Variable:
+    made = Variable(lambda: initializer(shape, dtype_name(dtype)), name=name)
+    track(made)
+    return made
+
+
+def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable of zeros."""
+    return _drawn(initializers.Zeros(), shape, dtype, name)
+
+
+def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable of ones."""
+    return _drawn(initializers.Ones(), shape, dtype, name)
+
+
+def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable that begins as the identity matrix."""
+    return _drawn(initializers.Identity(), [size, size], dtype, name)
+
+
+def random_uniform_variable(
+    shape: Any, low: float, high: float, dtype: Any = None, name: str | None = None, seed: int | None = None
+) -> Variable:
+    """A variable that begins with uniform random numbers."""
+    return _drawn(initializers.RandomUniform(low, high, seed), shape, dtype, name)
+
+
+def random_normal_variable(
+    shape: Any, mean: float, scale: float, dtype: Any = None, name: str | None = None, seed: int | None = None
+) -> Variable:
+    """A variable that begins with normal random numbers."""
+    return _drawn(initializers.RandomNormal(mean, scale, seed), shape, dtype, name)
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor with a known value."""
+    return inputs.constant(value, dtype_name(dtype), shape, name or "Const")
+
+
+def placeholder(
+    shape: Any = None, ndim: int | None = None, dtype: Any = None, sparse: bool = False,
+    name: str | None = None, ragged: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor whose value is fed; `ndim` alone leaves all its sizes open."""
+    if sparse or ragged:
+        raise misuse(NotImplementedError, "placeholder(): sparse and ragged tensors are not offered")
+    sizes = [None] * ndim if shape is None and ndim else shape
+    return inputs.placeholder(dtype_name(dtype), sizes, name)
+
+
+def is_placeholder(x: Any) -> bool:
+    """Whether `x` is a placeholder."""
+    return isinstance(x, Tensor) and x.op.definition.name in ("placeholder", "placeholder_with_default")
+
+
+def random_normal(
+    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
+) -> Tensor:
+    """Normal random numbers, new ones in each run."""
+    return random_ops.random_normal(_sizes(shape), mean, stddev, dtype_name(dtype), seed)
+
+
+def random_uniform(
+    shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: int | None = None
+) -> Tensor:
+    """Uniform random numbers, new ones in each run."""
+    return random_ops.random_uniform(_sizes(shape), minval, maxval, dtype_name(dtype), seed)
+
+
+def random_binomial(shape: Any, p: float = 0.0, dtype: Any = None, seed: int | None = None) -> Tensor:
+    """Ones with probability `p`, zeros otherwise."""
+    drawn = random_ops.random_uniform(_sizes(shape), dtype=dtype_name(dtype), seed=seed)
+    return creation.ones_like(drawn) * (drawn <= p).astype(drawn.dtype)
+
+
+def truncated_normal(
+    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
+) -> Tensor:
+    """Normal random numbers no further than two standard deviations from the mean."""
+    return random_ops.truncated_normal(_sizes(shape), mean, stddev, dtype_name(dtype), seed)
+
+
+def _sizes(shape: Any) -> Any:
+    """A shape as one tensor where some of its sizes are tensors."""
+    if isinstance(shape, list | tuple) and any(isinstance(n, Tensor) for n in shape):
+        return inputs.convert_to_tensor(list(shape))
+    return shape
+
+
+def stop_gradient(variables: Any) -> Any:
+    """The same tensor or tensors, taken for constants by `gradients`."""
+    if isinstance(variables, list | tuple):
+        return [inputs.stop_gradient(v) for v in variables]
+    return inputs.stop_gradient(variables)
+
+
+def gradients(loss: Any, variables: Any) -> list[Any]:
+    """The derivatives of `loss` by each of `variables`."""
+    return _gradients(loss, variables)
+
+
+def update(x: Variable, new_x: Any) -> Tensor:
+    """An operation's output: `x` set to `new_x`."""
+    return assign(x, new_x)
+
+
+def update_add(x: Variable, increment: Any) -> Tensor:
+    """An operation's output: `x` increased."""
+    return assign_add(x, increment)
+
+
+def update_sub(x: Variable, decrement: Any) -> Tensor:
+    """An operation's output: `x` decreased."""
+    return assign_sub(x, decrement)
+
+
+def moving_average_update(x: Variable, value: Any, momentum: Any) -> Any:
+    """An operation's output: `x` moved to `x * momentum + value * (1 - momentum)`."""
+    return assign_moving_average(x, value, momentum, zero_debias=False)
+
+
+def count_params(x: Any) -> int:
+    """The number of elements, which must be known."""
+    return int(np.prod(x.shape.as_list(), dtype=np.int64))
+
+
+def eval(x: Any) -> Any:
+    """The value of a tensor or variable in the session."""
+    return get_value(x)

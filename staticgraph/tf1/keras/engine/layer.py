@@ -1,0 +1,380 @@
+"""`Layer`: makes its weights on the first call and uses them in every later one."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+from staticgraph.arrays.array_ops import shape as shape_of
+from staticgraph.arrays.casts import cast
+from staticgraph.building.framework import GraphKeys, graph_of, name_scope
+from staticgraph.building.inputs import convert_to_tensor, identity, placeholder
+from staticgraph.compiler.graph.dependencies import ancestors
+from staticgraph.compiler.graph.dtypes import as_dtype
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.state.variables import Variable
+from staticgraph.tf1.keras import initializers, regularizers, state
+from staticgraph.tf1.keras.engine.connections import Connections
+from staticgraph.tf1.keras.engine.input_spec import check_inputs
+from staticgraph.tf1.keras.engine.node import Node, history, mask_of, set_masks
+from staticgraph.tf1.keras.engine.owned import attributes, unique, variables_of
+from staticgraph.tf1.keras.engine.structure import leaves, mapped
+from staticgraph.tf1.keras.settings import dtype_name, floatx
+
+_OPTIONS = {
+    "activity_regularizer", "autocast", "batch_input_shape", "batch_size", "input_dtype", "input_shape",
+    "weights",
+}  # fmt: skip
+_calls: list[Any] = []  # the `training` argument of each layer that is being called
+
+
+class Layer(Connections):
+    """The base of all layers. A subclass defines `build(input_shape)`, which calls `add_weight`, and
+    `call(inputs)`.
+
+    `input_shape` or `batch_input_shape` make it the first layer of a `Sequential`. Layers and variables that
+    are attributes, also in lists and dicts, belong to the layer.
+
+    >>> import staticgraph as sg
+    >>> class Scale(sg.keras.layers.Layer):
+    ...     def build(self, input_shape):
+    ...         self.factor = self.add_weight("factor", [], initializer="ones")
+    ...
+    ...     def call(self, inputs):
+    ...         return inputs * self.factor
+    >>> layer = Scale()
+    >>> y = layer(sg.keras.Input([3]))
+    >>> [v.name for v in layer.trainable_weights]
+    ['scale/factor:0']
+    """
+
+    batch_input_shape: Any
+
+    def __init__(
+        self, trainable: bool = True, name: str | None = None, dtype: Any = None, dynamic: bool = False,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
+        if unknown := set(kwargs) - _OPTIONS:
+            raise misuse(TypeError, f"{type(self).__name__}() got an unknown argument {sorted(unknown)[0]!r}")
+        self._name = name or self._default_name()
+        self._trainable = trainable
+        self._dtype = dtype_name(dtype or kwargs.get("input_dtype")) if dtype else None
+        self.dynamic = dynamic
+        self.built = False
+        self.stateful = False
+        self.supports_masking = False
+        self.input_spec: Any = None
+        self.activity_regularizer = regularizers.get(kwargs.get("activity_regularizer"))
+        self.inbound_nodes: list[Node] = []
+        self.outbound_nodes: list[Node] = []
+        self._own: list[Variable] = []  # the weights, in the order in which they were made
+        self._losses: list[Tensor] = []
+        self._updates: list[Operation] = []
+        self._metrics: list[Any] = []
+        self._initial_weights = kwargs.get("weights")
+        if "batch_input_shape" in kwargs:
+            self.batch_input_shape = tuple(kwargs["batch_input_shape"])
+        elif "input_shape" in kwargs:
+            self.batch_input_shape = (kwargs.get("batch_size"), *kwargs["input_shape"])
+
+    @classmethod
+    def _default_name(cls) -> str:
+        base = snake_case(cls.__name__)
+        number = state.get_uid(base)
+        return base if number == 1 else f"{base}_{number - 1}"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self._name
+
+    @property
+    def dtype(self) -> str | None:
+        return self._dtype
+
+    # For subclasses
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights, for inputs of this static shape."""
+        self.built = True
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The outputs for `inputs`."""
+        return inputs
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the output. TypeError where there is one and the layer does not support masking."""
+        if self.supports_masking or all(m is None for m in leaves(mask)):
+            return mask
+        raise misuse(
+            TypeError, f"layer {self.name} does not support masking, and was passed an input with a mask"
+        )
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The static shape of the output for an input of this shape."""
+        made = self(placeholder(self._dtype or floatx(), input_shape))
+        return mapped(lambda t: t.shape, made)
+
+    def add_weight(
+        self, name: str | None = None, shape: Any = None, dtype: Any = None, initializer: Any = None,
+        regularizer: Any = None, trainable: bool | None = None, constraint: Any = None,
+        partitioner: Any = None, use_resource: bool | None = None, synchronization: Any = None,
+        aggregation: Any = None, **kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """A variable of the layer. `regularizer(variable)` is added to the losses.
+
+        By default it is a number in the dtype of the layer, begins with `glorot_uniform` (zeros for integers
+        and bool), and is trained.
+        """
+        wanted = as_dtype(dtype or self._dtype or floatx())
+        default = "glorot_uniform" if wanted.is_floating else "zeros"
+        make = initializers.get(initializer if initializer is not None else default)
+        sizes = [] if shape is None else TensorShape(shape).as_list()
+        variable = Variable(
+            lambda: make(sizes, dtype=wanted), trainable is not False, name=name or "weight", dtype=wanted,
+            constraint=constraint,
+        )  # fmt: skip
+        state.track(variable)
+        self._own.append(variable)
+        if regularizer is not None:
+            with name_scope(f"{name}/Regularizer"):
+                self.add_loss(regularizer(variable))
+        return variable
+
+    add_variable = add_weight
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Add numbers to what `fit` minimises: tensors, or functions that make one."""
+        for loss in leaves(losses):
+            made = loss() if callable(loss) else loss
+            if isinstance(made, Tensor) or hasattr(made, "to_tensor") or made:
+                self._losses.append(convert_to_tensor(made))
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Add operations that each training step runs: those of `fit`, and of `minimize` on the same loss."""
+        for update in leaves(updates):
+            made = update() if callable(update) else update
+            operation = made if isinstance(made, Operation) else made.op
+            self._updates.append(operation)
+            operation.graph.add_to_collection(GraphKeys.UPDATE_OPS, operation)
+
+    def add_metric(self, value: Any, aggregation: str | None = None, name: str | None = None) -> None:
+        """Watch a tensor: `fit` and `evaluate` report it for each epoch.
+
+        Args:
+            value: A tensor whose mean over all steps is reported, with `aggregation="mean"`; or what calling
+                a metric gave, of which the metric's result is reported.
+            aggregation: "mean", or None for what a metric gave.
+            name: The name under which it is reported; that of the metric or of the operation by default.
+
+        Raises:
+            ValueError: For another aggregation, or for None if no metric gave the tensor: nobody could begin
+                anew with the next epoch.
+        """
+        if aggregation not in (None, "mean"):
+            raise misuse(ValueError, f"aggregation={aggregation!r} is not mean")
+        metric = state.results(value.graph).get(value) if aggregation is None else None
+        if aggregation is None and metric is None:
+            what = f"add_metric: {value.name} was not given by a metric, so it cannot be reset between epochs"
+            raise misuse(ValueError, what, 'its mean over an epoch is meant by aggregation="mean"')
+        self._metrics.append((name or getattr(metric, "name", value.op.name.split("/")[-1]), value, metric))
+
+    # Calling
+
+    @cached_property
+    def _parameters(self) -> set[str]:
+        """The names of the arguments of `call`; `**` among them where it takes any."""
+        found = inspect.signature(self.call).parameters.values()
+        return {"**" if p.kind is p.VAR_KEYWORD else p.name for p in found}
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        inputs = mapped(self._tensor, inputs)
+        tensors = list(leaves(inputs))
+        training = kwargs.get("training")
+        if "training" in self._parameters and training is None:
+            training = next((t for t in reversed(_calls) if t is not None), None)
+            kwargs = kwargs | ({} if training is None else {"training": training})
+        with graph_of(tensors).as_default(), name_scope(self.name):
+            masks = kwargs.get("mask") if "mask" in kwargs else mask_of(inputs)
+            if "mask" in self._parameters and "mask" not in kwargs and masks is not None:
+                kwargs = kwargs | {"mask": masks}
+            self._build_once(inputs)
+            _calls.append(training)
+            try:
+                outputs = self.call(inputs, *args, **kwargs)
+            finally:
+                _calls.pop()
+            outputs = self._fresh(outputs, tensors)
+            if self.activity_regularizer is not None:
+                self._regularize_activity(outputs)
+            if masks is not None or type(self).compute_mask is not Layer.compute_mask:
+                set_masks(outputs, self.compute_mask(inputs, masks))
+        if any(history(t) is not None for t in tensors):
+            Node(self, inputs, outputs, {k: v for k, v in kwargs.items() if k not in ("training", "mask")})
+        return outputs
+
+    apply = __call__
+
+    def _tensor(self, value: Any) -> Tensor:
+        if isinstance(value, Tensor):
+            return value
+        return convert_to_tensor(value, preferred_dtype=self._dtype or floatx())
+
+    def _build_once(self, inputs: Any) -> None:
+        if not self.built:
+            first = next(leaves(inputs), None)
+            if self._dtype is None and first is not None:
+                self._dtype = first.dtype.name if first.dtype.is_floating else floatx()
+            self.build(mapped(lambda t: t.shape, inputs))
+            self.built = True
+            if self._initial_weights is not None:
+                self.set_weights(self._initial_weights)
+                self._initial_weights = None
+        check_inputs(self.input_spec, inputs, self.name)
+
+    def _fresh(self, outputs: Any, inputs: list[Tensor]) -> Any:
+        """Outputs that are tensors of this call: an input that is passed on gets a name of its own."""
+        passed = set(inputs)
+
+        def own(t: Any) -> Tensor:
+            t = convert_to_tensor(t)
+            return identity(t) if t in passed else t
+
+        return mapped(own, outputs)
+
+    def _regularize_activity(self, outputs: Any) -> None:
+        with name_scope("ActivityRegularizer"):
+            for tensor in leaves(outputs):
+                loss = self.activity_regularizer(tensor)
+                if isinstance(loss, Tensor):
+                    self.add_loss(loss / cast(shape_of(tensor)[0], loss.dtype))
+
+    # What it owns
+
+    @property
+    def trainable(self) -> bool:
+        """Whether training changes the weights: of this layer and of all layers in it."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = value
+        for layer in self._sublayers():
+            layer.trainable = value
+
+    def _sublayers(self) -> list[Any]:
+        return unique(value for value in attributes(self) if isinstance(value, Layer) and value is not self)
+
+    def _variables(self) -> list[Any]:
+        return unique([*self._own, *variables_of(self)])
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """The variables that training changes."""
+        if not self.trainable:
+            return []
+        own = [v for v in self._variables() if v.trainable]
+        return unique([*own, *(v for layer in self._sublayers() for v in layer.trainable_weights)])
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """The variables that training does not change by gradients."""
+        own = [v for v in self._variables() if not (v.trainable and self.trainable)]
+        return unique([*own, *(v for layer in self._sublayers() for v in layer.non_trainable_weights)])
+
+    @property
+    def weights(self) -> list[Any]:
+        """All variables, those that are trained first."""
+        return unique(self.trainable_weights + self.non_trainable_weights)
+
+    trainable_variables = trainable_weights
+    non_trainable_variables = non_trainable_weights
+    variables = weights
+
+    def get_weights(self) -> list[Any]:
+        """The values of all weights as arrays."""
+        return state.batch_get_value(self.weights)
+
+    def set_weights(self, weights: Any) -> None:
+        """Set all weights. ValueError where their number or a shape differs."""
+        values = list(weights)
+        if len(values) != len(self.weights):
+            raise misuse(ValueError, f"{self.name} has {len(self.weights)} weights, {len(values)} were given")
+        state.batch_set_value(list(zip(self.weights, values, strict=True)))
+
+    def count_params(self) -> int:
+        """The number of elements of all weights. ValueError before the layer is built."""
+        if not self.built:
+            raise misuse(ValueError, f"the weights of {self.name} do not exist before it is built or called")
+        return sum(v.shape.num_elements() or 0 for v in self.weights)
+
+    @property
+    def losses(self) -> list[Tensor]:
+        """Penalties of weights and activities, and what `add_loss` was given."""
+        return unique([*self._losses, *(t for layer in self._sublayers() for t in layer.losses)])
+
+    @property
+    def updates(self) -> list[Operation]:
+        """What each training step has to run. Nothing where the layer is not trained."""
+        if not (self.trainable or self.stateful):
+            return []
+        return unique([*self._updates, *(u for layer in self._sublayers() for u in layer.updates)])
+
+    @property
+    def metrics(self) -> list[Any]:
+        """What `add_metric` was given: pairs of a name and a tensor."""
+        return [(name, value) for name, value, _ in self._watched()]
+
+    def _watched(self) -> list[tuple[str, Tensor, Any]]:
+        """Return the name, the tensor, and the metric or None of each call of `add_metric`."""
+        return [*self._metrics, *(m for layer in self._sublayers() for m in layer._watched())]
+
+    def get_losses_for(self, inputs: Any) -> list[Tensor]:
+        """The losses that depend on what is fed to `inputs` alone; those of no input for None."""
+        return _depending(self.losses, inputs, lambda loss: loss.op)
+
+    def get_updates_for(self, inputs: Any) -> list[Operation]:
+        """The updates that depend on what is fed to `inputs` alone; those of no input for None."""
+        return _depending(self.updates, inputs, lambda update: update)
+
+    # As data
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal layer, without its weights."""
+        config: dict[str, Any] = {"name": self.name, "trainable": self.trainable}
+        if hasattr(self, "batch_input_shape"):
+            config["batch_input_shape"] = self.batch_input_shape
+        config["dtype"] = self._dtype or floatx()
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer of a `get_config`."""
+        return cls(**config)
+
+
+def snake_case(name: str) -> str:
+    """`BatchNormalization` as `batch_normalization`."""
+    spaced = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    made = re.sub(r"([a-z])([A-Z])", r"\1_\2", spaced).lower()
+    return made if not made.startswith("_") else f"private{made}"
+
+
+def placeholders(operations: Any, cut: Any = ()) -> set[Operation]:
+    """The placeholders that operations need."""
+    return {op for op in ancestors(operations, cut) if op.definition.name == "placeholder"}
+
+
+def _depending(items: list[Any], inputs: Any, operation: Callable[[Any], Operation]) -> list[Any]:
+    given = set(leaves(inputs))
+    fed = {t.op for t in given}
+    found = []
+    for item in items:
+        needed = placeholders([operation(item)], given) | (fed & ancestors([operation(item)]))
+        if bool(needed) == bool(given) and needed <= fed:
+            found.append(item)
+    return found

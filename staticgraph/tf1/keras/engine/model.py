@@ -1,0 +1,298 @@
+"""`Model`: a network that can be trained, evaluated and saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.building.inputs import group
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.tf1.keras import optimizers, state
+from staticgraph.tf1.keras.engine import loops, objective
+from staticgraph.tf1.keras.engine.data import arrays_for, count_samples, sample_weights
+from staticgraph.tf1.keras.engine.graph_batches import computed, is_of_graph
+from staticgraph.tf1.keras.engine.input_layer import Input
+from staticgraph.tf1.keras.engine.network import Network
+from staticgraph.tf1.keras.engine.structure import leaves, single
+from staticgraph.tf1.keras.engine.targets import check_targets
+from staticgraph.tf1.keras.saving import files
+
+
+class Model(loops.Loops, Network):
+    """Layers with an optimizer, losses and metrics: `compile`, then `fit`, `evaluate` and `predict`.
+
+    Either a graph, `Model(inputs, outputs)`, of one or many inputs and outputs, or a subclass that makes its
+    layers as attributes and defines `call(inputs)`. A subclass is built when it first sees data.
+
+    >>> import numpy as np
+    >>> import staticgraph as sg
+    >>> x = sg.keras.Input([3])
+    >>> model = sg.keras.Model(x, sg.keras.layers.Dense(1, kernel_initializer="ones")(x))
+    >>> model.compile("sgd", "mse")
+    >>> model.predict(np.array([[1.0, 2.0, 3.0]]))
+    array([[6.]], dtype=float32)
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.optimizer: Any = None
+        self.stop_training = False
+        self.history: Any = None
+        self._training: dict[str, Any] = {}
+        self.run_eagerly = False
+
+    # Compiling
+
+    def compile(
+        self, optimizer: Any = "rmsprop", loss: Any = None, metrics: Any = None, loss_weights: Any = None,
+        sample_weight_mode: Any = None, weighted_metrics: Any = None, target_tensors: Any = None,
+        distribute: Any = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        """Say how to train.
+
+        `loss`, `loss_weights` and `metrics` are for all outputs, or lists or dicts with one entry per output.
+        `weighted_metrics` take the weights of samples into account, `metrics` do not. "accuracy" is the one
+        that fits the output and its loss. `sample_weight_mode="temporal"` announces weights per time step;
+        weights of two axes are understood without it.
+        """
+        self.optimizer = optimizers.get(optimizer)
+        self.loss, self.loss_weights = loss, loss_weights
+        self.sample_weight_mode = sample_weight_mode
+        self._training = {
+            "arguments": (loss, loss_weights, metrics, weighted_metrics, target_tensors),
+            "functions": {},
+        }
+        if self.outputs:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        """Make targets and metrics, now that the outputs are known."""
+        with self._graph.as_default():
+            loss, weights, chosen, weighted, targets = self._training["arguments"]
+            self._training["outputs"] = objective.make_outputs(self, loss, weights, chosen, weighted, targets)
+            self._training["extra"] = objective.watched(self._watched())
+            # Layers that are frozen later, as in adversarial training, are still trained by this model.
+            self._training["weights"] = self.trainable_weights
+            self._training["updates"] = self.updates
+
+    @property
+    def _graph(self) -> Any:
+        return self.outputs[0].graph
+
+    def _compiled(self, key: str) -> Any:
+        if key not in self._training:
+            what = "built: it has not seen data yet" if self._training else "compiled: call compile() first"
+            raise misuse(RuntimeError, f"model {self.name} is not {what}")
+        return self._training[key]
+
+    @property
+    def _metric_objects(self) -> list[Any]:
+        """The metrics in the order in which they are reported."""
+        outputs = self._training.get("outputs", ())
+        means = [o.mean_loss for o in outputs if o.mean_loss is not None]
+        of_outputs = [metric for o in outputs for metric, _ in o.metrics]
+        return [*means, *of_outputs, *(each.metric for each in self._training.get("extra", ()))]
+
+    @property
+    def metrics(self) -> list[Any]:
+        """The metrics that `compile` was told, and those of layers."""
+        return self._metric_objects if self._training else super().metrics
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of what `evaluate` gives: the loss, then the metrics."""
+        return ["loss", *(metric.name for metric in self._metric_objects)]
+
+    @property
+    def total_loss(self) -> Tensor:
+        """What training minimises, where samples have no weights."""
+        return self._objective([None] * len(self.outputs)).total
+
+    @property
+    def targets(self) -> list[Any]:
+        """The placeholders of the targets."""
+        return [o.target for o in self._compiled("outputs") if o.target is not None]
+
+    @property
+    def sample_weights(self) -> list[Any]:
+        """The placeholders of weights of samples: made when they are first given."""
+        return [w for made in self._training.get("objectives", {}).values() for w in made.weights]
+
+    def reset_metrics(self) -> None:
+        """Begin to measure anew."""
+        for metric in self._metric_objects:
+            metric.reset_states()
+
+    # Building what was not given inputs and outputs
+
+    def build(self, input_shape: Any = None) -> None:
+        """Make all weights of a subclass, for inputs of this shape, or of a list of shapes."""
+        self.built = True
+        if self.outputs or input_shape is None or type(self).build is not Model.build:
+            return
+        several = isinstance(input_shape, list) or (input_shape and isinstance(input_shape[0], tuple | list))
+        shapes = input_shape if several else [input_shape]
+        self._begin([Input(sizes, batch) for batch, *sizes in shapes])
+
+    def _build_once(self, inputs: Any) -> None:
+        if type(self).build is Model.build:
+            self.built = True  # its layers build themselves when `call` uses them
+        super()._build_once(inputs)
+
+    def _begin(self, given: list[Any]) -> None:
+        """Take `given` for the inputs, and what the subclass makes of them for the outputs."""
+        extra = {"training": state.learning_phase()} if "training" in self._parameters else {}
+        outputs = self(single(given), **extra)
+        self.inputs, self.outputs = given, list(leaves(outputs))
+        self.input_names = [f"input_{i + 1}" for i in range(len(given))]
+        self.output_names = [f"output_{i + 1}" for i in range(len(self.outputs))]
+
+    def _see(self, x: Any) -> None:
+        """Build from the shapes of the first data."""
+        if self.outputs:
+            return
+        several = isinstance(x, list | tuple) and bool(x) and hasattr(x[0], "shape")
+        arrays = [np.asarray(a) for a in (x if several else [x])]
+        self._build_for(arrays)
+        if self._training:
+            self._prepare()
+
+    def _build_for(self, arrays: list[np.ndarray]) -> None:
+        dtypes = [a.dtype.name if a.dtype.kind in "iub" else None for a in arrays]
+        self._begin([Input(a.shape[1:] or (1,), dtype=d) for a, d in zip(arrays, dtypes, strict=True)])
+
+    # Functions of arrays
+
+    def _objective(self, ranks: Sequence[int | None]) -> objective.Objective:
+        made = self._training.setdefault("objectives", {})
+        key = tuple(ranks)
+        if key not in made:
+            with self._graph.as_default():
+                outputs, extra = self._compiled("outputs"), self._compiled("extra")
+                made[key] = objective.build(self, outputs, extra, key)
+        return made[key]
+
+    def _function(self, kind: str, ranks: Sequence[int | None] = ()) -> Callable[..., list[Any]]:
+        """A prepared function: from the arrays of inputs, targets and weights to what a step gives.
+
+        `kind`: "train", "test" or "predict". One call of compiled code runs the whole step.
+        """
+        functions = self._training.setdefault("functions", {})
+        key = kind, tuple(ranks)
+        with self._graph.as_default():
+            if key not in functions:
+                functions[key] = self._step(kind, ranks)
+            fetches, feeds = functions[key]
+            state.track(*self.weights)
+            session = state.get_session()
+            prepared = self._training.setdefault("prepared", {})
+            phase = state.phase_placeholder(self._graph)
+            known, call = prepared.get((key, phase), (None, None))
+            if known is not session:
+                call = session.make_callable(fetches, [*feeds, *([] if phase is None else [phase])])
+                prepared[key, phase] = session, call
+        count = len(fetches) - 1
+        last = () if phase is None else (np.bool_(kind == "train"),)
+        return lambda arrays: call(*arrays, *last)[:count]
+
+    def _step(self, kind: str, ranks: Sequence[int | None]) -> tuple[list[Any], list[Tensor]]:
+        """What a step fetches, its operations last, and what it is fed."""
+        fed = self._fed_inputs()
+        if kind == "predict":
+            return [*self.outputs, group(*self.state_updates)], fed
+        goal = self._objective(ranks)
+        operations = [goal.updates]
+        if kind == "train":
+            if not self._compiled("weights"):
+                raise misuse(
+                    ValueError, f"model {self.name} has no trainable weights: there is nothing to train"
+                )
+            operations += self.optimizer.get_updates(goal.total, self._compiled("weights"))
+            operations += self._compiled("updates")
+        else:
+            operations += self.state_updates
+        return [goal.total, *goal.results, group(*operations)], [*fed, *goal.fed, *goal.weights]
+
+    def _fed_inputs(self) -> list[Tensor]:
+        return [t for t in self.inputs if t.op.definition.name == "placeholder"]
+
+    def _arrays(
+        self, x: Any, y: Any, sample_weight: Any, class_weight: Any = None
+    ) -> tuple[list[Any], list[int | None]]:
+        """The arrays of a step, and how many axes the weights of each output have."""
+        self._see(x)
+        outputs = self._compiled("outputs")
+        made = arrays_for(x, self.input_names, self._fed_inputs(), "x") if self._fed_inputs() else []
+        wanted = [o for o in outputs if o.target is not None and o.target.op.definition.name == "placeholder"]
+        names = [o.name for o in wanted]
+        if y is None and wanted:
+            raise misuse(ValueError, f"model {self.name} needs targets for {', '.join(names)}: give y")
+        if isinstance(y, list | tuple) and len(y) == len(outputs) > len(wanted):
+            y = [each for each, o in zip(y, outputs, strict=True) if o in wanted]
+        targets = arrays_for(y, names, [o.target for o in wanted], "y") if wanted else []
+        check_targets(wanted, targets)
+        weights = sample_weights(sample_weight, class_weight, names, targets)
+        by_name = dict(zip(names, weights, strict=True))
+        found = [by_name.get(o.name) for o in outputs]
+        arrays = [*made, *targets, *(w for w in weights if w is not None)]
+        count_samples(arrays, "x, y and weights")
+        return arrays, [None if w is None else w.ndim for w in found]
+
+    # Single batches
+
+    def train_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None,
+        reset_metrics: bool = True,
+    ) -> Any:  # fmt: skip
+        """One training step; gives the loss, and the metrics where there are some."""
+        return self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
+
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
+    ) -> Any:
+        """The loss and the metrics of one batch."""
+        return self._on_batch("test", x, y, sample_weight, None, reset_metrics)
+
+    def _on_batch(
+        self, kind: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, reset_metrics: bool
+    ) -> Any:
+        if is_of_graph(x):
+            x, y, sample_weight = loops.parts(computed(loops.source(x, y, sample_weight)))
+        arrays, ranks = self._arrays(x, y, sample_weight, class_weight)
+        if reset_metrics:  # before, and after, so that a batch counts alone whatever comes next
+            self.reset_metrics()
+        made = self._function(kind, ranks)(arrays)
+        if reset_metrics:
+            self.reset_metrics()
+        return single(list(made))
+
+    def predict_on_batch(self, x: Any) -> Any:
+        """The outputs for one batch."""
+        x = computed(x) if is_of_graph(x) else x
+        self._see(x)
+        arrays = arrays_for(x, self.input_names, self._fed_inputs(), "x")
+        return single(list(self._function("predict")(arrays)))
+
+    # Files
+
+    def save(
+        self, filepath: Any, overwrite: bool = True, include_optimizer: bool = True, save_format: Any = None,
+        signatures: Any = None,
+    ) -> None:  # fmt: skip
+        """Write the architecture, the weights and how it is trained: see `keras.models.load_model`."""
+        files.save_model(self, filepath, overwrite, include_optimizer, save_format, signatures)
+
+    def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None) -> None:
+        """Write the weights alone."""
+        files.save_weights(self, filepath, overwrite, save_format)
+
+    def load_weights(self, filepath: Any, by_name: bool = False) -> None:
+        """Read weights that `save_weights` or `save` wrote; `by_name`: of layers of equal names."""
+        files.load_weights(self, filepath, by_name)
+
+    def to_json(self, **kwargs: Any) -> str:
+        """The architecture as JSON: see `keras.models.model_from_json`."""
+        return files.to_json(self, **kwargs)

@@ -1,0 +1,220 @@
+"""`Network`: layers that are called as one; either a graph between two sets of tensors, or a subclass's
+`call`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.tf1.keras.engine.configuration import network_config, network_from_config
+from staticgraph.tf1.keras.engine.input_layer import InputLayer
+from staticgraph.tf1.keras.engine.layer import Layer, placeholders
+from staticgraph.tf1.keras.engine.node import Node, history
+from staticgraph.tf1.keras.engine.operation_layer import wrap_operations
+from staticgraph.tf1.keras.engine.owned import unique
+from staticgraph.tf1.keras.engine.structure import leaves, listed, mapped, single
+from staticgraph.tf1.keras.engine.summary import print_summary
+from staticgraph.tf1.keras.engine.topology import topology
+
+
+class Network(Layer):
+    """Layers from `inputs` to `outputs`. A subclass that gives neither makes its layers as attributes and
+    defines `call`.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        given = dict(zip(("inputs", "outputs", "name"), args, strict=False)) | kwargs
+        super().__init__(name=given.get("name"))
+        self.is_graph = False
+        self.inputs: list[Tensor] = []
+        self.outputs: list[Tensor] = []
+        self.supports_masking = True
+        if "inputs" in given and "outputs" in given:
+            self._connect(given["inputs"], given["outputs"])
+        elif extra := set(given) - {"name"}:
+            raise misuse(
+                TypeError, f"{type(self).__name__}() got {sorted(extra)}: give both inputs and outputs"
+            )
+
+    def _connect(self, inputs: Any, outputs: Any) -> None:
+        """Become the graph between these tensors."""
+        self._structure = inputs, outputs
+        self.inputs, self.outputs = list(leaves(inputs)), list(leaves(outputs))
+        for tensor in self.inputs:
+            if history(tensor) is None:
+                InputLayer(input_tensor=tensor, name=None)
+        wrap_operations(self.outputs)
+        found = topology(self.inputs, self.outputs, self.name)
+        self._nodes, self._graph_layers = found.nodes, found.layers
+        self._check_names()
+        names = [self._layer_of(t).name for t in self.inputs], [self._layer_of(t).name for t in self.outputs]
+        self.input_names, self.output_names = names[0], _numbered(names[1])
+        self.is_graph = self.built = True
+        self.inbound_nodes = [_Own(self), *(n for n in self.inbound_nodes if not isinstance(n, _Own))]
+
+    def _check_names(self) -> None:
+        seen: dict[str, Layer] = {}
+        for layer in self._graph_layers:
+            if seen.setdefault(layer.name, layer) is not layer:
+                raise misuse(
+                    ValueError,
+                    f"model {self.name} has two layers named {layer.name}: give one of them another name",
+                )
+
+    @staticmethod
+    def _layer_of(tensor: Tensor) -> Layer:
+        found = history(tensor)
+        assert found is not None
+        return found.layer
+
+    # Layers
+
+    def _sublayers(self) -> list[Any]:
+        return list(self._graph_layers) if self.is_graph else super()._sublayers()
+
+    @property
+    def layers(self) -> list[Any]:
+        """The layers, from the inputs on."""
+        return self._sublayers()
+
+    @property
+    def weights(self) -> list[Any]:
+        """The variables of the layers, layer by layer, then those of the model itself."""
+        return unique([*(v for layer in self._sublayers() for v in layer.weights), *self._variables()])
+
+    variables = weights
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
+        """A layer by its name or its place. ValueError where there is none."""
+        if index is not None:
+            if index >= len(self.layers):
+                raise misuse(
+                    ValueError, f"model {self.name} has {len(self.layers)} layers, there is none at {index}"
+                )
+            return self.layers[index]
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise misuse(ValueError, f"model {self.name} has no layer named {name!r}")
+
+    def reset_states(self) -> None:
+        """Forget what stateful layers remember of the batch before."""
+        for layer in self.layers:
+            if hasattr(layer, "reset_states") and getattr(layer, "stateful", False):
+                layer.reset_states()
+
+    @property
+    def state_updates(self) -> list[Operation]:
+        """The updates of stateful layers."""
+        return [u for layer in self.layers if layer.stateful for u in layer.updates]
+
+    def _relevant(self, items: list[Any], operation: Any) -> list[Any]:
+        """Those that can be computed from the inputs of this model; a layer may be part of others too."""
+        if not self.is_graph:
+            return items
+        fed = {t.op for t in self.inputs}
+        return [item for item in items if placeholders([operation(item)], self.inputs) <= fed]
+
+    @property
+    def losses(self) -> list[Any]:
+        return self._relevant(super().losses, lambda loss: loss.op)
+
+    @property
+    def updates(self) -> list[Any]:
+        return self._relevant(super().updates, lambda update: update)
+
+    @property
+    def input_spec(self) -> Any:
+        return None
+
+    @input_spec.setter
+    def input_spec(self, value: Any) -> None:
+        pass
+
+    # Calling
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """The outputs for other inputs, by the same layers."""
+        if not self.is_graph:
+            raise misuse(
+                NotImplementedError,
+                f"{type(self).__name__} is made without inputs and outputs: define call()",
+            )
+        given = _ordered(inputs, self.input_names)
+        if len(given) != len(self.inputs):
+            raise misuse(
+                ValueError, f"model {self.name} has {len(self.inputs)} inputs, {len(given)} were given"
+            )
+        values: dict[Tensor, Any] = dict(zip(self.inputs, given, strict=True))
+        for node in self._nodes:
+            if not all(t in values for t in node.output_tensors):
+                arguments = mapped(lambda v: values.get(v, v) if isinstance(v, Tensor) else v, node.arguments)
+                extra = {"training": training} if "training" in node.layer._parameters else {}
+                made = node.layer(mapped(values.__getitem__, node.inputs), **arguments, **extra)
+                values.update(zip(node.output_tensors, leaves(made), strict=True))
+        return mapped(values.__getitem__, self._structure[1])
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """None: the layers inside have noted the masks of their outputs, which are those of the model."""
+        return None
+
+    # As text and data
+
+    def summary(self, line_length: int | None = None, positions: Any = None, print_fn: Any = None) -> None:
+        """Print a table of the layers: their output shapes and numbers of weights."""
+        if not self.built:
+            raise misuse(
+                ValueError, f"model {self.name} is not built yet: fit it, call it, or call build() first"
+            )
+        print_summary(self, line_length, positions, print_fn)
+
+    def get_config(self) -> dict[str, Any]:
+        """The layers and how they are connected, as data."""
+        if not self.is_graph:
+            raise misuse(
+                NotImplementedError, f"{self.name} is a subclass of Model: only its code says what it does"
+            )
+        return network_config(self)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """The model of a `get_config`."""
+        return network_from_config(cls, config, custom_objects)
+
+
+class _Own(Node):
+    """The connection of a model's own inputs and outputs, as if it had been called with them."""
+
+    def __init__(self, model: Network) -> None:
+        self.layer = model
+        self.inputs, self.outputs = single(model.inputs), single(model.outputs)
+        self.input_tensors, self.output_tensors = model.inputs, model.outputs
+        self.arguments = {}
+
+
+def _ordered(inputs: Any, names: list[str]) -> list[Any]:
+    """Inputs in the model's order; a dict gives them by the names of its input layers."""
+    return [inputs[name] for name in names] if isinstance(inputs, dict) else listed(inputs)
+
+
+def _numbered(names: list[str]) -> list[str]:
+    """Names of outputs, different from each other."""
+    counts: dict[str, int] = {}
+    made = []
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+        made.append(name if counts[name] == 1 else f"{name}_{counts[name] - 1}")
+    return made
+
+
+def get_source_inputs(tensor: Tensor, layer: Any = None, node_index: int | None = None) -> list[Tensor]:
+    """The inputs of models that `tensor` comes from."""
+    found = history(tensor)
+    made = None if found is None else found.node
+    node = layer.inbound_nodes[node_index or 0] if layer is not None else made
+    if node is None or not node.input_tensors:
+        return [tensor]
+    sources = [s for t in node.input_tensors for s in get_source_inputs(t)]
+    return list(dict.fromkeys(sources))

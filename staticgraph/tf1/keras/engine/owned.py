@@ -1,0 +1,42 @@
+"""What a layer owns: the variables and layers that its attributes hold.
+
+Attributes are looked at when the question is asked, so a list of layers may grow at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from staticgraph.state.variables import Variable
+
+# Attributes that refer to other layers without owning them.
+_REFERENCES = {"inbound_nodes", "outbound_nodes", "_own", "_losses", "_updates", "optimizer", "_training"}
+
+
+def attributes(thing: Any) -> Iterator[Any]:
+    """The values of the attributes of a layer, those in lists and dicts one by one."""
+    for name, value in vars(thing).items():
+        if name not in _REFERENCES:
+            yield from _inside(value)
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _inside(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _inside(item)
+    else:
+        yield value
+
+
+def unique(items: Any) -> list[Any]:
+    """Each object once, in the order of its first occurrence."""
+    return list({id(item): item for item in items}.values())
+
+
+def variables_of(thing: Any) -> list[Any]:
+    """The variables among the attributes."""
+    return unique(value for value in attributes(thing) if isinstance(value, Variable))

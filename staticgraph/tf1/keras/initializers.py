@@ -1,0 +1,128 @@
+"""Initial values of weights: those of `sg.initializers`, with the smaller spread that Keras takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.state.initializers import (
+    Constant,
+    GlorotNormal,
+    GlorotUniform,
+    Identity,
+    Initializer,
+    Ones,
+    Orthogonal,
+    VarianceScaling,
+    Zeros,
+    he_normal,
+    he_uniform,
+    lecun_normal,
+    lecun_uniform,
+)
+from staticgraph.state.initializers import RandomNormal as _RandomNormal
+from staticgraph.state.initializers import RandomUniform as _RandomUniform
+from staticgraph.state.initializers import TruncatedNormal as _TruncatedNormal
+from staticgraph.tf1.keras.serialization import deserialize_keras_object, resolve, serialize_keras_object
+
+__all__ = [
+    "Constant",
+    "Identity",
+    "Initializer",
+    "Ones",
+    "Orthogonal",
+    "RandomNormal",
+    "RandomUniform",
+    "TruncatedNormal",
+    "VarianceScaling",
+    "Zeros",
+    "constant",
+    "deserialize",
+    "get",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "identity",
+    "lecun_normal",
+    "lecun_uniform",
+    "normal",
+    "ones",
+    "orthogonal",
+    "random_normal",
+    "random_uniform",
+    "serialize",
+    "truncated_normal",
+    "uniform",
+    "zeros",
+]
+
+
+class RandomNormal(_RandomNormal):
+    """Normal random numbers."""
+
+    def __init__(
+        self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = float32
+    ) -> None:
+        super().__init__(mean, stddev, seed, dtype)
+
+
+class RandomUniform(_RandomUniform):
+    """Uniform random numbers from `minval` (included) to `maxval` (excluded)."""
+
+    def __init__(
+        self, minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None, dtype: Any = float32
+    ) -> None:
+        super().__init__(minval, maxval, seed, dtype)
+
+
+class TruncatedNormal(_TruncatedNormal):
+    """Normal random numbers; those further than two standard deviations from the mean are drawn again."""
+
+    def __init__(
+        self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = float32
+    ) -> None:
+        super().__init__(mean, stddev, seed, dtype)
+
+
+constant = Constant
+glorot_normal = GlorotNormal
+glorot_uniform = GlorotUniform
+identity = Identity
+normal = random_normal = RandomNormal
+ones = Ones
+orthogonal = Orthogonal
+truncated_normal = TruncatedNormal
+uniform = random_uniform = RandomUniform
+zeros = Zeros
+
+_TABLE: dict[str, Any] = {
+    made.__name__: made
+    for made in (
+        Constant, GlorotNormal, GlorotUniform, Identity, Ones, Orthogonal, RandomNormal, RandomUniform,
+        TruncatedNormal, VarianceScaling, Zeros, he_normal, he_uniform, lecun_normal, lecun_uniform,
+    )
+} | {
+    "constant": Constant, "glorot_normal": GlorotNormal, "glorot_uniform": GlorotUniform,
+    "identity": Identity, "normal": RandomNormal, "one": Ones, "ones": Ones, "orthogonal": Orthogonal,
+    "random_normal": RandomNormal, "random_uniform": RandomUniform, "truncated_normal": TruncatedNormal,
+    "uniform": RandomUniform, "zero": Zeros, "zeros": Zeros,
+}  # fmt: skip
+_FUNCTIONS = ("he_normal", "he_uniform", "lecun_normal", "lecun_uniform")
+
+
+def serialize(initializer: Any) -> Any:
+    """The config of an initializer."""
+    return serialize_keras_object(initializer)
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """The initializer of a config."""
+    return deserialize_keras_object(config, _TABLE, custom_objects, "initializer")
+
+
+def get(identifier: Any) -> Any:
+    """The initializer that a name, a config or a class stands for; a function is one already."""
+    if identifier in _FUNCTIONS:
+        return _TABLE[identifier]()
+    return resolve(identifier, _TABLE, "initializer")

@@ -1,0 +1,394 @@
+"""Layers of one step: products, activations, shapes, functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph import linalg, nn
+from staticgraph.arrays import array_ops
+from staticgraph.arrays.casts import cast
+from staticgraph.building.inputs import identity
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.state.layer import known_size
+from staticgraph.tf1.keras import activations, constraints, initializers, regularizers
+from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras.engine.input_spec import InputSpec
+from staticgraph.tf1.keras.engine.layer import Layer
+from staticgraph.tf1.keras.serialization import find, get_custom_objects
+from staticgraph.tf1.keras.settings import checked_format
+
+
+def weight_options(prefix: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The initializer, regularizer and constraint of one weight of a layer, as `add_weight` takes them."""
+    return {
+        "initializer": initializers.get(arguments.get(f"{prefix}_initializer")),
+        "regularizer": regularizers.get(arguments.get(f"{prefix}_regularizer")),
+        "constraint": constraints.get(arguments.get(f"{prefix}_constraint")),
+    }
+
+
+def weight_config(prefix: str, options: dict[str, Any]) -> dict[str, Any]:
+    """`weight_options` as they stand in a config."""
+    return {
+        f"{prefix}_initializer": initializers.serialize(options["initializer"]),
+        f"{prefix}_regularizer": regularizers.serialize(options["regularizer"]),
+        f"{prefix}_constraint": constraints.serialize(options["constraint"]),
+    }
+
+
+class Dense(Layer):
+    """`activation(inputs @ kernel + bias)` along the last axis.
+
+    >>> import staticgraph as sg
+    >>> sg.keras.layers.Dense(3, activation="relu")(sg.keras.Input([5, 4])).shape.as_list()
+    [None, 5, 3]
+    """
+
+    def __init__(
+        self, units: int, activation: Any = None, use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform", bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
+        kernel_constraint: Any = None, bias_constraint: Any = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        if "input_shape" not in kwargs and "input_dim" in kwargs:
+            kwargs["input_shape"] = (kwargs.pop("input_dim"),)
+        options = dict(locals())
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self.units = int(units)
+        self.activation = activations.get(activation)
+        self.use_bias = use_bias
+        self.kernel_options, self.bias_options = (weight_options(n, options) for n in ("kernel", "bias"))
+        self.supports_masking = True
+        self.input_spec = InputSpec(min_ndim=2)
+
+    def build(self, input_shape: Any) -> None:
+        size = known_size(input_shape, -1, self.name)
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: size})
+        self.kernel = self.add_weight("kernel", [size, self.units], **self.kernel_options)
+        self.bias = self.add_weight("bias", [self.units], **self.bias_options) if self.use_bias else None
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        inputs = inputs if inputs.dtype.is_floating else cast(inputs, self.dtype)
+        rank = inputs.shape.ndims
+        if rank == 2:
+            outputs = linalg.matmul(inputs, self.kernel)
+        else:
+            outputs = linalg.tensordot(inputs, self.kernel, [[rank - 1], [0]])
+            outputs.set_shape([*inputs.shape.as_list()[:-1], self.units])
+        if self.bias is not None:
+            outputs = nn.bias_add(outputs, self.bias)
+        return self.activation(outputs)
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {
+            "units": self.units,
+            "activation": activations.serialize(self.activation),
+            "use_bias": self.use_bias,
+            **weight_config("kernel", self.kernel_options),
+            **weight_config("bias", self.bias_options),
+            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
+        }
+
+
+class Activation(Layer):
+    """A function of each element, given by name or as a function.
+
+    >>> sg.Session().run(sg.keras.layers.Activation("relu")(sg.constant([-1.0, 2.0])))
+    array([0., 2.], dtype=float32)
+    """
+
+    def __init__(self, activation: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.activation = activations.get(activation)
+
+    def call(self, inputs: Any) -> Any:
+        return self.activation(inputs)
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {"activation": activations.serialize(self.activation)}
+
+
+class Dropout(Layer):
+    """In training, each element is zero with probability `rate`, and the others are enlarged to make up.
+
+    >>> x = sg.ones([2, 4])
+    >>> sg.Session().run(sg.keras.layers.Dropout(0.5)(x, training=False))
+    array([[1., 1., 1., 1.],
+           [1., 1., 1., 1.]], dtype=float32)
+    """
+
+    def __init__(self, rate: Any, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+        self.supports_masking = True
+
+    def _noise_shape(self, inputs: Any) -> Any:
+        return self.noise_shape
+
+    def call(self, inputs: Any, training: Any = None) -> Any:
+        shape = self._noise_shape(inputs)
+        return K.in_train_phase(
+            lambda: nn.dropout(inputs, rate=self.rate, noise_shape=shape, seed=self.seed),
+            lambda: identity(inputs), training,
+        )  # fmt: skip
+
+    def get_config(self) -> dict[str, Any]:
+        own = {"rate": self.rate, "noise_shape": self.noise_shape, "seed": self.seed}
+        return super().get_config() | own
+
+
+class _SpatialDropout(Dropout):
+    """Dropout of whole channels."""
+
+    rank = 0
+
+    def __init__(self, rate: Any, **kwargs: Any) -> None:
+        super().__init__(rate, **kwargs)
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+        self.data_format = "channels_last"
+
+    def _noise_shape(self, inputs: Any) -> Any:
+        sizes, ones = array_ops.shape(inputs), [1] * self.rank
+        last = self.data_format == "channels_last"
+        return array_ops.stack([sizes[0], *ones, sizes[-1]] if last else [sizes[0], sizes[1], *ones])
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        for name in ("noise_shape", "seed"):
+            config.pop(name)
+        return config
+
+
+class SpatialDropout1D(_SpatialDropout):
+    """Dropout of whole channels of sequences."""
+
+    rank = 1
+
+
+class SpatialDropout2D(_SpatialDropout):
+    """Dropout of whole channels of images."""
+
+    rank = 2
+
+    def __init__(self, rate: Any, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(rate, **kwargs)
+        self.data_format = checked_format(data_format)
+
+
+class SpatialDropout3D(SpatialDropout2D):
+    """Dropout of whole channels of volumes."""
+
+    rank = 3
+
+
+class Flatten(Layer):
+    """All elements of a sample in one vector.
+
+    >>> sg.keras.layers.Flatten()(sg.zeros([2, 3, 4])).shape
+    TensorShape([Dimension(2), Dimension(12)])
+    """
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format = checked_format(data_format)
+        self.input_spec = InputSpec(min_ndim=1)
+
+    def call(self, inputs: Any) -> Any:
+        rank = inputs.shape.ndims
+        if self.data_format == "channels_first" and rank is not None and rank > 2:
+            inputs = array_ops.transpose(inputs, [0, *range(2, rank), 1])
+        if rank == 1:
+            return array_ops.expand_dims(inputs, -1)
+        return K.batch_flatten(inputs)
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {"data_format": self.data_format}
+
+
+class Reshape(Layer):
+    """The elements of each sample in another shape; one size may be -1."""
+
+    def __init__(self, target_shape: Sequence[int], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.target_shape = tuple(target_shape)
+
+    def call(self, inputs: Any) -> Any:
+        known = inputs.shape.as_list()[1:]
+        target = list(self.target_shape)
+        if None not in known and -1 in target:
+            rest = int(np.prod([n for n in target if n != -1], dtype=np.int64))
+            target[target.index(-1)] = int(np.prod(known, dtype=np.int64)) // max(rest, 1)
+        if -1 not in target:
+            return array_ops.reshape(inputs, [-1, *target])
+        return array_ops.reshape(inputs, array_ops.stack([array_ops.shape(inputs)[0], *target]))
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {"target_shape": self.target_shape}
+
+
+class Permute(Layer):
+    """Axis i of a sample is axis dims[i] before, counted from one."""
+
+    def __init__(self, dims: Sequence[int], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.dims = tuple(dims)
+        if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
+            raise misuse(
+                ValueError, f"Permute: dims={self.dims} must hold each of 1 to {len(self.dims)} once"
+            )
+        self.input_spec = InputSpec(ndim=len(self.dims) + 1)
+
+    def call(self, inputs: Any) -> Any:
+        return array_ops.transpose(inputs, [0, *self.dims])
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {"dims": self.dims}
+
+
+class RepeatVector(Layer):
+    """A vector repeated `n` times along a new axis of time."""
+
+    def __init__(self, n: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.n = n
+        self.input_spec = InputSpec(ndim=2)
+
+    def call(self, inputs: Any) -> Any:
+        return K.repeat(inputs, self.n)
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {"n": self.n}
+
+
+class Lambda(Layer):
+    """A function of tensors as a layer. Weights that the function makes are not trained: write a Layer."""
+
+    def __init__(
+        self, function: Any, output_shape: Any = None, mask: Any = None, arguments: Any = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.function, self.arguments = function, dict(arguments or {})
+        self._output_shape, self.mask = output_shape, mask
+        self.supports_masking = mask is not None
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        names = _argument_names(self.function)
+        given = {"mask": mask, "training": training}
+        extra = {n: v for n, v in given.items() if n in names and n not in self.arguments}
+        return self.function(inputs, **self.arguments, **extra)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
+
+    def get_config(self) -> dict[str, Any]:
+        """The function by its name, which must be registered as a custom object where it is read again."""
+        name = getattr(self.function, "__name__", "<lambda>")
+        if name == "<lambda>":
+            raise misuse(
+                NotImplementedError,
+                f"{self.name}: a lambda has no name to be found by again, and code is never written; "
+                "give the layer a named function, or save the weights alone",
+            )
+        return super().get_config() | {"function": name, "arguments": self.arguments}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Lambda:
+        arguments = dict(config)
+        name = arguments.pop("function")
+        if not isinstance(name, str):
+            raise misuse(
+                ValueError, "a Lambda from another program holds code, which is never run from a file"
+            )
+        return cls(find(name, get_custom_objects(), custom_objects, "function of a Lambda"), **arguments)
+
+
+def _argument_names(function: Any) -> Any:
+    code = getattr(function, "__code__", None)
+    return () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+class Masking(Layer):
+    """Time steps whose elements all equal `mask_value` do not count in the layers that follow."""
+
+    def __init__(self, mask_value: Any = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.mask_value = mask_value
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return K.any(K.not_equal(inputs, self.mask_value), -1)
+
+    def call(self, inputs: Any) -> Any:
+        kept = K.any(K.not_equal(inputs, self.mask_value), -1, True)
+        return inputs * cast(kept, inputs.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {"mask_value": self.mask_value}
+
+
+class ActivityRegularization(Layer):
+    """The inputs themselves, whose size is added to the loss."""
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(activity_regularizer=regularizers.L1L2(l1, l2), **kwargs)
+        self.supports_masking = True
+        self.l1, self.l2 = l1, l2
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {"l1": self.l1, "l2": self.l2}
+
+
+class Embedding(Layer):
+    """A trained vector for each of `input_dim` numbers. With `mask_zero`, zeros are time steps that do not
+    count.
+    """
+
+    def __init__(
+        self, input_dim: int, output_dim: int, embeddings_initializer: Any = "uniform",
+        embeddings_regularizer: Any = None, activity_regularizer: Any = None,
+        embeddings_constraint: Any = None, mask_zero: bool = False, input_length: Any = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        options = dict(locals())
+        if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
+            lengths = input_length if isinstance(input_length, list | tuple) else (input_length,)
+            kwargs["input_shape"] = tuple(lengths)
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self.input_dim, self.output_dim = input_dim, output_dim
+        self.embeddings_options = weight_options("embeddings", options)
+        self.mask_zero, self.input_length = mask_zero, input_length
+        self.supports_masking = mask_zero
+
+    def build(self, input_shape: Any) -> None:
+        self.embeddings = self.add_weight(
+            "embeddings", [self.input_dim, self.output_dim], **self.embeddings_options
+        )
+        self.built = True
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return K.not_equal(inputs, cast(0, inputs.dtype)) if self.mask_zero else None
+
+    def call(self, inputs: Any) -> Tensor:
+        numbers = inputs if inputs.dtype.is_integer else cast(inputs, "int32")
+        return nn.embedding_lookup(self.embeddings, numbers)
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {
+            "input_dim": self.input_dim,
+            "output_dim": self.output_dim,
+            **weight_config("embeddings", self.embeddings_options),
+            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
+            "mask_zero": self.mask_zero,
+            "input_length": self.input_length,
+        }
+
+
+__all__ = [
+    name for name, made in list(globals().items()) if isinstance(made, type) and made.__module__ == __name__
+    and not name.startswith("_")
+]  # fmt: skip

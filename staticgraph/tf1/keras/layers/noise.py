@@ -1,0 +1,78 @@
+"""Random disturbance in training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.arrays import array_ops
+from staticgraph.arrays.casts import cast
+from staticgraph.building.inputs import identity
+from staticgraph.random_numbers.random_ops import random_normal, random_uniform
+from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras.engine.layer import Layer
+
+# Where the scaled exponential unit saturates: minus its scale times its alpha.
+_SATURATION = -1.0507009873554805 * 1.6732632423543772
+
+
+class _Noise(Layer):
+    """In training the inputs are disturbed, otherwise they are passed on."""
+
+    options: tuple[str, ...] = ()
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def disturbed(self, inputs: Any) -> Any:
+        raise NotImplementedError
+
+    def call(self, inputs: Any, training: Any = None) -> Any:
+        return K.in_train_phase(lambda: self.disturbed(inputs), lambda: identity(inputs), training)
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {name: getattr(self, name) for name in self.options}
+
+
+class GaussianNoise(_Noise):
+    """Normal random numbers of the given standard deviation are added."""
+
+    options = ("stddev",)
+
+    def __init__(self, stddev: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.stddev = stddev
+
+    def disturbed(self, inputs: Any) -> Any:
+        return inputs + random_normal(array_ops.shape(inputs), 0.0, self.stddev, inputs.dtype)
+
+
+class GaussianDropout(_Noise):
+    """The inputs are multiplied by normal random numbers around one, as spread as dropout of `rate` is."""
+
+    options = ("rate",)
+
+    def __init__(self, rate: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rate = rate
+
+    def disturbed(self, inputs: Any) -> Any:
+        spread = (self.rate / (1.0 - self.rate)) ** 0.5
+        return inputs * random_normal(array_ops.shape(inputs), 1.0, spread, inputs.dtype)
+
+
+class AlphaDropout(_Noise):
+    """Dropout that keeps mean and variance of what scaled exponential units (`selu`) give."""
+
+    options = ("rate",)
+
+    def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+
+    def disturbed(self, inputs: Any) -> Any:
+        shape = array_ops.shape(inputs) if self.noise_shape is None else self.noise_shape
+        drawn = random_uniform(shape, dtype=inputs.dtype, seed=self.seed)
+        kept = cast(K.greater_equal(drawn, self.rate), inputs.dtype)
+        scale = ((1.0 - self.rate) * (1.0 + self.rate * _SATURATION**2)) ** -0.5
+        return scale * (inputs * kept + _SATURATION * (1.0 - kept)) - scale * _SATURATION * self.rate

@@ -1,0 +1,183 @@
+"""Pooling: the largest element or the mean of windows, or of all places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.arrays import array_ops
+from staticgraph.arrays.casts import cast
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.layers.convolution import sizes_of
+from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras.backend.nn import pooled
+from staticgraph.tf1.keras.engine.input_spec import InputSpec
+from staticgraph.tf1.keras.engine.layer import Layer
+from staticgraph.tf1.keras.settings import checked_format
+
+
+class _Pooling(Layer):
+    """Windows over `rank` axes of space, `strides` apart; by default they do not overlap."""
+
+    rank, mode = 0, "max"
+
+    def __init__(
+        self, pool_size: Any = 2, strides: Any = None, padding: str = "valid",
+        data_format: str | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(**kwargs)
+        self.pool_size = sizes_of(pool_size, self.rank, "pool_size")
+        self.strides = self.pool_size if strides is None else sizes_of(strides, self.rank, "strides")
+        self.padding = padding.lower()
+        if self.padding not in ("valid", "same"):
+            raise misuse(ValueError, f"padding={padding!r} is not valid or same")
+        self.data_format = checked_format(data_format)
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    def call(self, inputs: Any) -> Any:
+        return pooled(inputs, self.pool_size, self.strides, self.padding, self.data_format, self.mode)
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {
+            "pool_size": self.pool_size,
+            "padding": self.padding,
+            "strides": self.strides,
+            "data_format": self.data_format,
+        }
+
+
+class _Pooling1D(_Pooling):
+    rank = 1
+
+    def __init__(
+        self, pool_size: Any = 2, strides: Any = None, padding: str = "valid",
+        data_format: str | None = "channels_last", **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(pool_size, strides, padding, data_format, **kwargs)
+
+    def call(self, inputs: Any) -> Any:
+        axis = 2 if self.data_format == "channels_last" else 3
+        window, steps = (*self.pool_size, 1), (*self.strides, 1)
+        wide = array_ops.expand_dims(inputs, axis)
+        return array_ops.squeeze(
+            pooled(wide, window, steps, self.padding, self.data_format, self.mode), [axis]
+        )
+
+
+class MaxPooling1D(_Pooling1D):
+    """The largest element of each window of a sequence."""
+
+
+class AveragePooling1D(_Pooling1D):
+    """The mean of each window of a sequence."""
+
+    mode = "avg"
+
+
+class MaxPooling2D(_Pooling):
+    """The largest element of each window of an image.
+
+    >>> import staticgraph as sg
+    >>> sg.keras.layers.MaxPooling2D()(sg.keras.Input([28, 28, 3])).shape.as_list()
+    [None, 14, 14, 3]
+    """
+
+    rank = 2
+
+
+class AveragePooling2D(_Pooling):
+    """The mean of each window of an image."""
+
+    rank, mode = 2, "avg"
+
+
+class MaxPooling3D(_Pooling):
+    """The largest element of each window of a volume."""
+
+    rank = 3
+
+
+class AveragePooling3D(_Pooling):
+    """The mean of each window of a volume."""
+
+    rank, mode = 3, "avg"
+
+
+class _GlobalPooling(Layer):
+    """One number per channel, from all places."""
+
+    rank, mode = 0, "max"
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format = checked_format(data_format)
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    def _axes(self) -> list[int]:
+        first = 1 if self.data_format == "channels_last" else 2
+        return list(range(first, first + self.rank))
+
+    def call(self, inputs: Any) -> Any:
+        return (K.max if self.mode == "max" else K.mean)(inputs, self._axes())
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {"data_format": self.data_format}
+
+
+class GlobalMaxPooling1D(_GlobalPooling):
+    """The largest element of each channel of a sequence."""
+
+    rank = 1
+
+    def __init__(self, data_format: str | None = "channels_last", **kwargs: Any) -> None:
+        super().__init__(data_format, **kwargs)
+
+
+class GlobalAveragePooling1D(_GlobalPooling):
+    """The mean of each channel of a sequence; time steps that are masked do not count."""
+
+    rank, mode = 1, "avg"
+
+    def __init__(self, data_format: str | None = "channels_last", **kwargs: Any) -> None:
+        super().__init__(data_format, **kwargs)
+        self.supports_masking = True
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        if mask is None:
+            return super().call(inputs)
+        axis = self._axes()[0]
+        kept = array_ops.expand_dims(cast(mask, inputs.dtype), 3 - axis)
+        return K.sum(inputs * kept, axis) / K.sum(kept, axis)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return None
+
+
+class GlobalMaxPooling2D(_GlobalPooling):
+    """The largest element of each channel of an image."""
+
+    rank = 2
+
+
+class GlobalAveragePooling2D(_GlobalPooling):
+    """The mean of each channel of an image."""
+
+    rank, mode = 2, "avg"
+
+
+class GlobalMaxPooling3D(_GlobalPooling):
+    """The largest element of each channel of a volume."""
+
+    rank = 3
+
+
+class GlobalAveragePooling3D(_GlobalPooling):
+    """The mean of each channel of a volume."""
+
+    rank, mode = 3, "avg"
+
+
+MaxPool1D, MaxPool2D, MaxPool3D = MaxPooling1D, MaxPooling2D, MaxPooling3D
+AvgPool1D, AvgPool2D, AvgPool3D = AveragePooling1D, AveragePooling2D, AveragePooling3D
+GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D
+GlobalAvgPool1D, GlobalAvgPool2D = GlobalAveragePooling1D, GlobalAveragePooling2D
+GlobalAvgPool3D = GlobalAveragePooling3D

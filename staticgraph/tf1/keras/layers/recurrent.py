@@ -1,0 +1,258 @@
+"""Recurrent layers: a cell applied to each time step of a sequence."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras import regularizers
+from staticgraph.tf1.keras.engine.layer import Layer
+from staticgraph.tf1.keras.engine.layer_table import LAYERS
+from staticgraph.tf1.keras.engine.node import mask_of
+from staticgraph.tf1.keras.engine.structure import leaves, listed
+from staticgraph.tf1.keras.layers.cells import (
+    GRUCell,
+    LSTMCell,
+    SimpleRNNCell,
+    StackedRNNCells,
+    build_cell,
+    initial_state,
+)
+from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
+
+FLAGS = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "time_major")
+
+
+class RNN(Layer):
+    """A cell, or a list of cells, over the time steps of inputs [batch, time, features].
+
+    It gives the last output, or all of them with `return_sequences`; with `return_state` also the last
+    states. A masked step repeats the output before it, or gives zeros if `zero_output_for_mask`.
+    `initial_state` of a call sets the first ones, otherwise they are zeros, or, if `stateful`, those
+    after the batch before, until `reset_states()`. The steps are a loop of compiled code; `unroll` writes
+    them one after the other, which needs a known number of steps.
+
+    >>> import staticgraph as sg
+    >>> x = sg.keras.Input([None, 4])
+    >>> layer = sg.keras.layers.RNN([sg.keras.layers.LSTMCell(8), sg.keras.layers.LSTMCell(3)])
+    >>> layer(x).shape.as_list()
+    [None, 3]
+    """
+
+    def __init__(
+        self, cell: Any, return_sequences: bool = False, return_state: bool = False,
+        go_backwards: bool = False, stateful: bool = False, unroll: bool = False, time_major: bool = False,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
+        cell = StackedRNNCells(cell) if isinstance(cell, list | tuple) else cell
+        if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
+            raise misuse(
+                ValueError, f"{cell!r} is not a cell: it must have call(inputs, states) and state_size"
+            )
+        if "input_shape" not in kwargs and ("input_dim" in kwargs or "input_length" in kwargs):
+            kwargs["input_shape"] = (kwargs.pop("input_length", None), kwargs.pop("input_dim", None))
+        self.zero_output_for_mask = kwargs.pop("zero_output_for_mask", False)
+        super().__init__(**kwargs)
+        self.cell = cell
+        self.return_sequences, self.return_state = return_sequences, return_state
+        self.go_backwards, self.stateful = go_backwards, stateful
+        self.unroll, self.time_major = unroll, time_major
+        self.supports_masking = True
+        self.states: list[Any] = []
+
+    def build(self, input_shape: Any) -> None:
+        shape = input_shape[0] if isinstance(input_shape, list) else input_shape
+        sizes = shape.as_list()
+        batch = sizes[1 if self.time_major else 0]
+        build_cell(self.cell, type(shape)([batch, *sizes[2:]]))
+        if self.stateful:
+            if batch is None:
+                raise misuse(
+                    ValueError, f"{self.name}: a stateful layer needs a fixed batch: give batch_input_shape"
+                )
+            self.states = [
+                self.add_weight(f"state_{i}", [batch, *_sizes(size)], initializer="zeros", trainable=False)
+                for i, size in enumerate(listed(self.cell.state_size))
+            ]
+        self.built = True
+
+    def get_initial_state(self, inputs: Any) -> list[Any]:
+        """States of zeros for these inputs."""
+        first = K.permute_dimensions(inputs, [1, 0, 2]) if self.time_major else inputs
+        if hasattr(self.cell, "get_initial_state"):
+            return listed(self.cell.get_initial_state(inputs=first, batch_size=None, dtype=None))
+        return listed(initial_state(self.cell.state_size, first, None, None))
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        further = [*leaves(kwargs.pop("initial_state", None))]
+        constants = [*leaves(kwargs.pop("constants", None))]
+        self._constant_count = len(constants)
+        if further or constants:
+            given = [convert_to_tensor(t) for t in (*listed(inputs), *further, *constants)]
+            kwargs.setdefault("mask", listed(mask_of(given[0]))[0] if mask_of(given[0]) is not None else None)
+            return super().__call__(given, *args, **kwargs)
+        return super().__call__(inputs, *args, **kwargs)
+
+    def call(
+        self, inputs: Any, mask: Any = None, training: Any = None, initial_state: Any = None,
+        constants: Any = None,
+    ) -> Any:  # fmt: skip
+        given = listed(inputs)
+        mask = listed(mask)[0] if mask is not None else None
+        count = getattr(self, "_constant_count", 0)
+        x, states = given[0], given[1 : len(given) - count]
+        constants = given[len(given) - count :] if count else []
+        if not states:
+            states = list(self.states) if self.stateful else self.get_initial_state(x)
+        if len(states) != len(listed(self.cell.state_size)):
+            text = f"{self.name} has {len(listed(self.cell.state_size))} states, {len(states)} were given"
+            raise ValueError(text)
+        if hasattr(self.cell, "prepare"):
+            self.cell.prepare(x[0] if self.time_major else x[:, 0], states, training)
+        takes_training = "training" in inspect.signature(self.cell.call).parameters
+
+        def step(row: Any, before: list[Any]) -> tuple[Any, list[Any]]:
+            extra: dict[str, Any] = {"training": training} if takes_training else {}
+            if constants:
+                before, extra["constants"] = before[: len(states)], before[len(states) :]
+            output, after = self.cell.call(
+                row, before if len(before) > 1 or _takes_list(self.cell) else before[0], **extra
+            )
+            return output, listed(after)
+
+        last, outputs, after = K.rnn(
+            step, x, states, self.go_backwards, mask, constants, self.unroll, None, self.time_major,
+            self.zero_output_for_mask,
+        )  # fmt: skip
+        if self.stateful:
+            self.add_update([old.assign(new) for old, new in zip(self.states, after, strict=True)])
+        made = outputs if self.return_sequences else last
+        return [made, *after] if self.return_state else made
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        kept = listed(mask)[0] if self.return_sequences and mask is not None else None
+        return [kept, *[None] * len(listed(self.cell.state_size))] if self.return_state else kept
+
+    def reset_states(self, states: Any = None) -> None:
+        """Set the remembered states: to zeros, or to the given ones."""
+        if not self.stateful:
+            raise AttributeError(f"{self.name} is not stateful: it remembers nothing between batches")
+        if not self.states:
+            raise misuse(ValueError, f"{self.name} has no states before it is built")
+        values = [np.zeros(s.shape.as_list(), s.dtype.numpy) for s in self.states]
+        K.batch_set_value(list(zip(self.states, values if states is None else listed(states), strict=True)))
+
+    def get_config(self) -> dict[str, Any]:
+        flags = {name: getattr(self, name) for name in FLAGS}
+        if self.zero_output_for_mask:
+            flags["zero_output_for_mask"] = True
+        return super().get_config() | flags | {"cell": serialize_keras_object(self.cell)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        arguments = dict(config)
+        described = arguments.pop("cell")
+        if described["class_name"] == "StackedRNNCells":
+            described = [
+                deserialize_keras_object(c, LAYERS, custom_objects, "cell")
+                for c in described["config"]["cells"]
+            ]
+            return cls(described, **arguments)
+        return cls(deserialize_keras_object(described, LAYERS, custom_objects, "cell"), **arguments)
+
+
+def _sizes(size: Any) -> list[int]:
+    return list(size) if hasattr(size, "__iter__") else [size]
+
+
+def _takes_list(cell: Any) -> bool:
+    """Cells of Keras take their states as a list, also a single one."""
+    return isinstance(cell, Layer)
+
+
+def _arguments(cell_class: Any) -> tuple[str, ...]:
+    """The arguments of a cell: its own before its bases', those with a name alone last."""
+    found = [
+        p
+        for base in cell_class.__mro__
+        if "__init__" in vars(base) and base is not Layer and issubclass(base, Layer)
+        for p in inspect.signature(base.__init__).parameters.values()
+        if p.name not in ("self", "trainable", "name", "dtype", "dynamic")
+    ]
+    placed = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
+    return tuple(dict.fromkeys([*placed, *(p.name for p in found if p.kind is p.KEYWORD_ONLY)]))
+
+
+class _Named(RNN):
+    """A recurrent layer that makes its cell from its own arguments."""
+
+    cell_class: Any = None
+
+    def __init__(self, units: int, *args: Any, **kwargs: Any) -> None:
+        names = _arguments(self.cell_class)
+        given = dict(zip(names[1:], args, strict=False)) | kwargs
+        own = {name: given.pop(name) for name in names[1:] if name in given}
+        activity = {"activity_regularizer": given.pop("activity_regularizer", None)}
+        shared = {name: given[name] for name in ("dtype", "trainable") if name in given}
+        super().__init__(self.cell_class(units, **own, **shared), **activity, **given)
+        self.input_spec = None
+
+    def __getattr__(self, name: str) -> Any:
+        """The arguments of the cell are those of the layer, too."""
+        cell = vars(self).get("cell")
+        if cell is None or name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(cell, name)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        config.pop("cell")
+        own = {k: v for k, v in self.cell.get_config().items() if k not in ("name", "trainable", "dtype")}
+        return config | own | {"activity_regularizer": regularizers.serialize(self.activity_regularizer)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        return cls(**config)
+
+
+class SimpleRNN(_Named):
+    """A layer of `SimpleRNNCell`: see `RNN`."""
+
+    cell_class = SimpleRNNCell
+
+
+class GRU(_Named):
+    """A layer of `GRUCell`: see `RNN`."""
+
+    cell_class = GRUCell
+
+
+class LSTM(_Named):
+    """A layer of `LSTMCell`: see `RNN`.
+
+    >>> import staticgraph as sg
+    >>> x = sg.keras.Input([7, 4])
+    >>> sg.keras.layers.LSTM(3, return_sequences=True)(x).shape.as_list()
+    [None, 7, 3]
+    """
+
+    cell_class = LSTMCell
+
+
+class CuDNNGRU(GRU):
+    """`GRU` with the arithmetic of cuDNN: sigmoid gates, the reset after the product."""
+
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        super().__init__(units, **({"recurrent_activation": "sigmoid", "reset_after": True} | kwargs))
+
+
+class CuDNNLSTM(LSTM):
+    """`LSTM` with the arithmetic of cuDNN: sigmoid gates."""
+
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        super().__init__(units, **({"recurrent_activation": "sigmoid"} | kwargs))

@@ -1,0 +1,206 @@
+"""`Metric`: a number over many batches, kept in variables; and the means and sums that most metrics are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.arrays.array_ops import size
+from staticgraph.arrays.casts import cast
+from staticgraph.building.framework import control_dependencies, get_default_graph, name_scope
+from staticgraph.building.inputs import convert_to_tensor, group, identity
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.state.state_ops import assign_add
+from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras import state
+from staticgraph.tf1.keras.engine.layer import Layer
+from staticgraph.tf1.keras.losses import same_rank
+from staticgraph.tf1.keras.weighting import fitting
+
+
+class Metric(Layer):
+    """A value over many batches. A subclass makes variables with `add_weight`, changes them in
+    `update_state(...)`, and gives the value in `result()`.
+
+    Calling a metric gives its value after an update.
+
+    >>> import staticgraph as sg
+    >>> metric = sg.keras.metrics.Mean()
+    >>> value = metric([1.0, 3.0])
+    >>> float(sg.keras.backend.get_value(value))
+    2.0
+    """
+
+    def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+        super().__init__(name=name, dtype=dtype or K.floatx(), **kwargs)
+        self.stateful = self.built = True
+
+    def __init_subclass__(cls) -> None:
+        """An update gives one operation that runs all that it changes, whatever a subclass returns."""
+        if "update_state" in vars(cls):
+            cls.update_state = _as_operation(cls.update_state)  # type: ignore[method-assign]
+
+    def update_state(self, *args: Any, **kwargs: Any) -> Any:
+        """Take a batch in: an operation."""
+        raise misuse(NotImplementedError, f"{type(self).__name__} defines no update_state()")
+
+    def result(self) -> Any:
+        """The value up to now."""
+        raise misuse(NotImplementedError, f"{type(self).__name__} defines no result()")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with name_scope(self.name):
+            update = self.update_state(*args, **kwargs)
+            with control_dependencies([update]):
+                made = identity(self.result())
+        state.results(made.graph)[made] = self
+        return made
+
+    def add_weight(  # type: ignore[override]
+        self, name: str, shape: Any = (), aggregation: Any = None, synchronization: Any = None,
+        initializer: Any = None, dtype: Any = None,
+    ) -> Any:  # fmt: skip
+        """A variable of the metric, zeros by default."""
+        return super().add_weight(
+            name, shape, dtype, initializer or "zeros", trainable=False, aggregation=aggregation
+        )
+
+    def reset_states(self) -> None:
+        """Begin anew."""
+        K.batch_set_value([(v, np.zeros(v.shape.as_list(), v.dtype.numpy)) for v in self.variables])
+
+    def get_config(self) -> dict[str, Any]:
+        return {"name": self.name, "dtype": self.dtype}
+
+
+def _as_operation(update_state: Callable[..., Any]) -> Callable[..., Any]:
+    def update(self: Metric, *args: Any, **kwargs: Any) -> Any:
+        graph = get_default_graph()
+        begin = graph.version
+        with name_scope("update_state"):
+            update_state(self, *args, **kwargs)
+            written = [
+                op for op in graph.get_operations()[begin:] if op.definition.effect is Effect.WRITE
+                and any(op.tensors[0] is v.handle for v in self.variables)
+            ]  # fmt: skip
+            return group(*written)
+
+    update.__doc__ = update_state.__doc__
+    return update
+
+
+def summed(values: Any, weights: Any, dtype: Any) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The sum of weighted values, the values, and the weights as they were applied."""
+    values = cast(convert_to_tensor(values), dtype)
+    if weights is None:
+        return ops.reduce_sum(values), values, None
+    made = fitting(weights, values)
+    ranks = values.shape.ndims or 0, made.shape.ndims or 0
+    if 0 < ranks[1] < ranks[0]:
+        values = ops.reduce_mean(values, axis=tuple(range(ranks[1], ranks[0])))
+    made = made * ops.ones_like(values)
+    return ops.reduce_sum(values * made), values, made
+
+
+class Sum(Metric):
+    """The weighted sum of all values."""
+
+    def __init__(self, name: str = "sum", dtype: Any = None) -> None:
+        super().__init__(name, dtype)
+        self.total = self.add_weight("total")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+        return assign_add(self.total, summed(values, sample_weight, self.dtype)[0])
+
+    def result(self) -> Any:
+        return self.total.read_value()
+
+
+class Mean(Metric):
+    """The weighted mean of all values of all batches; 0 where there are none."""
+
+    def __init__(self, name: str = "mean", dtype: Any = None) -> None:
+        super().__init__(name, dtype)
+        self.total = self.add_weight("total")
+        self.count = self.add_weight("count")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+        total, values, weights = summed(values, sample_weight, self.dtype)
+        number = cast(size(values), self.dtype) if weights is None else ops.reduce_sum(weights)
+        return group(assign_add(self.total, total), assign_add(self.count, number))
+
+    def result(self) -> Any:
+        return ops.div_no_nan(self.total, self.count)
+
+
+class MeanTensor(Metric):
+    """As `Mean`, for each element by itself."""
+
+    def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:
+        super().__init__(name, dtype)
+        self.total: Any = None
+        self.count: Any = None
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+        values = cast(convert_to_tensor(values), self.dtype)
+        if self.total is None:
+            shape = values.shape.as_list()
+            self.total, self.count = self.add_weight("total", shape), self.add_weight("count", shape)
+        number = ops.ones_like(values)
+        if sample_weight is not None:
+            number = number * fitting(sample_weight, values)
+            values = values * number
+        return group(assign_add(self.total, values), assign_add(self.count, number))
+
+    def result(self) -> Any:
+        return ops.div_no_nan(self.total, self.count)
+
+
+class MeanFunction(Mean):
+    """The mean of a function of targets and predictions; `options` are further arguments of it."""
+
+    def __init__(
+        self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **options: Any
+    ) -> None:
+        super().__init__(name or fn.__name__, dtype)
+        self.fn, self.options = fn, options
+
+    def update_state(  # type: ignore[override]
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> Any:
+        y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
+        y_true = cast(y_true, self.dtype)
+        y_pred, y_true = same_rank(
+            cast(y_pred, self.dtype) if y_pred.op.type not in _PROBABILITIES else y_pred, y_true
+        )
+        return super().update_state(self.fn(y_true, y_pred, **self.options), sample_weight)
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | self.options
+
+
+_PROBABILITIES = {"Softmax", "Sigmoid"}  # losses look at what these were computed from
+
+
+def mean_class(
+    name: str, function: Callable[..., Any], default: str, options: Sequence[tuple[str, Any]] = ()
+) -> type[MeanFunction]:
+    """The class of the mean of a function. `options`: its further arguments with their defaults."""
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        names = [*(first for first, _ in options[:before]), "name", "dtype"]
+        names += [n for n, _ in options[before:]]
+        given = dict(zip(names, args, strict=False)) | kwargs
+        further = {n: given.pop(n, value) for n, value in options}
+        MeanFunction.__init__(self, function, given.pop("name", default), given.pop("dtype", None), **further)
+        if given:
+            raise misuse(TypeError, f"{name}() got an unknown argument {sorted(given)[0]!r}")
+
+    before = sum(option == "k" for option, _ in options)  # `k` stands before the name, others after it
+    doc = f"The mean over all batches. {(function.__doc__ or '').splitlines()[0]}"
+    return type(name, (MeanFunction,), {"__init__": init, "__doc__": doc})

@@ -1,0 +1,89 @@
+"""Keras's HDF5 files, where the optional package h5py is installed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.tf1.keras import state
+
+
+def _h5py() -> Any:
+    """The package, or the user's error."""
+    try:
+        import h5py
+    except ImportError:
+        hint = (
+            "pip install h5py, or choose a name that does not end in .h5: then a file of our own is written"
+        )
+        raise ImportError(layout("HDF5 files need the package h5py", user_frame(), hint=hint)) from None
+    return h5py
+
+
+def _write_weights(group: Any, model: Any) -> None:
+    group.attrs["layer_names"] = [layer.name.encode() for layer in model.layers]
+    for layer in model.layers:
+        made = group.create_group(layer.name)
+        weights = layer.weights
+        names = [w.name for w in weights]
+        made.attrs["weight_names"] = [name.encode() for name in names]
+        for name, value in zip(names, state.batch_get_value(weights), strict=True):
+            made.create_dataset(name, data=value)
+
+
+def _read_weights(group: Any) -> dict[str, list[np.ndarray]]:
+    found = {}
+    for name in map(_text, group.attrs["layer_names"]):
+        arrays = [np.asarray(group[name][_text(w)]) for w in group[name].attrs["weight_names"]]
+        if arrays:
+            found[name] = arrays
+    return found
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def save_weights(model: Any, path: str) -> None:
+    """Write the weights."""
+    with _h5py().File(path, "w") as file:
+        _write_weights(file, model)
+
+
+def load_weights(path: str) -> dict[str, list[np.ndarray]]:
+    """The weights of each layer that has some, by its name."""
+    with _h5py().File(path, "r") as file:
+        return _read_weights(file.get("model_weights", file))
+
+
+def save_model(model: Any, path: str, described: Mapping[str, Any]) -> None:
+    """Write the architecture, the weights, and how the model is trained."""
+    with _h5py().File(path, "w") as file:
+        kept = {key: value for key, value in described.items() if key != "training"}
+        file.attrs["model_config"] = json.dumps(kept).encode()
+        file.attrs["staticgraph_training"] = json.dumps(described["training"]).encode()
+        _write_weights(file.create_group("model_weights"), model)
+        if described["training"] is not None:
+            group = file.create_group("optimizer_weights")
+            for i, value in enumerate(model.optimizer.get_weights()):
+                group.create_dataset(str(i), data=value)
+
+
+def load_model(path: str) -> tuple[Any, dict[str, list[np.ndarray]], list[np.ndarray]]:
+    """What is described, the weights by layer, and those of the optimizer."""
+    with _h5py().File(path, "r") as file:
+        if "model_config" not in file.attrs:
+            raise ValueError(
+                layout(f"{path} holds weights alone", user_frame(), hint="load_weights reads them")
+            )
+        described = json.loads(_text(file.attrs["model_config"]))
+        described["training"] = json.loads(_text(file.attrs.get("staticgraph_training", "null")))
+        group = file.get("optimizer_weights", {})
+        ours = described["training"] is not None
+        values = [np.asarray(group[str(i)]) for i in range(len(group))] if ours else []
+        return described, _read_weights(file["model_weights"]), values

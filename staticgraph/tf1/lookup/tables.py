@@ -1,0 +1,233 @@
+"""Lookup tables: values by key, set once or changed while running."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from staticgraph.arrays.casts import cast
+from staticgraph.arrays.indexing import where
+from staticgraph.building.framework import GraphKeys, get_collection, name_scope
+from staticgraph.building.inputs import convert_to_tensor, group
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64, string
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.shapes import Shape
+from staticgraph.compiler.graph.static_value import static_value
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.mathematics.math_ops import equal
+from staticgraph.sparse.tensor import SparseTensor
+from staticgraph.strings.hashes import to_hash_bucket_fast
+from staticgraph.strings.text import as_string
+from staticgraph.tf1.lookup import operations
+from staticgraph.tf1.lookup.sources import _Initializer
+
+__all__ = [
+    "DenseHashTable", "HashTable", "MutableHashTable", "StaticHashTable", "StaticVocabularyTable",
+    "tables_initializer",
+]  # fmt: skip
+
+
+class _Table:
+    """The operations that all tables have."""
+
+    value_shape: Shape = ()
+    begins_empty = False
+    reserved: Mapping[str, np.ndarray] = MappingProxyType({})
+
+    def __init__(self, key_dtype: DType, value_dtype: DType, default_value: Any, name: str) -> None:
+        self.key_dtype = key_dtype
+        self.value_dtype = value_dtype
+        self._default = convert_to_tensor(default_value, dtype=value_dtype)
+        handle: Tensor = operations.table_handle(table=self, name=name)
+        self.resource_handle = handle
+        self.name = handle.op.name.rpartition("/")[2]
+
+    @property
+    def default_value(self) -> Tensor:
+        return self._default
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The values of `keys`, and the default value for those that are not in the table.
+
+        `keys`: a tensor, or a sparse one. TypeError for other types than those of the table's keys.
+        """
+        if isinstance(keys, SparseTensor):
+            return SparseTensor(keys.indices, self.lookup(keys.values, name), keys.dense_shape)
+        keys = convert_to_tensor(keys)
+        if keys.dtype is not self.key_dtype:
+            text = f"Signature mismatch. Keys must be dtype {self.key_dtype}, got {keys.dtype}."
+            raise TypeError(layout(text, user_frame(), [(keys.name, keys.op.where)]))
+        with name_scope(name, f"{self.name}_Lookup", [keys]):
+            return operations.table_find(keys, self._default, table=self)
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many entries there are, as int64."""
+        with name_scope(name, f"{self.name}_Size"):
+            made: Tensor = operations.table_size(table=self)
+        return made
+
+    def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
+        """All keys, and the values in the same order."""
+        with name_scope(name, f"{self.name}_Export"):
+            made: tuple[Tensor, Tensor] = operations.table_export(table=self)
+        return made
+
+
+class StaticHashTable(_Table):
+    """A table whose entries `initializer` makes, before the first lookup: see `tables_initializer()`.
+
+    >>> import staticgraph as sg
+    >>> entries = sg.lookup.KeyValueTensorInitializer(["one", "two"], [1, 2])
+    >>> numbers = sg.lookup.StaticHashTable(entries, default_value=-1)
+    >>> found = numbers.lookup(sg.constant(["two", "three"]))
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.tables_initializer())
+    ...     sess.run(found).tolist()
+    [2, -1]
+    """
+
+    def __init__(self, initializer: _Initializer, default_value: Any, name: str | None = None) -> None:
+        super().__init__(initializer.key_dtype, initializer.value_dtype, default_value, name or "hash_table")
+        self._initializer = initializer.initialize(self)
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that gives the table its entries."""
+        return self._initializer
+
+    init = initializer
+
+
+class HashTable(StaticHashTable):
+    """`StaticHashTable` with the arguments of `tf.contrib.lookup`."""
+
+    def __init__(
+        self, initializer: _Initializer, default_value: Any, shared_name: str | None = None,
+        name: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(initializer, default_value, name)
+
+
+class MutableHashTable(_Table):
+    """A table that is empty at first, and that operations change. Values have the default's shape."""
+
+    begins_empty = True
+
+    def __init__(
+        self, key_dtype: Any, value_dtype: Any, default_value: Any, name: str = "MutableHashTable",
+        checkpoint: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(as_dtype(key_dtype), as_dtype(value_dtype), default_value, name)
+        self.value_shape = tuple(self._default.shape.as_list())
+
+    def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
+        """The operation that adds entries, or changes their values."""
+        keys = convert_to_tensor(keys, dtype=self.key_dtype)
+        values = convert_to_tensor(values, dtype=self.value_dtype)
+        made: Operation = operations.table_insert(keys, values, table=self, name=name)
+        return made
+
+    def remove(self, keys: Any, name: str | None = None) -> Operation:
+        """The operation that takes entries away."""
+        keys = convert_to_tensor(keys, dtype=self.key_dtype)
+        made: Operation = operations.table_remove(keys, table=self, name=name)
+        return made
+
+
+class DenseHashTable(MutableHashTable):
+    """A `MutableHashTable` in which two keys cannot be used: `empty_key` and `deleted_key`.
+
+    TF1 keeps its entries in another way, for which it needs these keys; here there is no other difference.
+
+    >>> import numpy as np
+    >>> import staticgraph as sg
+    >>> table = sg.lookup.experimental.DenseHashTable(sg.int64, sg.float32, 0.0, empty_key=-1, deleted_key=-2)
+    >>> insert, found = table.insert(np.int64([7]), [0.5]), table.lookup(np.int64([7, 8]))
+    >>> with sg.Session() as sess:
+    ...     sess.run(insert)
+    ...     sess.run(found).tolist()
+    [0.5, 0.0]
+    """
+
+    def __init__(
+        self, key_dtype: Any, value_dtype: Any, default_value: Any, empty_key: Any, deleted_key: Any,
+        initial_num_buckets: int | None = None, name: str = "MutableDenseHashTable", checkpoint: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
+        given = {"empty_key": empty_key, "deleted_key": deleted_key}
+        self.reserved = {label: _known(key, self.key_dtype) for label, key in given.items()}
+        if self.reserved["empty_key"] == self.reserved["deleted_key"]:
+            raise ValueError(layout("empty_key and deleted_key must be two different keys", user_frame()))
+
+
+def _known(key: Any, dtype: DType) -> np.ndarray:
+    """The value of a key that the graph must know."""
+    value = static_value(convert_to_tensor(key, dtype=dtype))
+    if value is None:
+        text = "empty_key and deleted_key must be constants"
+        raise ValueError(layout(text, user_frame()))
+    return np.asarray(value)
+
+
+class StaticVocabularyTable:
+    """Numbers for words: those that `initializer` tells, and for other words one of `num_oov_buckets` more,
+    which follow them; the same word always has the same.
+
+    Keys are strings or integers, values int64. Without an `initializer` all words are others.
+    """
+
+    def __init__(
+        self, initializer: _Initializer | None, num_oov_buckets: int, lookup_key_dtype: Any = None,
+        name: str | None = None,
+    ) -> None:  # fmt: skip
+        if num_oov_buckets <= 0:
+            text = f"num_oov_buckets must be > 0, it is {num_oov_buckets}"
+            raise ValueError(layout(text, user_frame(), hint="StaticHashTable has no such buckets"))
+        self._table = None if initializer is None else StaticHashTable(initializer, -1, name)
+        if self._table is not None and self._table.value_dtype is not int64:
+            text = f"the values of a vocabulary are int64, not {self._table.value_dtype}"
+            raise TypeError(layout(text, user_frame()))
+        self._buckets = num_oov_buckets
+        key_dtype = string if self._table is None else self._table.key_dtype
+        self.key_dtype = key_dtype if lookup_key_dtype is None else as_dtype(lookup_key_dtype)
+        self.value_dtype = int64
+        self.name = name or ("string_to_index" if self._table is None else self._table.name)
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that makes the vocabulary."""
+        return group() if self._table is None else self._table.initializer
+
+    init = initializer
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many numbers there are, those of the buckets included."""
+        if self._table is None:
+            return convert_to_tensor(self._buckets, dtype=int64)
+        return self._table.size(name) + self._buckets
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The numbers of `keys`, a tensor or a sparse one. TypeError for keys of another type."""
+        if isinstance(keys, SparseTensor):
+            return SparseTensor(keys.indices, self.lookup(keys.values, name), keys.dense_shape)
+        keys = convert_to_tensor(keys)
+        if keys.dtype is not self.key_dtype:
+            text = f"Signature mismatch. Keys must be dtype {self.key_dtype}, got {keys.dtype}."
+            raise TypeError(layout(text, user_frame(), [(keys.name, keys.op.where)]))
+        with name_scope(name, f"{self.name}_Lookup", [keys]):
+            words = keys if keys.dtype is string else as_string(keys)
+            buckets = to_hash_bucket_fast(words, self._buckets)
+            if self._table is None:
+                return buckets
+            known = keys if keys.dtype is self._table.key_dtype else cast(keys, self._table.key_dtype)
+            found = self._table.lookup(known)
+            return where(equal(found, -1), buckets + self._table.size(), found)
+
+
+def tables_initializer(name: str = "init_all_tables") -> Operation:
+    """The operation that initialises all tables of the graph."""
+    return group(*get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)

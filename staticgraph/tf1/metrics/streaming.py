@@ -1,0 +1,138 @@
+"""What every metric is made of: totals that grow step by step, and a function of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from staticgraph.arrays.creation import zeros
+from staticgraph.building.framework import GraphKeys, add_to_collections
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import DType, float32
+from staticgraph.compiler.graph.errors import ShapeError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.state.variables import Variable
+
+Metric = tuple[Tensor, Tensor]
+
+
+class Total(NamedTuple):
+    """A local variable that adds up: as a run finds it, and as the update of a step leaves it."""
+
+    value: Tensor
+    updated: Tensor
+
+
+def metric_variable(shape: Any, dtype: DType, name: str) -> Variable:
+    """Zeros that `local_variables_initializer` resets; neither trained nor saved."""
+    return Variable(
+        lambda: zeros(shape, dtype),
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+        name=name,
+    )
+
+
+def running_total(
+    amount: Tensor, name: str, dtype: DType = float32, shape: Any = (), update: str | None = None
+) -> Total:
+    """The sum of `amount` over the steps, in a variable `name`; `update` names the operation that adds."""
+    variable = metric_variable(shape, dtype, name)
+    return Total(variable.to_tensor(), variable.assign_add(amount, name=update))
+
+
+def streamed(
+    compute: Callable[..., Tensor], totals: Sequence[Total], metrics_collections: Any,
+    updates_collections: Any,
+) -> Metric:  # fmt: skip
+    """`compute(*totals, name=...)` twice: of the totals as a run finds them, and as the updates leave them.
+
+    It is built after the updates, so that in a run with them both are the same.
+    """
+    value = compute(*(total.value for total in totals), name="value")
+    update_op = compute(*(total.updated for total in totals), name="update_op")
+    return listed(value, update_op, metrics_collections, updates_collections)
+
+
+def listed(value: Tensor, update_op: Tensor, metrics_collections: Any, updates_collections: Any) -> Metric:
+    """Both, after they were added to the collections asked for."""
+    if metrics_collections:
+        add_to_collections(metrics_collections, value)
+    if updates_collections:
+        add_to_collections(updates_collections, update_op)
+    return value, update_op
+
+
+def ratio(part: Any, whole: Any, name: str | None = None) -> Tensor:
+    """part / whole, and 0 where the whole is not positive."""
+    return ops.div_no_nan(part, ops.maximum(whole, 0.0), name=name)
+
+
+# How labels, predictions and weights are made to fit each other
+
+
+def matched(
+    labels: Any, predictions: Any, names: tuple[str, str] = ("labels", "predictions")
+) -> tuple[Tensor, Tensor]:
+    """Both as tensors of one shape: a last axis of size one that only one of them has is taken off.
+
+    Where a rank is unknown, the labels take the shape of the predictions when the graph runs.
+    """
+    labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
+    if None in (labels.shape.ndims, predictions.shape.ndims):
+        return ops.reshape(labels, shape=ops.shape_of(predictions)), predictions
+    surplus = predictions.shape.ndims - labels.shape.ndims
+    if surplus == 1:
+        predictions = _without_last_axis(predictions)
+    elif surplus == -1:
+        labels = _without_last_axis(labels)
+    if not labels.shape.is_compatible_with(predictions.shape):
+        text = (
+            f"{names[0]} of shape {labels.shape} and {names[1]} of shape {predictions.shape}"
+            " must be of one shape"
+        )
+        made = [(names[0], labels.op.where), (names[1], predictions.op.where)]
+        raise ShapeError(layout(text, user_frame(), made))
+    return labels, predictions
+
+
+def _without_last_axis(x: Tensor) -> Tensor:
+    return ops.squeeze(x, axis=(-1,)) if x.shape.as_list()[-1] in (1, None) else x
+
+
+def as_type(x: Any, dtype: DType) -> Tensor:
+    """`x` as a tensor of that dtype."""
+    x = convert_to_tensor(x)
+    return x if x.dtype is dtype else ops.cast(x, dtype=dtype)
+
+
+def spread(weights: Any, values: Tensor, dtype: DType = float32) -> Tensor:
+    """The weight of each element of `values`, in their shape.
+
+    `weights` is a number, or has the rank of `values` with sizes equal to theirs or one; a last axis of size
+    one may be missing or too many. ShapeError otherwise.
+    """
+    weights = as_type(weights, dtype)
+    given, wanted = weights.type.shape, values.type.shape
+    if given and wanted is not None:
+        if len(given) - len(wanted) == 1:
+            weights = _without_last_axis(weights)
+        elif len(wanted) - len(given) == 1:
+            weights = ops.expand_dims(weights, axis=-1)
+        _check_broadcast(weights, values)
+    return ops.broadcast_to(weights, shape=ops.shape_of(values), name="broadcast_weights")
+
+
+def _check_broadcast(weights: Tensor, values: Tensor) -> None:
+    given, wanted = weights.type.shape or (), values.type.shape or ()
+    if len(given) == len(wanted) and all(
+        m in (1, None) or n in (m, None) for m, n in zip(given, wanted, strict=True)
+    ):
+        return
+    text = f"weights of shape {weights.shape} do not fit values of shape {values.shape}"
+    made = [("weights", weights.op.where), ("values", values.op.where)]
+    raise ShapeError(
+        layout(text, user_frame(), made, "use a number, or the same rank and sizes, or sizes of 1")
+    )
