@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.listing import LaunchCode
 from staticgraph.compiler.codegen.llvm.clock import Clock, clock_of
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.emit_step import Times, Written, walk, write
+from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
@@ -24,7 +24,7 @@ from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
-from staticgraph.compiler.lower.program import Branch, Instruction, Launch, Loop, Loops, Program
+from staticgraph.compiler.lower.program import Branch, Instruction, Launch, LoopInstruction, Loops, Program
 from staticgraph.compiler.passes.pipeline import Observer, pipeline
 from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.support.dataclass import dataclass
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from staticgraph.compiler.generate import Search
     from staticgraph.compiler.kernel.contraction import Contraction
 
-Walked = tuple[Instruction, LaunchCode | None, Loop | Branch | None]
+Walked = tuple[Instruction, LaunchCode | None, LoopInstruction | Branch | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Compiled(CompiledStep):
         return self.written.parallel
 
 
-class Kept(Protocol):
+class KernelCache(Protocol):
     """Code that was generated before, perhaps by another process, by the digest of what it was made from; and
     for a target that is `tuned`, how a product is done best.
     """
@@ -137,7 +137,7 @@ def compile(
     observers: Sequence[Observer] = (),
     written: Callable[[Code], None] = lambda code: None,
     memory_limit: int | None = None,
-    kept: Kept | None = None,
+    kept: KernelCache | None = None,
     may_interpret: bool = True,
     without: Container[str] = (),
     trace: Trace | None = None,
@@ -165,7 +165,7 @@ def compile(
         return made
 
 
-def timed(compiled: Compiled, clock: Clock) -> tuple[Written, Times]:
+def timed(compiled: Compiled, clock: Clock) -> tuple[Written, TimeTable]:
     """The code of a compiled step once more, so that it takes the time, and what the entries of its table of
     times are for. The kernels are the same.
     """
@@ -176,7 +176,7 @@ def timed(compiled: Compiled, clock: Clock) -> tuple[Written, Times]:
         assert found is not None, launch
         return found
 
-    times = Times(clock)
+    times = TimeTable(clock)
     return write(compiled.program, code_of, times=times, whole=0, looks=clock), times
 
 
@@ -186,7 +186,7 @@ def _coded(
     program: Program,
     target: CpuTarget,
     written: Callable[[Code], None],
-    kept: Kept | None,
+    kept: KernelCache | None,
 ) -> Compiled:
     def code(launch: Launch) -> abi.KernelCode:
         made = emit(launch.work, target, kept)
@@ -206,7 +206,7 @@ _emitted: OrderedDict[tuple[object, ...], abi.KernelCode] = OrderedDict()
 EMITTED_LIMIT = 4096
 
 
-def emit(work: Loops | Kernel, target: CpuTarget, kept: Kept | None = None) -> abi.KernelCode:
+def emit(work: Loops | Kernel, target: CpuTarget, kept: KernelCache | None = None) -> abi.KernelCode:
     """The code of one kernel: a product where it is one, loops otherwise."""
     key = (target, *structure_of(work))
     found = _emitted.get(key)
@@ -217,7 +217,7 @@ def emit(work: Loops | Kernel, target: CpuTarget, kept: Kept | None = None) -> a
     return found
 
 
-def _from(kept: Kept, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
+def _from(kept: KernelCache, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
     name = digest(repr(target), structure_of(work))
     found = kept.read(name)
     if found is None:

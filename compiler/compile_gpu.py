@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.cuda.attention.attention import attention as i
 from staticgraph.compiler.codegen.cuda.attention.form import keeps_to_rows
 from staticgraph.compiler.codegen.cuda.choose import emit, emit_kernel
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
-from staticgraph.compiler.codegen.cuda.function import Call, Function, Work
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile import CompiledStep, Walked, optimize, structure_of
 from staticgraph.compiler.fusion.attention import attention
@@ -44,10 +44,10 @@ class GpuCompiled(CompiledStep):
     their own as far as `room` goes.
     """
 
-    works: dict[int, Work] = field(repr=False)  # by the identity of the launch
+    works: dict[int, KernelWork] = field(repr=False)  # by the identity of the launch
     room: int = SIDE_BY_SIDE
 
-    def work(self, launch: Launch) -> Work:
+    def work(self, launch: Launch) -> KernelWork:
         """What a GPU does for a launch of the program, or of those inside it."""
         return self.works[id(launch)]
 
@@ -56,10 +56,10 @@ class GpuCompiled(CompiledStep):
             yield instruction, self.works.get(id(instruction)), outer
 
     @property
-    def functions(self) -> list[Function]:
+    def functions(self) -> list[CudaFunction]:
         """Every function of the step, each once."""
         calls = (call for work in self.works.values() for call in work.calls)
-        return list(dict.fromkeys(call.function for call in calls if isinstance(call, Call)))
+        return list(dict.fromkeys(call.function for call in calls if isinstance(call, FunctionCall)))
 
     @property
     def convolutions(self) -> list[Convolution]:
@@ -150,11 +150,13 @@ def every_instruction(program: Program) -> Iterator[Instruction]:
 
 
 # By structure, so that the layers of a deep model are generated once.
-_works: OrderedDict[tuple[object, ...], Work] = OrderedDict()
+_works: OrderedDict[tuple[object, ...], KernelWork] = OrderedDict()
 WORKS_LIMIT = 4096
 
 
-def work_of(work: Loops | Kernel, precision: Precision = Precision.FLOAT32, refused: Refused = None) -> Work:
+def work_of(
+    work: Loops | Kernel, precision: Precision = Precision.FLOAT32, refused: Refused = None
+) -> KernelWork:
     """What a GPU does for one kernel."""
     key = precision, refused, *structure_of(work)
     found = _works.get(key)
@@ -165,7 +167,7 @@ def work_of(work: Loops | Kernel, precision: Precision = Precision.FLOAT32, refu
     return found
 
 
-def _generate(work: Loops | Kernel, precision: Precision, refused: Refused) -> Work:
+def _generate(work: Loops | Kernel, precision: Precision, refused: Refused) -> KernelWork:
     if isinstance(work, Kernel):
         return emit_kernel(work)
     return emit(work.nests, dict(work.buffers), work.rows, work.sums, precision, refused)

@@ -27,7 +27,7 @@ from staticgraph.compiler.lower.program import (
     Inner,
     Instruction,
     Launch,
-    Loop,
+    LoopInstruction,
     Loops,
     Program,
     Ref,
@@ -75,18 +75,18 @@ class Written:
     @property
     def parallel(self) -> bool:
         """Whether several threads can work on it."""
-        mine = any(isinstance(s, abi.Region) and s.parallel for s in self.segments)
+        mine = any(isinstance(s, abi.RegionSegment) and s.parallel for s in self.segments)
         return mine or any(each.parallel for each in self.inner)
 
     @property
     def watched(self) -> bool:
         """Return True if a region of it looks at the watch."""
-        mine = any(isinstance(s, abi.Region) and s.watched for s in self.segments)
+        mine = any(isinstance(s, abi.RegionSegment) and s.watched for s in self.segments)
         return mine or any(each.watched for each in self.inner)
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class TimeTable:
     """The entries of a table of times: the instruction of each, None for the step as a whole."""
 
     clock: Clock
@@ -102,7 +102,7 @@ def write(
     program: Program,
     emit: Callable[[Launch], abi.KernelCode],
     first_host: int = 0,
-    times: Times | None = None,
+    times: TimeTable | None = None,
     whole: int | None = None,
     fixed: Collection[int] = (),
     looks: Clock = PORTABLE,
@@ -135,11 +135,11 @@ def write(
                 case Copy():
                     work += [(copy, None) for copy in _copies(instruction)]
                 case HostCall():
-                    segments.append(abi.HostCall(program.host_slot, host, _entry(times, instruction)))
+                    segments.append(abi.HostCallSegment(program.host_slot, host, _entry(times, instruction)))
                     host += 1
                 case Require(flag):
-                    segments.append(abi.Require(_ref(flag)))
-                case Loop() | Branch():
+                    segments.append(abi.RequireSegment(_ref(flag)))
+                case LoopInstruction() | Branch():
                     made = []
                     for each in inner_programs(instruction):
                         code = write(
@@ -175,20 +175,20 @@ def write(
 
 
 def walk(
-    program: Program, written: Written, outer: Loop | Branch | None = None
-) -> Iterator[tuple[Instruction, abi.KernelCode | None, Loop | Branch | None]]:
+    program: Program, written: Written, outer: LoopInstruction | Branch | None = None
+) -> Iterator[tuple[Instruction, abi.KernelCode | None, LoopInstruction | Branch | None]]:
     """Every instruction of a program, those of loops and branches after these; the code of launches; and the
     loop or branch that it is in.
     """
     kernels, inner = iter(written.kernels), iter(written.inner)
     for instruction in program.instructions:
         yield instruction, next(kernels) if isinstance(instruction, Launch) else None, outer
-        if isinstance(instruction, Loop | Branch):
+        if isinstance(instruction, LoopInstruction | Branch):
             for each in inner_programs(instruction):
                 yield from walk(each.program, next(inner), instruction)
 
 
-def _entry(times: Times | None, instruction: Instruction, count: int = 1) -> int | None:
+def _entry(times: TimeTable | None, instruction: Instruction, count: int = 1) -> int | None:
     return None if times is None else times.take(instruction, count)
 
 
@@ -201,19 +201,23 @@ def _cost(segment: abi.Segment, inner: Sequence[Written]) -> float:
     """About how long loops and branches take."""
     costs = {each.entry.name: each.cost for each in inner}
     match segment:
-        case abi.Loop(body=body):
+        case abi.LoopSegment(body=body):
             return (costs[body.code.name] + _ROUND_COST) * _ROUNDS
-        case abi.Branch(branches=branches):
+        case abi.BranchSegment(branches=branches):
             return max(costs[each.code.name] for each in branches)
     return 0.0
 
 
-def _control(program: Program, instruction: Loop | Branch, made: Sequence[Written]) -> abi.Loop | abi.Branch:
+def _control(
+    program: Program, instruction: LoopInstruction | Branch, made: Sequence[Written]
+) -> abi.LoopSegment | abi.BranchSegment:
     """A loop or branch, whose inner programs are written."""
     if isinstance(instruction, Branch):
         places = (*instruction.inputs, *instruction.outputs)
         inners = zip(instruction.branches, made, strict=True)
-        return abi.Branch(_ref(instruction.index), tuple(_inner(program, i, w, places) for i, w in inners))
+        return abi.BranchSegment(
+            _ref(instruction.index), tuple(_inner(program, i, w, places) for i, w in inners)
+        )
     body, (written,) = instruction.body, made
     moving: list[Ref | None] = [None] * len(instruction.carried)
     reads: list[Ref | None] = [None] * len(instruction.reads)
@@ -221,7 +225,7 @@ def _control(program: Program, instruction: Loop | Branch, made: Sequence[Writte
     slots = [*moving, *instruction.captures, *reads, body.pred, *moving, *writes]
     inner = _inner(program, body, written, slots)
     carried = tuple(
-        abi.Carried(
+        abi.CarriedSlots(
             ARGUMENTS + n, body.program.first_result + 1 + n, c.size, _maybe(c.init), _ref(c.final),
             _maybe(c.other),
         )
@@ -232,20 +236,22 @@ def _control(program: Program, instruction: Loop | Branch, made: Sequence[Writte
     rows = [_row(first_read + n, row) for n, row in enumerate(instruction.reads)]
     rows += [_row(first_write + n, row) for n, row in enumerate(instruction.writes)]
     copies = tuple(
-        abi.Copy(_ref(w.final), _ref(w.init), w.size) for w in instruction.whole if w.init is not None
+        abi.CopyCall(_ref(w.final), _ref(w.init), w.size) for w in instruction.whole if w.init is not None
     )
     patience = 1 << max(0, math.ceil(math.log2(LOOK / (written.cost + _ROUND_COST))))
-    return abi.Loop(
+    return abi.LoopSegment(
         inner, _ref(instruction.pred), _ref(body.pred), carried, tuple(rows), copies, _ref(instruction.spare),
         instruction.row, None if instruction.node.attrs["brief"] else patience,
     )  # fmt: skip
 
 
-def _row(slot: int, row: RowAt) -> abi.RowAt:
-    return abi.RowAt(slot, _ref(row.base), row.counter, row.counter_bytes, row.offset, row.rows, row.size)
+def _row(slot: int, row: RowAt) -> abi.RowPointer:
+    return abi.RowPointer(
+        slot, _ref(row.base), row.counter, row.counter_bytes, row.offset, row.rows, row.size
+    )
 
 
-def _fixed(instruction: Loop | Branch) -> Collection[int]:
+def _fixed(instruction: LoopInstruction | Branch) -> Collection[int]:
     """The slots of an inner program that hold the same in every round of a loop: constants and captures."""
     if isinstance(instruction, Branch):
         return ()
@@ -253,18 +259,18 @@ def _fixed(instruction: Loop | Branch) -> Collection[int]:
     return (CONSTANTS, *range(first, first + len(instruction.captures)))
 
 
-def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Ref | None]) -> abi.Inner:
+def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Ref | None]) -> abi.InnerStep:
     """An inner step; `places` are those of its arguments and results."""
     lent = (program.host_slot, program.pool_slot, program.watch_slot)
     blocks = (inner.arena, Ref(SHARED), Ref(PRIVATE), inner.constants)
     slots: list[Ref | None] = [*blocks, *places, *map(Ref, lent)]
     table = tuple(map(_maybe, slots))
-    return abi.Inner(written.entry, _ref(inner.table), table, written.before)
+    return abi.InnerStep(written.entry, _ref(inner.table), table, written.before)
 
 
 def _region(
-    work: Sequence[_Work], times: Times | None, fixed: Collection[int], variables: Collection[int]
-) -> tuple[abi.Region, abi.Region, int]:
+    work: Sequence[_Work], times: TimeTable | None, fixed: Collection[int], variables: Collection[int]
+) -> tuple[abi.RegionSegment, abi.RegionSegment, int]:
     """Instructions without host calls as two regions, what is done once and what is done in every run, and
     the shared scratch memory that they need. The slots `fixed` hold the same in every run; those of
     `variables` are of such that are overwritten.
@@ -277,17 +283,17 @@ def _region(
                 shared = abi.BufferRef(SHARED, schedule.offsets.get(number, 0))
                 entry = _entry(times, launch, kernel.phases[phase].chunks)
                 commits = any(ref.slot in variables for ref in launch.writes)
-                return abi.Call(kernel.phases[phase], tuple(map(_ref, args)), shared, entry, commits)
+                return abi.KernelCall(kernel.phases[phase], tuple(map(_ref, args)), shared, entry, commits)
             case Copy(target, source, size) as copy, _:
                 commits = target.slot in variables
-                return abi.Copy(_ref(target), _ref(source), size, _entry(times, copy), commits)
+                return abi.CopyCall(_ref(target), _ref(source), size, _entry(times, copy), commits)
         raise AssertionError(work[number])
 
-    def part(p: phases.Part) -> abi.Part:
+    def part(p: phases.ScheduledPart) -> abi.Part:
         return abi.Part(tuple(unit(*u) for u in p.units), p.chunks)
 
     before, made = (
-        abi.Region(tuple(tuple(map(part, parts)) for parts in some), schedule.cost)
+        abi.RegionSegment(tuple(tuple(map(part, parts)) for parts in some), schedule.cost)
         for some in (schedule.before, schedule.phases)
     )
     return before, made, schedule.shared
@@ -319,8 +325,8 @@ def _arguments(work: Loops | Kernel) -> list[Buffer]:
     return [b for b in buffers.values() if not (b.local or b.shared)]
 
 
-def _span(ref: Ref, size: int) -> tuple[phases.Span, ...]:
-    return (phases.Span(ref.slot, ref.offset, ref.offset + size),) if size else ()
+def _span(ref: Ref, size: int) -> tuple[phases.ByteSpan, ...]:
+    return (phases.ByteSpan(ref.slot, ref.offset, ref.offset + size),) if size else ()
 
 
 def _copies(copy: Copy) -> list[Copy]:

@@ -19,23 +19,23 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
-from staticgraph.runtime.compile_log import Ledger
+from staticgraph.runtime.compile_log import CompileLog
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.memory.aligned import from_storage, to_storage
-from staticgraph.runtime.memory.buffer_pool import Recycler
-from staticgraph.runtime.reports.recompile_reason import Signature, reason
+from staticgraph.runtime.memory.buffer_pool import BufferPool
+from staticgraph.runtime.reports.recompile_reason import CallSignature, reason
 from staticgraph.runtime.variables import PendingWrites, VariableStore
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.fast_path.inline_cache import ShortWay
-    from staticgraph.runtime.host_ops.segmented_run import Staged
+    from staticgraph.runtime.fast_path.inline_cache import FastPath
+    from staticgraph.runtime.host_ops.segmented_run import SegmentedRun
 
 PROGRAM_LIMIT = 128  # per set of fetches: batches of ever new sizes must not fill the memory
 
 
 @dataclass(slots=True)
-class Plan:
+class CachedRun:
     """One set of fetches and fed tensors, and its programs by signature.
 
     A signature is the shapes of the feeds, the values of those feeds that shapes depend on, and the types of
@@ -45,17 +45,17 @@ class Plan:
     graph: Graph
     fetches: Fetches
     feeds: tuple[Tensor, ...]
-    ledger: Ledger = field(default_factory=Ledger)
+    compile_log: CompileLog = field(default_factory=CompileLog)
     calls: Calls = NO_CALLS
     static: tuple[int, ...] = ()
     variables: tuple[Operation, ...] = ()
-    programs: dict[Signature, Executable] = field(default_factory=dict)
-    staged: Staged | None = None  # what runs this, where it takes more than one step
-    chain: ShortWay | None = None  # what runs this as the last of several stages
-    recyclers: list[Recycler] = field(init=False)  # one per fetched tensor
+    programs: dict[CallSignature, Executable] = field(default_factory=dict)
+    staged: SegmentedRun | None = None  # what runs this, where it takes more than one step
+    chain: FastPath | None = None  # what runs this as the last of several stages
+    recyclers: list[BufferPool] = field(init=False)  # one per fetched tensor
 
     def __post_init__(self) -> None:
-        self.recyclers = [Recycler() for _ in self.fetches.tensors]
+        self.recyclers = [BufferPool() for _ in self.fetches.tensors]
 
     def ready(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
         """The program for arrays of these shapes, whose variables have the values that it needs."""
@@ -77,13 +77,13 @@ class Plan:
         while True:
             statics = tuple((i, arrays[i].tobytes()) for i in self.static)
             types = {op: store.type_of(op) for op in self.variables}
-            signature = Signature(tuple(a.shape for a in arrays), statics, tuple(types.values()))
+            signature = CallSignature(tuple(a.shape for a in arrays), statics, tuple(types.values()))
             program = self.programs.get(signature)
             if program is not None:
                 return program
             why = reason(signature, [*self.programs], self.feeds, self.variables)
             if begun is None:
-                begun = self.ledger.begin(self.fetches, why), time.perf_counter()
+                begun = self.compile_log.begin(self.fetches, why), time.perf_counter()
             try:
                 step = self.step(arrays, types)
             except StaticFeedNeeded as needed:
@@ -91,14 +91,14 @@ class Plan:
             except VariableTypeNeeded as needed:
                 self.variables = (*self.variables, *needed.variables)
             else:
-                self.programs[signature] = self.ledger.program(step, statics, self.fetches, why, begun)
+                self.programs[signature] = self.compile_log.program(step, statics, self.fetches, why, begun)
                 if len(self.programs) > PROGRAM_LIMIT:
                     del self.programs[next(iter(self.programs))]
 
     def adopt(self, program: Executable) -> None:
         """Use a program that was made elsewhere, for feeds of the shapes that it takes."""
         types = program.prepared.program.arguments[: len(self.feeds)]
-        self.programs[Signature(tuple(t.static_shape for t in types))] = program
+        self.programs[CallSignature(tuple(t.static_shape for t in types))] = program
 
     def _reshaped(self, program: Executable, store: VariableStore) -> list[Operation]:
         """The variables whose value has another shape than the program reads."""
@@ -114,14 +114,14 @@ class Plan:
     def step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
         """What a run with arrays of these shapes and variables of these types does."""
         with collector_paused():
-            from staticgraph.compiler.capture.capture import specialise
+            from staticgraph.compiler.capture.capture import capture
 
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}
         tensors, targets = self.fetches.tensors, self.fetches.targets
-        settings, on_host = self.ledger.settings, self.ledger.on_host
+        settings, on_host = self.compile_log.settings, self.compile_log.on_host
         losses, checks = settings.check_nan, settings.check_bounds
-        return specialise(
+        return capture(
             self.graph, tensors, targets, feeds, types, static, self.calls, losses, on_host, checks
         )
 

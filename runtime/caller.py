@@ -20,10 +20,10 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.failures.crash_dump import kept
-from staticgraph.runtime.fast_path.inline_cache import short_way
+from staticgraph.runtime.fast_path.inline_cache import fast_path
 from staticgraph.runtime.feeds import Converter
 from staticgraph.runtime.host_ops.segmented_run import needs_stages, staged
 from staticgraph.runtime.variables import VariableStore
@@ -32,13 +32,13 @@ from staticgraph.runtime.variables import VariableStore
 class Caller:
     """Calls `plan` with the values of `feeds`, the same tensors as the plan's in any order."""
 
-    def __init__(self, plan: Plan, feeds: Sequence[Tensor], store: VariableStore) -> None:
+    def __init__(self, plan: CachedRun, feeds: Sequence[Tensor], store: VariableStore) -> None:
         self.runs = 0  # through Python
         self._plan = plan
         self._store = store
         self._converters = [Converter(t) for t in feeds]
         self._order = [plan.feeds.index(t) for t in feeds]  # the plan's feed that each argument is
-        self._chain = short_way(plan, self._order, store)
+        self._chain = fast_path(plan, self._order, store)
         self._staged = plan.staged is not None or needs_stages(plan)
 
     def function(self) -> Callable[..., Any]:
@@ -68,7 +68,7 @@ class Caller:
         given = zip(self._converters, values, strict=True)
         return self.planned([convert(value) for convert, value in given])[1]
 
-    def planned(self, arrays: Sequence[np.ndarray], may_run: bool = True) -> tuple[Plan, Executable]:
+    def planned(self, arrays: Sequence[np.ndarray], may_run: bool = True) -> tuple[CachedRun, Executable]:
         """The program that a call with these arrays would use, and its plan; of several stages, the main one.
 
         FeedError where something must be run to know it, and that is not allowed.
@@ -110,7 +110,7 @@ class Caller:
     def _interpret(self, arrays: list[np.ndarray]) -> Any:
         """Run through Python, and prepare to do without it."""
         ordered = self._ordered(arrays)
-        folder = self._plan.ledger.settings.failures
+        folder = self._plan.compile_log.settings.failures
         if folder is None:
             return self._run(ordered)
         if self._staged:

@@ -1,4 +1,4 @@
-"""The ledger of a session: every compile, with its cause, its time, and where the code came from.
+"""The compile_log of a session: every compile, with its cause, its time, and where the code came from.
 
 All plans of a session make their programs here, so that it can also forbid to make any.
 """
@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.failures.checked_step import Guard
+from staticgraph.runtime.failures.checked_step import CheckedStep
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.reports.recompile_reason import Cause, Reason
 from staticgraph.runtime.reports.table import duration, table
@@ -60,7 +60,7 @@ class Compile:
         return f"compiled {self.what} in {duration(1e9 * self.seconds)} ({made}): {self.why}{place}"
 
 
-class Ledger(Sequence[Compile]):
+class CompileLog(Sequence[Compile]):
     """The compiles of a session, in order; printed, it is a table.
 
     >>> import staticgraph as sg
@@ -103,8 +103,8 @@ class Ledger(Sequence[Compile]):
         """Whether an operation is to be computed by NumPy: where the user has pinned it to another device."""
         return False
 
-    def short_way(self, plan: Any, order: Sequence[int], store: Any) -> Any:
-        """What a device has in place of a `Chain`; see `runtime.fast_path.inline_cache.ShortWay`."""
+    def fast_path(self, plan: Any, order: Sequence[int], store: Any) -> Any:
+        """What a device has in place of an `InlineCache`; see `runtime.fast_path.inline_cache.FastPath`."""
         return None
 
     def begin(self, fetches: Fetches, reason: Reason) -> int:
@@ -143,13 +143,13 @@ class Ledger(Sequence[Compile]):
             from staticgraph.compiler.capture.nan_guard import checked  # what few programs ask for
 
             step = checked(step)
-        watch = Guard(fetches.graph, lambda: step, last, finite) if step.checked else None
+        watch = CheckedStep(fetches.graph, lambda: step, last, finite) if step.checked else None
         made = self.executable(step, statics, fetches, watch)
         self.programs[made] = fetches.text
         return made
 
     def executable(
-        self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: Guard | None
+        self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: CheckedStep | None
     ) -> Executable:
         """A step as the machine code that it is compiled to, now or before."""
         from staticgraph.runtime.cpu import disk_cache as remembered

@@ -36,10 +36,10 @@ from staticgraph.runtime.variables import PendingWrites
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
-    from staticgraph.runtime.cpu.loaded_program import Prepared
-    from staticgraph.runtime.failures.checked_step import Guard
-    from staticgraph.runtime.fast_path.call_record import Binding
-    from staticgraph.runtime.memory.buffer_pool import Recycler
+    from staticgraph.runtime.cpu.loaded_program import LoadedProgram
+    from staticgraph.runtime.failures.checked_step import CheckedStep
+    from staticgraph.runtime.fast_path.call_record import CallRecord
+    from staticgraph.runtime.memory.buffer_pool import BufferPool
     from staticgraph.runtime.variables import VariableStore
 
 _HOST = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
@@ -57,9 +57,9 @@ class Executable:
 
     def __init__(
         self,
-        prepared: Compiled | Prepared,
+        prepared: Compiled | LoadedProgram,
         static: Iterable[tuple[int, bytes]] = (),
-        guard: Guard | None = None,
+        guard: CheckedStep | None = None,
         again: Callable[[], Compiled] | None = None,
     ) -> None:
         self.prepared = prepared  # what a run needs of the compiled step
@@ -73,7 +73,7 @@ class Executable:
         self.entry = self.library[prepared.entry.name]
         self.table = (ctypes.c_void_p * program.slots)()
         self.watch = Watch() if program.may_stop else None
-        self.bindings: WeakSet[Binding] = WeakSet()  # what calls the native function without Python
+        self.bindings: WeakSet[CallRecord] = WeakSet()  # what calls the native function without Python
         self.enter(self.entry)
         self._address = ctypes.addressof(self.table)
         give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
@@ -100,7 +100,7 @@ class Executable:
         self._parallel = prepared.parallel
 
     @cached_property
-    def compiled(self) -> Compiled | Prepared:
+    def compiled(self) -> Compiled | LoadedProgram:
         """All that is known of the step: `again` compiles it, where this is only what a run needs."""
         return self.prepared if self._again is None else self._again()
 
@@ -142,7 +142,7 @@ class Executable:
         return not stopped
 
     def step(
-        self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler] = ()
+        self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool] = ()
     ) -> tuple[list[np.ndarray], PendingWrites]:
         """Run the step for variables in `store`: what is fetched, as compiled code holds it, and what is to
         change in the store. Results are in memory of `recyclers`, as far as there are any.
@@ -157,7 +157,7 @@ class Executable:
         return results[: step.fetches], changes(step, step.writes, results[step.fetches :])
 
     def _arrays(
-        self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler]
+        self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool]
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return the arrays that a run reads, and those that it writes."""
         step, layout = self.prepared.step, self.prepared.program

@@ -11,7 +11,7 @@ from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.compile_log import Ledger
+    from staticgraph.runtime.compile_log import CompileLog
     from staticgraph.runtime.gpu.device import Device
     from staticgraph.runtime.profiling.stamps import Meter
 
@@ -56,15 +56,15 @@ def pinned_on(device: Device | None, value: np.ndarray) -> np.ndarray:
     return made
 
 
-def ledger_for(device: Device | None, settings: Settings) -> Ledger:
+def compile_log_for(device: Device | None, settings: Settings) -> CompileLog:
     """What compiles steps, and keeps account of it."""
     if device is None:
-        from staticgraph.runtime.compile_log import Ledger  # building a graph does not need it
+        from staticgraph.runtime.compile_log import CompileLog  # building a graph does not need it
 
-        return Ledger(settings)
-    from staticgraph.runtime.gpu.compile_log import GpuLedger
+        return CompileLog(settings)
+    from staticgraph.runtime.gpu.compile_log import GpuCompileLog
 
-    return GpuLedger(device, settings)
+    return GpuCompileLog(device, settings)
 
 
 def meter_of(device: Device | None) -> Meter:

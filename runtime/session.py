@@ -16,15 +16,15 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.feeds import RAGGED, feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
-from staticgraph.runtime.placement import ledger_for, meter_of, opened, pinned_on, store_on
+from staticgraph.runtime.placement import compile_log_for, meter_of, opened, pinned_on, store_on
 from staticgraph.runtime.profiling.growth import Growth
 from staticgraph.runtime.resources import time_limit
 from staticgraph.runtime.switches.table import settings
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.cached_run import Plan
+    from staticgraph.runtime.cached_run import CachedRun
     from staticgraph.runtime.caller import Caller
-    from staticgraph.runtime.compile_log import Ledger
+    from staticgraph.runtime.compile_log import CompileLog
     from staticgraph.runtime.executable import Executable
     from staticgraph.runtime.fast_path.known_runs import KnownRuns
     from staticgraph.runtime.profiling.profile import Profile
@@ -90,11 +90,11 @@ class Session:
         )  # fmt: skip
         self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
         self._growth = Growth(self.graph)
-        self._compiles: Ledger | None = None
+        self._compiles: CompileLog | None = None
         self.device = opened(self.settings, config)
         self._tells_places = bool(getattr(config, "log_device_placement", False))
         self.variables = store_on(self.device)
-        self._plans: dict[Any, Plan] = {}
+        self._plans: dict[Any, CachedRun] = {}
         self._callers: dict[Any, Caller] = {}
         self._calls: dict[Any, Callable[..., Any]] = {}  # by fetches and keys of feeds, as given to `run`
         self._known: KnownRuns | None = None  # the same for machine code
@@ -236,10 +236,10 @@ class Session:
         return Profile(self.compiles, self.variables, meter_of(self.device))
 
     @property
-    def compiles(self) -> Ledger:
+    def compiles(self) -> CompileLog:
         """What was compiled so far, why, and how long that took. Print it."""
         if self._compiles is None:
-            self._compiles = ledger_for(self.device, self.settings)
+            self._compiles = compile_log_for(self.device, self.settings)
             if self._tells_places:
                 from staticgraph.runtime.profiling.placement_log import PlacementLog
 
@@ -302,9 +302,9 @@ class Session:
             self._callers, fetches, feeds, lambda: Caller(self._plan(fetches, feeds), feeds, self.variables)
         )
 
-    def _plan(self, fetches: Any, feeds: Iterable[Tensor]) -> Plan:
+    def _plan(self, fetches: Any, feeds: Iterable[Tensor]) -> CachedRun:
         """How to compute `fetches`. Feeds in another order are not another plan."""
-        from staticgraph.runtime.cached_run import Plan
+        from staticgraph.runtime.cached_run import CachedRun
 
         self._check_not_empty()
         ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
@@ -312,7 +312,7 @@ class Session:
             self._plans,
             fetches,
             ordered,
-            lambda: Plan(self.graph, Fetches(self.graph, fetches), ordered, self.compiles),
+            lambda: CachedRun(self.graph, Fetches(self.graph, fetches), ordered, self.compiles),
         )
 
     def adopt(self, fetches: Any, feeds: Iterable[Tensor], program: Executable) -> None:

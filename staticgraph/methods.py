@@ -20,7 +20,7 @@ from staticgraph.mathematics import math_ops, reductions
 from staticgraph.runtime.failures import crash_dump as failing
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.cached_run import Plan
+    from staticgraph.runtime.cached_run import CachedRun
     from staticgraph.runtime.variables import VariableStore
 
 Axes = int | Sequence[int] | None
@@ -158,7 +158,7 @@ in_tensorflow.append(_operation_view)
 
 def _write_failure(
     path: Path,
-    plan: Plan,
+    plan: CachedRun,
     arrays: Sequence[Any],
     computed: Mapping[Tensor, Any],
     store: VariableStore,
@@ -166,10 +166,10 @@ def _write_failure(
     switches: Mapping[str, str],
 ) -> None:
     """Write the file of a run that failed."""
-    from staticgraph.runtime.debug.crash_file import Run, write  # few programs write files
+    from staticgraph.runtime.debug.crash_file import FailedRun, write  # few programs write files
 
     feeds = dict(zip(plan.feeds, arrays, strict=True))
-    run = Run(tuple(plan.fetches.tensors), tuple(plan.fetches.targets), feeds)
+    run = FailedRun(tuple(plan.fetches.tensors), tuple(plan.fetches.targets), feeds)
     write(path, run, computed, store, error, switches)
 
 

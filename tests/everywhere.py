@@ -36,7 +36,7 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.formats.tf.graph_def.nodes import UnknownOpError
 from staticgraph.formats.tf.messages.graph import GraphDef
-from staticgraph.runtime.debug.interpreted_run import InterpretingLedger
+from staticgraph.runtime.debug.interpreted_run import InterpretingLog
 from staticgraph.runtime.files.loaded import LoadedGraph
 from staticgraph.runtime.interpreter.interpreter import Interpreter
 from tests.ahead.native import CC, Native, built
@@ -257,8 +257,8 @@ def _interpreted() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "staticgraph.runtime.session.ledger_for",
-            lambda device, settings: InterpretingLedger(execute, settings),
+            "staticgraph.runtime.session.compile_log_for",
+            lambda device, settings: InterpretingLog(execute, settings),
         )
         yield
 

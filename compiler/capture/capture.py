@@ -61,7 +61,7 @@ from staticgraph.compiler.support.gc_pause import collector_paused
 SHORT = 16  # elements of feeds that decide a shape: by as many, programs are told apart by the values
 
 
-def specialise(
+def capture(
     graph: Graph,
     fetches: Sequence[Tensor],
     targets: Sequence[Operation],
@@ -88,7 +88,7 @@ def specialise(
     with collector_paused():
         while True:
             try:
-                at = Specialiser(graph, feeds, variables or {}, static or {}, calls, rows, on_host, checks)
+                at = Capture(graph, feeds, variables or {}, static or {}, calls, rows, on_host, checks)
                 return at.step(fetches, targets, losses)
             except RowsFound as found:
                 rows[found.number] = found.shape
@@ -103,7 +103,7 @@ class RowsFound(Exception):
         self.shape = shape
 
 
-class Specialiser:
+class Capture:
     """The graph under way: what its tensors, variables and random states are at the present operation."""
 
     def __init__(

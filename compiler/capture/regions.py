@@ -27,7 +27,7 @@ from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.trip_count import most_rounds
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.capture.capture import Specialiser
+    from staticgraph.compiler.capture.capture import Capture
 
 
 UNROLLED = 4096  # rounds
@@ -99,10 +99,10 @@ def is_rounds(tensor: Tensor) -> bool:
     return tensor.op.definition.name == "while_region" and tensor is tensor.op.outputs[-1]
 
 
-class Changes:
+class RegionWrites:
     """What the operations of a few regions change: their values now, and where new ones are put."""
 
-    def __init__(self, at: Specialiser, inside: Sequence[Operation]) -> None:
+    def __init__(self, at: Capture, inside: Sequence[Operation]) -> None:
         self.at = at
         writes = [op for op in inside if op.definition.effect is Effect.WRITE]
         owners = [variable_of(op.tensors[0], through_writes=True) for op in writes]
@@ -136,11 +136,11 @@ class Changes:
             at.sound = rest.pop(0)
 
 
-def perform_while(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
+def perform_while(at: Capture, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
     """The results of a loop. `inner`: tensors inside it whose values in the last round are wanted too."""
     cond, body = op.attrs["cond"], op.attrs["body"]
     wanted = tuple(t.op for t in inner)
-    changes = Changes(at, with_inner([*cond.operations(wanted), *body.operations(wanted)]))
+    changes = RegionWrites(at, with_inner([*cond.operations(wanted), *body.operations(wanted)]))
     changes.begin()
     given, before = [at.value(t) for t in op.tensors[: len(body.params)]], changes.get()
     try:
@@ -160,7 +160,7 @@ def perform_while(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> tu
 
 
 def _unrolled(
-    at: Specialiser, op: Operation, values: Sequence[Value], inner: Sequence[Tensor]
+    at: Capture, op: Operation, values: Sequence[Value], inner: Sequence[Tensor]
 ) -> tuple[Value, ...]:
     """The results of a loop whose rounds differ in their shapes: one round written after the other."""
     cond, body = op.attrs["cond"], op.attrs["body"]
@@ -177,7 +177,7 @@ def _unrolled(
     raise by_python(at, op)
 
 
-def by_python(at: Specialiser, op: Operation) -> HostNeeded | UnimplementedError:
+def by_python(at: Capture, op: Operation) -> HostNeeded | UnimplementedError:
     """Note that only Python can do the loop `op`. Return what to raise: the operation of the present region
     that it is a part of is needed; or the error, if a derivative flows through that.
     """
@@ -196,7 +196,7 @@ def by_python(at: Specialiser, op: Operation) -> HostNeeded | UnimplementedError
 
 
 def _rolled(
-    at: Specialiser, op: Operation, changes: Changes, given: Sequence[Value], inner: Sequence[Tensor]
+    at: Capture, op: Operation, changes: RegionWrites, given: Sequence[Value], inner: Sequence[Tensor]
 ) -> tuple[Value, ...]:
     """The results of a loop whose rounds are the same code."""
     cond, body = op.attrs["cond"], op.attrs["body"]
@@ -231,7 +231,7 @@ def _power_of_two(count: Value) -> Value:
 class _Carried:
     """What a loop carries: values before the first round, and the params of its body that stand for them."""
 
-    def __init__(self, at: Specialiser, init: Sequence[Value]) -> None:
+    def __init__(self, at: Capture, init: Sequence[Value]) -> None:
         self._build = at.build
         self.init = list(init)
         self.params = [at.build.fresh_parameter("carried", v.type) for v in init]
@@ -252,7 +252,7 @@ class _Carried:
 
 
 def perform_region(
-    at: Specialiser, region: Region, params: Sequence[Value], inner: Sequence[Tensor], results: bool = True
+    at: Capture, region: Region, params: Sequence[Value], inner: Sequence[Tensor], results: bool = True
 ) -> list[Value]:
     """Perform a region.
 
@@ -295,7 +295,7 @@ def only_entered(
 
 
 def _loop(
-    at: Specialiser,
+    at: Capture,
     op: Operation,
     pred: Value,
     carried: _Carried,
@@ -338,7 +338,7 @@ def _check_carried(op: Operation, params: Sequence[Value], made: Sequence[Value]
         )
 
 
-def perform_branch(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
+def perform_branch(at: Capture, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
     """Return the results of the branch that is taken, none if only tensors inside are wanted.
 
     `inner`: tensors inside whose values are wanted too, zeros if another branch is taken.
@@ -347,7 +347,7 @@ def perform_branch(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> t
     if pred.constant is not None:
         return _taken(at, op, _number(pred), inner)
     roots, whole = tuple(t.op for t in inner), op not in at.entered
-    changes = Changes(at, with_inner(o for b in branches for o in b.operations(roots, whole)))
+    changes = RegionWrites(at, with_inner(o for b in branches for o in b.operations(roots, whole)))
     changes.begin()
     before, first = changes.get(), at.build.serial
     made = []
@@ -369,7 +369,7 @@ def perform_branch(at: Specialiser, op: Operation, inner: Sequence[Tensor]) -> t
     return tuple(outputs[:count])
 
 
-def _taken(at: Specialiser, op: Operation, number: int, inner: Sequence[Tensor]) -> tuple[Value, ...]:
+def _taken(at: Capture, op: Operation, number: int, inner: Sequence[Tensor]) -> tuple[Value, ...]:
     """Return the results of a branch that is known to be taken."""
     region = taken(op.attrs["branches"], number)
     for tensor in inner:
@@ -385,7 +385,7 @@ def _number(pred: Value) -> int:
     return int(not value) if pred.dtype.is_bool else int(value)
 
 
-def _branch(at: Specialiser, pred: Value, made: Sequence[Sequence[Value]], first: int) -> list[Value]:
+def _branch(at: Capture, pred: Value, made: Sequence[Sequence[Value]], first: int) -> list[Value]:
     """One node of several lists of results. What was made after the node of number `first` belongs to it."""
 
     def inside(value: Value) -> bool:

@@ -43,7 +43,7 @@ NO_CALLS = Calls()
 
 
 @dataclass(frozen=True, slots=True)
-class Stages:
+class Segments:
     """The host ops of a run, and what its compiled step does beside computing, in order of construction."""
 
     leading: tuple[Operation, ...]
@@ -120,7 +120,7 @@ def stages(
     fed: Collection[Tensor],
     forced: Collection[Operation] = (),
     region: Region | None = None,
-) -> Stages:
+) -> Segments:
     """The stages of a run, of the graph or of a region of it. `forced`: host ops that are called first in any
     case.
     """
@@ -139,7 +139,7 @@ def stages(
     first = [p for op in native for p in _producers(op, fed) if is_host(p) and p not in folded]
     before = _with_earlier(above([*first, *forced, *cuts], fed), called, cuts, fed)
     writes = [op for op in native if written(op)]
-    return Stages(
+    return Segments(
         tuple(op for op in called if op in before),
         tuple(op for op in called if op not in before),
         tuple(writes),

@@ -32,7 +32,7 @@ def step_digest(step: Step) -> str:
     >>> step_digest(line(2.0)) == step_digest(line(2.0)), step_digest(line(2.0)) == step_digest(line(3.0))
     (True, False)
     """
-    speller = _Speller()
+    speller = _StepSpeller()
     speller.function(step.function)
     counts = [len(each) for each in (step.feeds, step.reads, step.counters, step.writes, step.draws)]
     updates = sorted(step.updates.items())
@@ -40,7 +40,7 @@ def step_digest(step: Step) -> str:
     return hashlib.blake2b("\n".join(speller.words).encode(), digest_size=16).hexdigest()
 
 
-class _Speller:
+class _StepSpeller:
     """Writes a Function as words that tell it from all others."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class _Speller:
             case np.generic() if value.dtype != object:
                 return f"scalar {value.dtype} {value!r}"
             case Function():
-                inner = _Speller()
+                inner = _StepSpeller()
                 inner.function(value)
                 self.data += inner.data
                 return f"function {inner.words}"

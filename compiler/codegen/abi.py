@@ -65,7 +65,7 @@ class BufferRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class KernelCall:
     """All chunks of one phase of a kernel, over its buffers in the order of its parameters.
 
     `shared` is the scratch memory that the phases of this launch have in common. `commits`: it overwrites a
@@ -80,8 +80,8 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """Copy `size` bytes; source and target do not overlap. `commits`: as of a `Call`."""
+class CopyCall:
+    """Copy `size` bytes; source and target do not overlap. `commits`: as of a `KernelCall`."""
 
     target: BufferRef
     source: BufferRef
@@ -91,7 +91,7 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class HostCall:
+class HostCallSegment:
     """Call back into the host: the function `i32 (i32, ptr)` whose address is in `slot`, with `index` and the
     table. It returns 0 if all went well.
     """
@@ -101,7 +101,7 @@ class HostCall:
     times: int | None = None
 
 
-Work = Call | Copy
+Work = KernelCall | CopyCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class RegionSegment:
     """Work for all threads: the chunks of a phase are independent of each other, phases follow one another.
 
     `cost` is an estimate of the time on one core, in nanoseconds. `watched`: chunks look at the watch,
@@ -149,7 +149,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class Inner:
+class InnerStep:
     """A step inside another one: its code, the memory of its table, and what its slots hold, None for those
     that are set from round to round.
 
@@ -163,7 +163,7 @@ class Inner:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedSlots:
     """What a loop carries, `size` bytes: `argument` is the slot of its value before a round, `result` that of
     the one after it.
 
@@ -180,7 +180,7 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class RowAt:
+class RowPointer:
     """The row of a tensor that a round works on: its address goes into `slot`.
 
     Row 0 begins at `base`, there are `rows` of `size` bytes. The number of the row is that in the carried
@@ -197,19 +197,19 @@ class RowAt:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class LoopSegment:
     """Rounds of `body` while a truth value holds, `pred` at first and then what the body leaves in `again`.
 
     `copies` are done before the first round. `spare` has `spare_bytes` of memory, zeros at first. After every
     `patience` rounds the loop asks the watch whether to stop; never, where that is None.
     """
 
-    body: Inner
+    body: InnerStep
     pred: BufferRef
     again: BufferRef
-    carried: tuple[Carried, ...]
-    rows: tuple[RowAt, ...]
-    copies: tuple[Copy, ...]
+    carried: tuple[CarriedSlots, ...]
+    rows: tuple[RowPointer, ...]
+    copies: tuple[CopyCall, ...]
     spare: BufferRef
     spare_bytes: int
     patience: int | None
@@ -217,19 +217,19 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class BranchSegment:
     """The one of `branches` whose number is in `index`, an i32; the last one where there is none."""
 
     index: BufferRef
-    branches: tuple[Inner, ...]
+    branches: tuple[InnerStep, ...]
     times: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Require:
+class RequireSegment:
     """Return with UNSOUND unless the byte in `flag` is a truth value that holds."""
 
     flag: BufferRef
 
 
-Segment = Region | HostCall | Loop | Branch | Require
+Segment = RegionSegment | HostCallSegment | LoopSegment | BranchSegment | RequireSegment

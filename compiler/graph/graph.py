@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import Effect, OpDef, Role, recording
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.recording import Call, bind_call
+from staticgraph.compiler.graph.recording import RecordedCall, bind_call
 from staticgraph.compiler.graph.region import Region, may_use
 from staticgraph.compiler.graph.scopes.names import Names, check_op_name
 from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Scoped, canonical_device
@@ -99,7 +99,9 @@ class Graph:
             return None
         return gradient or (op.tf if op.tf in default_derivatives else None)
 
-    def _append(self, op: OpDef, call: Call, name: str, where: Any, gradient: str | None = None) -> Operation:
+    def _append(
+        self, op: OpDef, call: RecordedCall, name: str, where: Any, gradient: str | None = None
+    ) -> Operation:
         region, controls = self._scoped.region, self.control_inputs
         for used in (*(t.op for t in (*call.inputs, *call.operands.values())), *controls):
             require(

@@ -44,7 +44,7 @@ class _GraphLike(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RecordedCall:
     """The arguments of one operation."""
 
     op: OpDef
@@ -87,7 +87,7 @@ class Call:
         return (TensorType(dtype, None),) * count
 
 
-def bind_call(graph: _GraphLike, op: OpDef, values: dict[str, Any], name: str) -> Call:
+def bind_call(graph: _GraphLike, op: OpDef, values: dict[str, Any], name: str) -> RecordedCall:
     """Turn Python values into constants called after the operation, and check dtypes."""
     dtypes = _dtypes(op, values)
     inputs: list[Tensor] = []
@@ -111,7 +111,7 @@ def bind_call(graph: _GraphLike, op: OpDef, values: dict[str, Any], name: str) -
                 operands[param.name] = _operand(graph, value, label)
             case _:
                 attrs[param.name] = plain(value)
-    return Call(op, tuple(inputs), operands, attrs)
+    return RecordedCall(op, tuple(inputs), operands, attrs)
 
 
 def _dtypes(op: OpDef, values: dict[str, Any]) -> dict[str, DType]:

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.errors import GraphError, RuleError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import REQUIRED, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
-from staticgraph.compiler.graph.recording import Call
+from staticgraph.compiler.graph.recording import RecordedCall
 from staticgraph.compiler.graph.region import Region, may_use
 from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -49,7 +49,7 @@ def restore(graph: Graph, recorded: Recorded) -> Operation:
     _check_inputs(recorded)
     _check_region(recorded)
     operands, attrs = _arguments(recorded)
-    _check_types(recorded, Call(op, recorded.inputs, operands, attrs))
+    _check_types(recorded, RecordedCall(op, recorded.inputs, operands, attrs))
     operation = Operation(
         graph, op, name, recorded.inputs, operands, attrs, recorded.types, recorded.control_inputs,
         recorded.device, recorded.where, graph.version, recorded.region, recorded.gradient,
@@ -121,7 +121,7 @@ def _kind(value: Any) -> type:
     return float if isinstance(value, bool | int | float) else type(value)
 
 
-def _check_types(recorded: Recorded, call: Call) -> None:
+def _check_types(recorded: Recorded, call: RecordedCall) -> None:
     try:
         inferred = call.infer()
         shown = ", ".join(map(str, inferred)) or "nothing"

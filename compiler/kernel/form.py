@@ -72,7 +72,7 @@ class Selection(Form):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Staged(Form):
+class StagedForm(Form):
     """The same results in stages, one after the other, with `scratch` memory from one to the next.
 
     Loops of statements that are said to be parallel are so, whatever they store.
@@ -89,6 +89,6 @@ class Updates(Form):
     Only the first stage writes what no update changes.
     """
 
-    staged: Staged
+    staged: StagedForm
     count: int
     rows: int

@@ -46,7 +46,7 @@ class Constants:
         memory[end:] = 0
 
 
-class Pool:
+class ConstantPool:
     """Constants that are being collected."""
 
     def __init__(self) -> None:

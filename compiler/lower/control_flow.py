@@ -12,13 +12,13 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.constants import Constants
-from staticgraph.compiler.lower.loop_rows import ByRow, Row, by_row
+from staticgraph.compiler.lower.loop_rows import ByRow, LoopRow, by_row
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import (
     Branch,
     Carried,
     Inner,
-    Loop,
+    LoopInstruction,
     Program,
     Ref,
     RowAt,
@@ -31,7 +31,7 @@ _ADDRESS = 8  # bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ControlPlan:
     """The programs of a loop or branch, and how much memory they need while it runs."""
 
     programs: tuple[Program, ...]
@@ -42,9 +42,9 @@ class Plan:
     row: int = 0  # bytes of the longest row
 
 
-def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, Plan]:
+def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, ControlPlan]:
     """The programs of the Functions of each node."""
-    known: dict[Hashable, Plan] = {}
+    known: dict[Hashable, ControlPlan] = {}
     found = {}
     for node in nodes:
         is_loop = node.op.name == "loop"
@@ -55,12 +55,12 @@ def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, Plan]:
     return found
 
 
-def _branch_plan(node: Node, lower: Lower) -> Plan:
+def _branch_plan(node: Node, lower: Lower) -> ControlPlan:
     programs = tuple(lower(each, len(each.results), {}) for each in node.attrs["branches"])
-    return Plan(programs, max(map(_memory, programs)))  # only one of them runs
+    return ControlPlan(programs, max(map(_memory, programs)))  # only one of them runs
 
 
-def _loop_plan(node: Node, lower: Lower) -> Plan:
+def _loop_plan(node: Node, lower: Lower) -> ControlPlan:
     loop = by_row(node)
     # The condition comes first, then what is carried, by turns argument and result.
     program = lower(loop.body, 1, {1 + i: i for i in range(len(loop.carried))})
@@ -70,7 +70,7 @@ def _loop_plan(node: Node, lower: Lower) -> Plan:
         size += 0 if i in program.in_place else padded(bytes_of(node.outputs[n].type))
     rows = [padded(_row_bytes(tensor)) for tensor in _tensors(node, loop)]
     row = max(rows, default=0)
-    return Plan((program,), size + row, loop, tuple(others), size, row)
+    return ControlPlan((program,), size + row, loop, tuple(others), size, row)
 
 
 def _memory(program: Program) -> int:
@@ -89,8 +89,8 @@ def _row_bytes(tensor: Value) -> int:
 
 
 def instruction(
-    node: Node, plan: Plan, scratch: Ref, place: Callable[[Value], Ref], keep: Keep
-) -> Loop | Branch:
+    node: Node, plan: ControlPlan, scratch: Ref, place: Callable[[Value], Ref], keep: Keep
+) -> LoopInstruction | Branch:
     """The instruction that runs a plan. `place` tells where values are, `keep` puts constants somewhere."""
     inners = [_inner(program, scratch, keep) for program in plan.programs]
     inputs = [None if v.node.op.name == "unset" else place(v) for v in node.inputs]
@@ -102,9 +102,9 @@ def instruction(
 
 
 def _loop(
-    node: Node, plan: Plan, loop: ByRow, scratch: Ref, body: Inner, inputs: Sequence[Ref | None],
+    node: Node, plan: ControlPlan, loop: ByRow, scratch: Ref, body: Inner, inputs: Sequence[Ref | None],
     outputs: Sequence[Ref],
-) -> Loop:  # fmt: skip
+) -> LoopInstruction:  # fmt: skip
     pred = inputs[0]
     assert pred is not None, node
     end = 1 + node.attrs["carried"]
@@ -130,7 +130,7 @@ def _loop(
         for row, base, tensor in zip((*loop.reads, *loop.writes), bases, _tensors(node, loop), strict=True)
     )
     given = tuple(ref for n in loop.captured if (ref := captures[n]) is not None)
-    return Loop(
+    return LoopInstruction(
         pred, carried, given, whole, rows[: len(loop.reads)], rows[len(loop.reads) :], at(plan.spare),
         plan.row, body, node,
     )  # fmt: skip
@@ -148,7 +148,7 @@ def _counts(node: Node, n: int) -> tuple[int, int] | None:
     return None if step is None else (int(start), sign * int(step))
 
 
-def _row(node: Node, loop: ByRow, row: Row, base: Ref | None, tensor: Value) -> RowAt:
+def _row(node: Node, loop: ByRow, row: LoopRow, base: Ref | None, tensor: Value) -> RowAt:
     assert base is not None, node
     counter = node.outputs[row.counter]
     return RowAt(

@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.kernel.expr import Expr, Load, walk
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Kernel, expressions, statements
-from staticgraph.compiler.lower.kernel_dedup import Kernels
+from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.kernels import first_store
 from staticgraph.compiler.lower.program import Loops
 
@@ -24,7 +24,7 @@ def may_overwrite(
     new: Value,
     old: Value,
     base: Callable[[Value], Value],
-    kernels: Kernels,
+    kernels: KernelTable,
 ) -> bool:
     """Whether the kernel of `group` may store `new` in the buffer of `old`.
 

@@ -16,7 +16,7 @@ from staticgraph.compiler.lower.program import Loops
 _NOTHING: Mapping[Value, Value] = MappingProxyType({})
 
 
-class Kernels:
+class KernelTable:
     """What `build_kernel` makes of groups."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute, walk
-from staticgraph.compiler.kernel.form import Staged, Updates
+from staticgraph.compiler.kernel.form import StagedForm, Updates
 from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
@@ -225,8 +225,8 @@ def counted(value: Value, at: Position) -> Expr | None:
 def _without_copy(form: Form | None) -> Form | None:
     """The form of a body whose first statements are left out."""
     match form:
-        case Updates(Staged((_, *stages), scratch), count, rows):
-            return Updates(Staged(tuple(stages), scratch), count, rows)
+        case Updates(StagedForm((_, *stages), scratch), count, rows):
+            return Updates(StagedForm(tuple(stages), scratch), count, rows)
     return None
 
 

@@ -18,7 +18,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LoopRow:
     """A row of the tensor that is this input or output of a loop: the row `counter` plus `offset`."""
 
     tensor: int
@@ -36,8 +36,8 @@ class ByRow:
     body: Function
     carried: tuple[int, ...]
     captured: tuple[int, ...]
-    reads: tuple[Row, ...]
-    writes: tuple[Row, ...]
+    reads: tuple[LoopRow, ...]
+    writes: tuple[LoopRow, ...]
 
 
 def by_row(node: Node) -> ByRow:
@@ -45,7 +45,7 @@ def by_row(node: Node) -> ByRow:
     body, count = node.attrs["body"], node.attrs["carried"]
     carried, captured = body.params[:count], body.params[count:]
     uses = body.users
-    writes: dict[int, tuple[Row, Value]] = {}
+    writes: dict[int, tuple[LoopRow, Value]] = {}
     for n, (param, result) in enumerate(zip(carried, body.results[1:], strict=True)):
         if _is_write(param, result, uses.get(param, ()), body):
             row = _row(n, result.node.inputs[1], carried)
@@ -53,7 +53,7 @@ def by_row(node: Node) -> ByRow:
                 writes[n] = row, result.node.inputs[2]
     moved = {row.counter for row, _ in writes.values()}
     writes = {n: found for n, found in writes.items() if n not in moved}
-    reads: dict[Value, Row] = {}
+    reads: dict[Value, LoopRow] = {}
     for n, param in enumerate(captured):
         reads |= _reads(n, param, carried, uses.get(param, ()), body)
     build = body.results[0].recorder
@@ -84,9 +84,9 @@ def _is_write(param: Value, result: Value, users: Sequence[Node], body: Function
 
 def _reads(
     n: int, param: Value, carried: Sequence[Value], users: Sequence[Node], body: Function
-) -> dict[Value, Row]:
+) -> dict[Value, LoopRow]:
     """The rows of a captured tensor that the body reads, if it reads nothing else of it."""
-    found: dict[Value, Row] = {}
+    found: dict[Value, LoopRow] = {}
     for node in users:
         attrs = node.attrs
         plain = (
@@ -102,7 +102,7 @@ def _reads(
     return {} if param in body.results else found
 
 
-def _row(n: int, index: Value, carried: Sequence[Value]) -> Row | None:
+def _row(n: int, index: Value, carried: Sequence[Value]) -> LoopRow | None:
     """The row at `index`, if that is a carried number plus a constant."""
     offset = 0.0
     if index.node.op.name in ("add", "subtract") and index.rank == 0:
@@ -112,7 +112,7 @@ def _row(n: int, index: Value, carried: Sequence[Value]) -> Row | None:
             return None
         index, offset = left, sign * constant
     plain = index.rank == 0 and index.dtype.name in ("int32", "int64") and index in carried
-    return Row(n, list(carried).index(index), int(offset)) if plain else None
+    return LoopRow(n, list(carried).index(index), int(offset)) if plain else None
 
 
 def _whole_lines(tensor: Value) -> bool:

@@ -15,10 +15,10 @@ from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.kernel.expr import Reduce
 from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena
-from staticgraph.compiler.lower.constants import Constants, Pool
+from staticgraph.compiler.lower.constants import ConstantPool, Constants
 from staticgraph.compiler.lower.control_flow import instruction, plans
 from staticgraph.compiler.lower.in_place import may_overwrite
-from staticgraph.compiler.lower.kernel_dedup import Kernels
+from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.program import (
     ARENA,
     ARGUMENTS,
@@ -32,7 +32,7 @@ from staticgraph.compiler.lower.program import (
     Require,
     may_stop,
 )
-from staticgraph.compiler.lower.rematerialize import Item, lifetimes, recompute, spared
+from staticgraph.compiler.lower.rematerialize import Candidate, lifetimes, recompute, spared
 
 LARGE_ARENA = 1 << 26  # bytes, of all values: with fewer it matters little how long they are kept
 _UNSTOPPABLE = 3e9  # ns of work of one thread that a run may still do when it should stop
@@ -47,7 +47,7 @@ def lower(
     arena_limit: int | None = None,
     may_stop: bool = True,
     fuse: Callable[[Function], Fusion] = fuse,
-    kernels: Kernels | None = None,
+    kernels: KernelTable | None = None,
     checked: bool = False,
 ) -> Program:
     """The program of a fused Function; `fuse` does the same for those in its loops and branches.
@@ -58,7 +58,7 @@ def lower(
     ends early, variables must be as they were. `kernels` has those that are built already. `checked`: the
     last result is a truth value without which the run ends, before any variable is overwritten.
     """
-    lowering = _Lowering(fusion, fetches, updates, may_stop, fuse, kernels or Kernels(), checked)
+    lowering = _Lowering(fusion, fetches, updates, may_stop, fuse, kernels or KernelTable(), checked)
     if arena_limit is not None:
         lowering.limit_arena(arena_limit)
     else:
@@ -74,7 +74,7 @@ class _Lowering:
         updates: Mapping[int, int],
         may_stop: bool,
         fuse: Callable[[Function], Fusion],
-        kernels: Kernels,
+        kernels: KernelTable,
         checked: bool,
     ) -> None:
         self.function = fusion.function
@@ -86,7 +86,7 @@ class _Lowering:
         self.groups = self._ordered([g for g in fusion.groups if not is_alias(g.root)])
         self.kernels = kernels
         self.overwritten = self._changed()
-        self.pool = Pool()
+        self.pool = ConstantPool()
         self.places: dict[Value, Ref] = {}
         for slot, param in enumerate(self.function.params, ARGUMENTS):
             self.places[param] = Ref(slot)
@@ -109,7 +109,7 @@ class _Lowering:
             traffic = _flops(self.function.nodes) * _BYTES_PER_FLOP
             self.groups = [item.group for item in spared(self._items(), self.sizes, traffic)]
 
-    def _items(self) -> list[Item]:
+    def _items(self) -> list[Candidate]:
         changed = {*self.overwritten, *self.overwritten.values()}
         items = []
         for group in self.groups:
@@ -122,7 +122,7 @@ class _Lowering:
                 and changed.isdisjoint((*reads, *group.outputs))
             )
             scratch = (group,) if group in self.inner else ()  # memory that lives while the group runs
-            items.append(Item(group, reads, (*group.outputs, *scratch), again))
+            items.append(Candidate(group, reads, (*group.outputs, *scratch), again))
         return items
 
     def program(self) -> Program:
@@ -378,7 +378,7 @@ def _flops(nodes: Iterable[Node]) -> int:
 
 def _inner(
     fuse: Callable[[Function], Fusion],
-    kernels: Kernels,
+    kernels: KernelTable,
     function: Function,
     fetches: int,
     updates: Mapping[int, int],

@@ -32,7 +32,7 @@ MOST_CHUNKS = 2**15  # of a phase
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ByteSpan:
     """The bytes from `start` to `stop` of a slot."""
 
     slot: int
@@ -51,10 +51,10 @@ class Task:
 
     chunks: tuple[int, ...]
     cost: float
-    reads: tuple[Span, ...]
-    writes: tuple[Span, ...]
+    reads: tuple[ByteSpan, ...]
+    writes: tuple[ByteSpan, ...]
     shared: int = 0
-    ahead: tuple[tuple[Span, ...], ...] = ()
+    ahead: tuple[tuple[ByteSpan, ...], ...] = ()
 
     @property
     def parallel(self) -> bool:
@@ -66,7 +66,7 @@ Unit = tuple[int, int]  # the number of a task, and which of its phases
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScheduledPart:
     """Units that one chunk does in order, or one unit that is `chunks` chunks."""
 
     units: tuple[Unit, ...]
@@ -80,8 +80,8 @@ class Schedule:
     `before` are the phases of what is done once, however often the step is done after that.
     """
 
-    phases: tuple[tuple[Part, ...], ...]
-    before: tuple[tuple[Part, ...], ...]
+    phases: tuple[tuple[ScheduledPart, ...], ...]
+    before: tuple[tuple[ScheduledPart, ...], ...]
     offsets: dict[int, int]
     shared: int
     cost: float
@@ -107,14 +107,14 @@ def schedule(tasks: Sequence[Task], fixed: Collection[int] = ()) -> Schedule:
     if cost >= _REGION_COST:
         phases = _merged(tasks, _levels(tasks, once))
     if any(part.chunks > 1 for parts in phases for part in parts):
-        before = _limited([Part((unit,), tasks[unit[0]].chunks[unit[1]]) for unit in once])
+        before = _limited([ScheduledPart((unit,), tasks[unit[0]].chunks[unit[1]]) for unit in once])
     offsets, shared = _place_shared(tasks, phases, once)
     return Schedule(tuple(phases), tuple(filter(None, before)), offsets, shared, cost)
 
 
-def _alone(units: Collection[Unit]) -> list[tuple[Part, ...]]:
+def _alone(units: Collection[Unit]) -> list[tuple[ScheduledPart, ...]]:
     """One chunk does them all."""
-    return [(Part(tuple(units)),)] if units else []
+    return [(ScheduledPart(tuple(units)),)] if units else []
 
 
 def _once(tasks: Sequence[Task], fixed: Collection[int]) -> dict[Unit, None]:
@@ -139,7 +139,7 @@ def _levels(tasks: Sequence[Task], once: Collection[Unit]) -> list[list[Unit]]:
     spread: set[int] = set()  # levels with work for several threads
     slots: defaultdict[int, _Accesses] = defaultdict(_Accesses)
 
-    def written(spans: Sequence[Span]) -> int:
+    def written(spans: Sequence[ByteSpan]) -> int:
         """The first level on which they may be read."""
         return max((1 + r.written for span in spans for r in slots[span.slot].of(span)), default=0)
 
@@ -190,7 +190,7 @@ class _Accesses:
     starts: list[int] = field(default_factory=lambda: [0])  # in ascending order
     ranges: dict[int, _Range] = field(default_factory=lambda: {0: _Range(math.inf)})
 
-    def of(self, span: Span) -> list[_Range]:
+    def of(self, span: ByteSpan) -> list[_Range]:
         """The ranges that make up `span`."""
         whole = self.ranges.get(span.start)
         if whole is not None and whole.stop == span.stop:
@@ -198,11 +198,11 @@ class _Accesses:
         first, last = self._cut(span.start), self._cut(span.stop)
         return [self.ranges[start] for start in self.starts[first:last]]
 
-    def read(self, span: Span, level: int) -> None:
+    def read(self, span: ByteSpan, level: int) -> None:
         for range_ in self.of(span):
             range_.used = max(level, range_.used)
 
-    def write(self, span: Span, level: int) -> None:
+    def write(self, span: ByteSpan, level: int) -> None:
         if len(self.of(span)) > 1:
             first, last = self._cut(span.start), self._cut(span.stop)
             for start in self.starts[first + 1 : last]:
@@ -221,18 +221,20 @@ class _Accesses:
         return n
 
 
-def _merged(tasks: Sequence[Task], levels: list[list[Unit]]) -> list[tuple[Part, ...]]:
+def _merged(tasks: Sequence[Task], levels: list[list[Unit]]) -> list[tuple[ScheduledPart, ...]]:
     """The phases that levels become: those without work for several threads are done by one."""
-    phases: list[tuple[Part, ...]] = []
+    phases: list[tuple[ScheduledPart, ...]] = []
     serial: list[Unit] = []
 
     def flush() -> None:
         if serial:
-            phases.append((Part(tuple(sorted(serial))),))
+            phases.append((ScheduledPart(tuple(sorted(serial))),))
             serial.clear()
 
     for level in levels:
-        spread = [Part((unit,), chunks) for unit in level if (chunks := tasks[unit[0]].chunks[unit[1]]) > 1]
+        spread = [
+            ScheduledPart((unit,), chunks) for unit in level if (chunks := tasks[unit[0]].chunks[unit[1]]) > 1
+        ]
         small = _parts(tasks, [(n, phase) for n, phase in level if tasks[n].chunks[phase] == 1])
         if not spread and len(small) < 2:
             serial += level
@@ -243,9 +245,9 @@ def _merged(tasks: Sequence[Task], levels: list[list[Unit]]) -> list[tuple[Part,
     return phases
 
 
-def _parts(tasks: Sequence[Task], units: list[Unit]) -> list[Part]:
+def _parts(tasks: Sequence[Task], units: list[Unit]) -> list[ScheduledPart]:
     """Units that are one chunk each, in parts that are worth a thread."""
-    parts: list[Part] = []
+    parts: list[ScheduledPart] = []
     gathered: list[Unit] = []
     cost = 0.0
     for number, phase in units:
@@ -254,14 +256,14 @@ def _parts(tasks: Sequence[Task], units: list[Unit]) -> list[Part]:
         if not task.parallel and phase == len(task.chunks) - 1:  # all phases of a task go into one part
             cost += task.cost
         if cost >= _PART_COST:
-            parts.append(Part(tuple(gathered)))
+            parts.append(ScheduledPart(tuple(gathered)))
             gathered, cost = [], 0.0
-    return [*parts, Part(tuple(gathered))] if gathered else parts
+    return [*parts, ScheduledPart(tuple(gathered))] if gathered else parts
 
 
-def _limited(parts: list[Part]) -> list[tuple[Part, ...]]:
+def _limited(parts: list[ScheduledPart]) -> list[tuple[ScheduledPart, ...]]:
     """`parts` in as few phases as their number of chunks allows."""
-    phases: list[list[Part]] = [[]]
+    phases: list[list[ScheduledPart]] = [[]]
     chunks = 0
     for part in parts:
         chunks += part.chunks
@@ -273,7 +275,7 @@ def _limited(parts: list[Part]) -> list[tuple[Part, ...]]:
 
 
 def _place_shared(
-    tasks: Sequence[Task], phases: list[tuple[Part, ...]], once: Collection[Unit]
+    tasks: Sequence[Task], phases: list[tuple[ScheduledPart, ...]], once: Collection[Unit]
 ) -> tuple[dict[int, int], int]:
     """Tasks that run at the same time have scratch memory of their own, those that keep it for all time."""
     times: dict[int, list[int]] = {}

@@ -117,7 +117,7 @@ class RowAt:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class LoopInstruction:
     """`body` as long as a truth value holds: first that in `pred`, then what the body gives first.
 
     Its arguments are what is carried, then the captures, then rows to read; its results are the condition,
@@ -157,7 +157,7 @@ class Require:
     flag: Ref
 
 
-Instruction = Launch | Copy | HostCall | Loop | Branch | Require
+Instruction = Launch | Copy | HostCall | LoopInstruction | Branch | Require
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +226,14 @@ def _stops(instruction: Instruction) -> bool:
     match instruction:
         case HostCall():
             return True
-        case Loop() | Branch():
+        case LoopInstruction() | Branch():
             return may_stop(instruction.node, (inner.program for inner in inner_programs(instruction)))
     return False
 
 
 def _again(instruction: Instruction) -> Instruction:
     match instruction:
-        case Loop(body=body):
+        case LoopInstruction(body=body):
             return replace(instruction, body=replace(body, program=body.program.again()))
         case Branch(branches=branches):
             own = tuple(replace(each, program=each.program.again()) for each in branches)
@@ -250,7 +250,7 @@ def may_stop(node: Node, programs: Iterable[Program]) -> bool:
 def inner_programs(instruction: Instruction) -> tuple[Inner, ...]:
     """The programs that an instruction runs."""
     match instruction:
-        case Loop(body=body):
+        case LoopInstruction(body=body):
             return (body,)
         case Branch(branches=branches):
             return branches
@@ -258,14 +258,14 @@ def inner_programs(instruction: Instruction) -> tuple[Inner, ...]:
 
 
 def walk(
-    program: Program, outer: Loop | Branch | None = None
-) -> Iterator[tuple[Instruction, Loop | Branch | None]]:
+    program: Program, outer: LoopInstruction | Branch | None = None
+) -> Iterator[tuple[Instruction, LoopInstruction | Branch | None]]:
     """Every instruction of a program, those of loops and branches after these; and the loop or branch that it
     is in.
     """
     for instruction in program.instructions:
         yield instruction, outer
-        if isinstance(instruction, Loop | Branch):
+        if isinstance(instruction, LoopInstruction | Branch):
             for each in inner_programs(instruction):
                 yield from walk(each.program, instruction)
 

@@ -37,7 +37,7 @@ _BEFORE, _AFTER = "before", "after"  # work done once, and uses after the fulles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class Candidate:
     """A kernel in its place in the order: what it reads and writes, and whether it may run again."""
 
     group: Group
@@ -50,7 +50,7 @@ Stored = Value | Group  # what has memory: a value, or a loop or branch while it
 Version = tuple[Stored, int]  # what it is, and the place in the order of the kernel that writes it
 
 
-def lifetimes(items: Sequence[Item], sizes: Mapping[Stored, int]) -> dict[Version, Lifetime]:
+def lifetimes(items: Sequence[Candidate], sizes: Mapping[Stored, int]) -> dict[Version, Lifetime]:
     """The lifetimes of the values in `sizes`; those that are computed again have several."""
     born: dict[Stored, int] = {}
     last: dict[Version, int] = {}
@@ -64,7 +64,7 @@ def lifetimes(items: Sequence[Item], sizes: Mapping[Stored, int]) -> dict[Versio
     return {(value, first): (sizes[value], first, end) for (value, first), end in last.items()}
 
 
-def recompute(items: Sequence[Item], sizes: Mapping[Stored, int], limit: int) -> Sequence[Item]:
+def recompute(items: Sequence[Candidate], sizes: Mapping[Stored, int], limit: int) -> Sequence[Candidate]:
     """`items` in an order that needs at most `limit` bytes at a time, or as few as can be reached.
 
     `sizes`: the bytes of the values that live in the arena. Items appear again where they are computed again.
@@ -81,7 +81,7 @@ def recompute(items: Sequence[Item], sizes: Mapping[Stored, int], limit: int) ->
     return best
 
 
-def spared(items: Sequence[Item], sizes: Mapping[Stored, int], traffic: float) -> Sequence[Item]:
+def spared(items: Sequence[Candidate], sizes: Mapping[Stored, int], traffic: float) -> Sequence[Candidate]:
     """`items` in an order in which values that wait at the fullest moment, beside all that they are made of,
     are computed again, as far as that reads and writes at most `traffic` bytes.
     """
@@ -112,7 +112,7 @@ def _is_light(group: Group) -> bool:
     return sum(map(cost, formulas)) <= _LIGHT and not any(map(reduces, formulas))
 
 
-def _relieved(items: Sequence[Item], at: int, sizes: Mapping[Stored, int]) -> list[Item] | None:
+def _relieved(items: Sequence[Candidate], at: int, sizes: Mapping[Stored, int]) -> list[Candidate] | None:
     """The order in which fewer bytes wait while the item `at` runs; None where there is none."""
     import networkx as nx  # takes longer to import than the whole compiler, and few steps need it
 
@@ -127,7 +127,7 @@ def _relieved(items: Sequence[Item], at: int, sizes: Mapping[Stored, int]) -> li
     return _with_repeats(items, at, written, again)
 
 
-def _waiting(items: Sequence[Item], at: int, written: Mapping[Stored, int]) -> dict[Value, None]:
+def _waiting(items: Sequence[Candidate], at: int, written: Mapping[Stored, int]) -> dict[Value, None]:
     """What was written before the item `at` and is read after it."""
     found: dict[Value, None] = {}
     gone = set(items[at].writes)
@@ -139,7 +139,7 @@ def _waiting(items: Sequence[Item], at: int, written: Mapping[Stored, int]) -> d
 
 def _connect(
     flow: nx.DiGraph,
-    items: Sequence[Item],
+    items: Sequence[Candidate],
     waiting: Mapping[Value, None],
     written: Mapping[Stored, int],
     sizes: Mapping[Stored, int],
@@ -168,8 +168,8 @@ def _connect(
 
 
 def _with_repeats(
-    items: Sequence[Item], at: int, written: Mapping[Stored, int], again: set[Stored]
-) -> list[Item]:
+    items: Sequence[Candidate], at: int, written: Mapping[Stored, int], again: set[Stored]
+) -> list[Candidate]:
     """`items`, and after `at` once more those that write values of `again`, each before its first use."""
     order = list(items[: at + 1])
     missing = set(again)

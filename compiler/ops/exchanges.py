@@ -12,14 +12,14 @@ from __future__ import annotations
 from staticgraph.compiler.graph.dtypes import int32, int64, uint32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
-from staticgraph.compiler.kernel.form import Selection, Staged
+from staticgraph.compiler.kernel.form import Selection, StagedForm
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update, While
 from staticgraph.compiler.ops.kinds import Out
 
 _NONE = Const(-1, int32)
 
 
-def exchanged(out: Out, step: Index, target: Expr) -> Staged:
+def exchanged(out: Out, step: Index, target: Expr) -> StagedForm:
     """The numbers of all places after the steps: at each `step`, exchanged with that at `target`.
 
     There is one place more than there are steps.
@@ -35,7 +35,7 @@ def exchanged(out: Out, step: Index, target: Expr) -> Staged:
     in_order = Selection(targets.buffer, order.buffer, (), step, item, key, steps, bits)
     place = Index("place", size)
     begin = Loop(place, (Store(last.buffer, (place,), _NONE),), LoopKind.PARALLEL)
-    return Staged(
+    return StagedForm(
         (
             in_order,
             (begin,),

@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
-from staticgraph.compiler.kernel.form import Staged
+from staticgraph.compiler.kernel.form import StagedForm
 from staticgraph.compiler.kernel.stmt import Buffer, Let, LoopKind, Stmt, Store
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine, windowed
 from staticgraph.compiler.ops.movement import raveled
@@ -282,7 +282,7 @@ def max_pool_grad(
     return whole if tiles else Described(whole, _in_two(out, x, g, windows))
 
 
-def _in_two(out: Out, x: View, g: View, windows: list[Window]) -> Staged:
+def _in_two(out: Out, x: View, g: View, windows: list[Window]) -> StagedForm:
     """The tap of each window that sees its largest element, then what each element gets from its windows.
 
     Nothing is added to what another window may add to, as the loops do it.
@@ -304,7 +304,7 @@ def _in_two(out: Out, x: View, g: View, windows: list[Window]) -> Staged:
     windows_back = product(*(range(step.extent) for step in steps))
     total = reduce(operator.add, (substitute(given, _numbers(steps, back)) for back in windows_back))
     collect = nested(here, (Store(out.buffer, here, total),), LoopKind.PARALLEL)
-    return Staged((find, collect), {chosen.buffer: Buffer(uint8, g.shape, written=True)})
+    return StagedForm((find, collect), {chosen.buffer: Buffer(uint8, g.shape, written=True)})
 
 
 def _numbers(indices: Sequence[Index], numbers: Sequence[int]) -> dict[Expr, Expr]:

@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.shapes import Shape, TensorType, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.binary_search import how_many
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
-from staticgraph.compiler.kernel.form import Scan, Staged
+from staticgraph.compiler.kernel.form import Scan, StagedForm
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -330,7 +330,7 @@ def multinomial(
     )  # fmt: skip
     find = nested((row, sample), draw, LoopKind.PARALLEL)
     scratch = {each.buffer: Buffer(float64, logits.shape, written=True) for each in (peaks, sums)}
-    return Described(body, Staged((highest_yet, sums_yet, find), scratch))
+    return Described(body, StagedForm((highest_yet, sums_yet, find), scratch))
 
 
 def _rows(shape: Shape) -> Any:

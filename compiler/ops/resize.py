@@ -39,7 +39,7 @@ class Taps:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ResizedAxis:
     """One axis: its old size, its new one, and where the centres of new pixels lie among the old ones."""
 
     old: int
@@ -64,7 +64,7 @@ class Axis:
         return np.clip(numbers, 0, self.old - 1).astype(np.int32)
 
 
-def _nearest(axis: Axis) -> Taps:
+def _nearest(axis: ResizedAxis) -> Taps:
     places = np.arange(axis.new, dtype=np.float32)
     places = (places + np.float32(0.5)) * axis.step if axis.half_pixel_centers else places * axis.step
     rounded = np.floor(places + np.float32(0.5)) if axis.align_corners else np.floor(places)
@@ -72,7 +72,7 @@ def _nearest(axis: Axis) -> Taps:
     return Taps(numbers, np.ones(numbers.shape, np.float32))
 
 
-def _linear(axis: Axis) -> Taps:
+def _linear(axis: ResizedAxis) -> Taps:
     places = axis.positions()
     low = np.floor(places)
     share = places - low
@@ -80,7 +80,7 @@ def _linear(axis: Axis) -> Taps:
     return Taps(numbers, np.stack([1 - share, share], axis=1))
 
 
-def _cubic(axis: Axis) -> Taps:
+def _cubic(axis: ResizedAxis) -> Taps:
     """Keys' kernel, with a = -0.5 where pixels have their centres at halves, and TensorFlow's -0.75 else.
 
     With centres at halves, pixels outside of the image count for nothing; else those at the edge stand in.
@@ -100,7 +100,7 @@ def _cubic(axis: Axis) -> Taps:
     return Taps(numbers, weights)
 
 
-def _area(axis: Axis) -> Taps:
+def _area(axis: ResizedAxis) -> Taps:
     """Each old pixel counts by the part of it that a new one covers."""
     if axis.step == 0:  # one pixel between aligned corners: new ones lie at it, and have no extent
         return _nearest(axis)
@@ -114,9 +114,11 @@ def _area(axis: Axis) -> Taps:
     return Taps(axis.within(wanted), weights.astype(np.float32))
 
 
-def _axes(sizes: tuple[int, ...], new: Any, align_corners: bool, half_pixel_centers: bool) -> list[Axis]:
+def _axes(
+    sizes: tuple[int, ...], new: Any, align_corners: bool, half_pixel_centers: bool
+) -> list[ResizedAxis]:
     pairs = zip(sizes, new, strict=True)
-    return [Axis(old, n, align_corners, half_pixel_centers) for old, n in pairs]
+    return [ResizedAxis(old, n, align_corners, half_pixel_centers) for old, n in pairs]
 
 
 def _along(x: Any, axis: int, taps: Taps) -> Any:
@@ -136,14 +138,16 @@ def _along(x: Any, axis: int, taps: Taps) -> Any:
     return total
 
 
-def _resampled(taps: Callable[[Axis], Taps], images: Any, size: Any, align: bool, half: bool = False) -> Any:
+def _resampled(
+    taps: Callable[[ResizedAxis], Taps], images: Any, size: Any, align: bool, half: bool = False
+) -> Any:
     height, width = _axes(images.shape[1:3], size, align, half)
     images = images if taps is _nearest else ops.cast(images, dtype=float32)
     # Columns first, as TensorFlow does.
     return _along(_along(images, 2, taps(width)), 1, taps(height))
 
 
-def _reference(taps: Callable[[Axis], Taps]) -> Callable[..., np.ndarray]:
+def _reference(taps: Callable[[ResizedAxis], Taps]) -> Callable[..., np.ndarray]:
     def run(
         images: np.ndarray, size: Any, align_corners: bool, half_pixel_centers: bool = False
     ) -> np.ndarray:
@@ -173,7 +177,7 @@ def _type_rule(result: DType | None) -> Callable[..., TensorType]:
     return rule
 
 
-def _declared(taps: Callable[[Axis], Taps], tf: str, **fields: Any) -> Callable[[Any], OpDef]:
+def _declared(taps: Callable[[ResizedAxis], Taps], tf: str, **fields: Any) -> Callable[[Any], OpDef]:
     nearest = taps is _nearest
     uses: list[dict[str, Any]] = [{"size": (2, 3)}, {"size": (7, 1)}, {"size": (4, 9), "align_corners": True}]
     if taps is not _area:

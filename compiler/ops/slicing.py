@@ -85,7 +85,7 @@ def slice_(at: tuple[Expr, ...], input_: View, *, begin: Any, size: Any) -> Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SliceSpan:
     """What a strided slice takes along one axis of its input:
     `count` elements, None where that is not known yet.
     """
@@ -97,10 +97,10 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Spans:
+class SliceSpans:
     """A strided slice in plain terms: a span for each axis of the input, and where new axes are."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[SliceSpan, ...]
     layout: tuple[int | None, ...]  # for each axis of the result the axis of the input, None for a new one
 
     @property
@@ -111,7 +111,7 @@ class Spans:
 def resolve(
     shape: Shape, begin: Any, end: Any, strides: Any, begin_mask: int, end_mask: int, ellipsis_mask: int,
     new_axis_mask: int, shrink_axis_mask: int,
-) -> Spans:  # fmt: skip
+) -> SliceSpans:  # fmt: skip
     """The spans of a strided slice. Bit i of a mask speaks of entry i of begin, end and strides."""
     n = len(begin)
     strides = (1,) * n if strides is None else strides
@@ -123,13 +123,13 @@ def resolve(
     hint = "give one index per axis at most; None adds an axis"
     require(taken <= len(shape), f"{taken} indices for a tensor of rank {len(shape)}", hint)
     whole = len(shape) - taken  # axes that the ellipsis stands for; without one it stands at the end
-    spans: list[Span] = []
+    spans: list[SliceSpan] = []
     layout: list[int | None] = []
 
     def take_whole() -> None:
         for _ in range(whole):
             layout.append(len(spans))
-            spans.append(Span(0, shape[len(spans)], 1))
+            spans.append(SliceSpan(0, shape[len(spans)], 1))
 
     for i in range(n):
         if i in ellipses:
@@ -148,29 +148,29 @@ def resolve(
                 spans.append(_span(axis, size, low, high, strides[i]))
     if not ellipses:
         take_whole()
-    return Spans(tuple(spans), tuple(layout))
+    return SliceSpans(tuple(spans), tuple(layout))
 
 
-def _element(axis: int, size: int | None, index: int | None) -> Span:
+def _element(axis: int, size: int | None, index: int | None) -> SliceSpan:
     if size is None or index is None:
-        return Span(index or 0, 1, 1, True)
+        return SliceSpan(index or 0, 1, 1, True)
     require(
         -size <= index < size,
         f"index {index} is out of range for axis {axis} of size {size}",
         hint=f"an index may be {-size} to {size - 1}" if size else "the axis is empty",
     )
-    return Span(index % size, 1, 1, True)
+    return SliceSpan(index % size, 1, 1, True)
 
 
-def _span(axis: int, size: int | None, low: Any, high: Any, step: int | None) -> Span:
+def _span(axis: int, size: int | None, low: Any, high: Any, step: int | None) -> SliceSpan:
     """The span of low:high:step in Python's sense; an end of None is open, one of (None,) not known yet."""
     require(step != 0, f"the stride of axis {axis} is 0")
     if low is None and high is None and step in (1, -1):
-        return Span(0 if step == 1 or size is None else size - 1, size, step)
+        return SliceSpan(0 if step == 1 or size is None else size - 1, size, step)
     if size is None or step is None or (None,) in (low, high):
-        return Span(0, None, step or 1)
+        return SliceSpan(0, None, step or 1)
     start, stop, step = slice(low and low[0], high and high[0], step).indices(size)
-    return Span(start, len(range(start, stop, step)), step)
+    return SliceSpan(start, len(range(start, stop, step)), step)
 
 
 def _strided_type(input_: TensorType, begin: Any, end: Any, strides: Any = None, **masks: int) -> TensorType:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from staticgraph.compiler.graph.dtypes import bool_, int32, int64, uint32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, substitute, walk
-from staticgraph.compiler.kernel.form import Selection, Staged, Updates
+from staticgraph.compiler.kernel.form import Selection, StagedForm, Updates
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.kinds import Out
 from staticgraph.compiler.ops.movement import raveled, unraveled
@@ -70,7 +70,9 @@ def in_order(
     value = substitute(substitute(change.value, table), {update: scalar.cast(order[_AT], int64)})
     runs = _Runs(out, shape, tuple(columns), places, change, value, chunk, chunks, *parts)
     scratch = {each.buffer: Buffer(each.dtype, each.shape, written=True) for each in (places, order, *parts)}
-    return Updates(Staged((begin, sort, runs.chunk_by_chunk(), runs.across_chunks()), scratch), count, rows)
+    return Updates(
+        StagedForm((begin, sort, runs.chunk_by_chunk(), runs.across_chunks()), scratch), count, rows
+    )
 
 
 _AT = Local("at", int64)  # the number of an update in the order

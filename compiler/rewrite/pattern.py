@@ -33,7 +33,7 @@ class Pattern(Operators):
 
 
 @dataclass(frozen=True, slots=True)
-class Variable(Pattern):
+class PatternVariable(Pattern):
     """Any value; the same one wherever the name appears."""
 
     name: str
@@ -121,9 +121,9 @@ def as_pattern(item: Any) -> Pattern:
     return item if isinstance(item, Pattern) else Exactly(item)
 
 
-def variables(names: str) -> list[Variable]:
+def variables(names: str) -> list[PatternVariable]:
     """Variables by names with blanks between them."""
-    return [Variable(name) for name in names.split()]
+    return [PatternVariable(name) for name in names.split()]
 
 
 def numbers(names: str) -> list[Number]:
@@ -136,7 +136,7 @@ def attributes(names: str) -> list[Attribute]:
     return [Attribute(name) for name in names.split()]
 
 
-def compute(function: Callable[..., Any], *bound: Variable | Number | Attribute) -> Compute:
+def compute(function: Callable[..., Any], *bound: PatternVariable | Number | Attribute) -> Compute:
     """An attribute of a right side: `function` of what the given names are bound to."""
     return Compute(function, tuple(b.name for b in bound))
 
@@ -154,10 +154,10 @@ def head(pattern: Pattern) -> OpDef | None:
 def match(pattern: Pattern, value: Value, bound: Bindings) -> Iterator[Bindings]:
     """Every way to bind the variables so that `pattern` is `value`."""
     match pattern:
-        case Variable(name) if name in bound:
+        case PatternVariable(name) if name in bound:
             if bound[name] is value:
                 yield bound
-        case Variable(name):
+        case PatternVariable(name):
             yield {**bound, name: value}
         case Number(name):
             if number(value) is not None and bound.get(name, value) is value:
@@ -202,7 +202,7 @@ def _match_all(
 def build(pattern: Pattern, bound: Bindings) -> Any:
     """The value, or the Python number, that `pattern` stands for under `bound`."""
     match pattern:
-        case Variable(name) | Number(name):
+        case PatternVariable(name) | Number(name):
             return bound[name]
         case Exactly(value):
             return value
@@ -226,7 +226,7 @@ def _attribute(value: Any, bound: Bindings) -> Any:
 def variables_of(pattern: Pattern) -> dict[str, Pattern]:
     """The variables and numbers in a pattern, by name."""
     match pattern:
-        case Variable(name) | Number(name):
+        case PatternVariable(name) | Number(name):
             return {name: pattern}
         case Use(_, inputs, _):
             return {k: v for p in inputs for k, v in variables_of(p).items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.runtime.aot.interface import Interface
-from staticgraph.runtime.aot.names import Names
+from staticgraph.runtime.aot.names import CNames
 
 _MAIN = """\
 /* Calls {symbol} once{source}. */
@@ -47,7 +47,7 @@ _USED = ("state", "weights", "status", "i", "argc", "argv", "read_file", "fopen"
 def example(interface: Interface, separate: bool) -> str:
     """The text of the program. `separate`: the weights are in a file of their own."""
     name, function = interface.name, interface.functions[0]
-    names = Names(name, *_USED)
+    names = CNames(name, *_USED)
     arrays = [(names.new(a.name), a, size) for a, size in zip(function.arrays, function.sizes, strict=True)]
     declarations = [f"static {array.c_type} {variable}[{size}];" for variable, array, size in arrays]
     files = {f"{array.name}.bin": variable for variable, array, _ in arrays[: len(function.inputs)]}

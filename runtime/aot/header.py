@@ -12,7 +12,7 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     WRONG_WEIGHTS,
 )
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.runtime.aot.interface import Field, Function, Interface
+from staticgraph.runtime.aot.interface import CFunction, Field, Interface
 
 _HEADER = """\
 /* {name}: {labels} of {source}, for {triple}, {cpu}.
@@ -106,7 +106,7 @@ def header(interface: Interface, source: str, target: CpuTarget, separate: bool)
     )  # fmt: skip
 
 
-def _sizes(function: Function) -> Iterable[str]:
+def _sizes(function: CFunction) -> Iterable[str]:
     for name, array in zip(function.sizes, function.arrays, strict=True):
         yield f"#define {name} {array.elements} /* {array.type} */"
 
@@ -143,7 +143,7 @@ def _init(interface: Interface, separate: bool) -> str:
     return text.format(name=interface.name, guard=interface.name.upper(), size=size)
 
 
-def _prototype(name: str, function: Function) -> str:
+def _prototype(name: str, function: CFunction) -> str:
     takes, gives = (
         ", ".join(f"{a.name} {a.type}" for a in arrays) or "nothing"
         for arrays in (function.inputs, function.outputs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from staticgraph.compiler.codegen.llvm.c_interface import Entry, Pool, State
+from staticgraph.compiler.codegen.llvm.c_interface import CState, Entry, SharedPool
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass
@@ -74,7 +74,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class CFunction:
     """`int symbol(state, inputs..., outputs...)`, and what it is called in the file.
 
     `sizes`: the macros for the numbers of elements of all arrays.
@@ -107,12 +107,12 @@ class Interface:
 
     name: str
     fields: tuple[Field, ...]
-    functions: tuple[Function, ...]
-    state: State
+    functions: tuple[CFunction, ...]
+    state: CState
     content: bytes
     workspace: int
     size: int
-    pool: Pool | None
+    pool: SharedPool | None
 
     @property
     def mark(self) -> bytes:

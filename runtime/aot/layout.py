@@ -12,19 +12,19 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     STATE,
     WEIGHTS,
     WORKSPACE,
-    Copy,
+    CState,
     Entry,
     Place,
-    Pool,
-    State,
+    SharedPool,
+    StateCopy,
 )
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.aot.interface import Array, Field, Function, Interface
-from staticgraph.runtime.aot.names import Names
+from staticgraph.runtime.aot.interface import Array, CFunction, Field, Interface
+from staticgraph.runtime.aot.names import CNames
 from staticgraph.runtime.aot.steps import CompiledFunction
 from staticgraph.runtime.variables import VariableStore
 
@@ -54,12 +54,12 @@ def interface_of(
     """The interface of these functions, for programs that call it `name`. `helpers`: threads of a pool."""
     weights, pool = _WORD, 2 * _WORD if helpers else None  # words after the number
     values = _values(functions, store, _WORD + (pool or weights))
-    symbols = Names("init", "pool_open", "pool_help", "pool_close", "pool", "variables")
-    macros = Names(*(f"{name}_{word}" for word in _MACROS))
+    symbols = CNames("init", "pool_open", "pool_help", "pool_close", "pool", "variables")
+    macros = CNames(*(f"{name}_{word}" for word in _MACROS))
     made = [_function(f"{name}_{symbols.new(f.name)}", macros, f, values.places) for f in functions]
     after = values.first + values.size
-    initial = Copy(Place(STATE, values.first), Place(WEIGHTS, values.fixed), values.size)
-    state = State(values.digest, weights, pool, after, initial)
+    initial = StateCopy(Place(STATE, values.first), Place(WEIGHTS, values.fixed), values.size)
+    state = CState(values.digest, weights, pool, after, initial)
     workspace = max(size for _, size in made) + ALIGNMENT - 1
     private = max(padded(f.compiled.private) for f in functions)
     return Interface(
@@ -70,7 +70,7 @@ def interface_of(
         values.content,
         workspace,
         _up(after + workspace, _WORD),
-        Pool(helpers, private) if helpers else None,
+        SharedPool(helpers, private) if helpers else None,
     )
 
 
@@ -86,7 +86,7 @@ def _values(functions: Sequence[CompiledFunction], store: VariableStore, first: 
         places[op] = Place(WEIGHTS, len(weights))
         weights += _value(op, types[op], store)
         weights += bytes(padded(len(weights)) - len(weights))
-    names, fields = Names(), []
+    names, fields = CNames(), []
     for op in changed:
         array = Array(names.new(op.name), types[op])
         initial += bytes(-len(initial) % array.alignment)
@@ -130,11 +130,11 @@ def _value(op: Operation, type: TensorType, store: VariableStore) -> bytes:
 
 
 def _function(
-    symbol: str, macros: Names, function: CompiledFunction, places: Mapping[Operation, Place]
-) -> tuple[Function, int]:
+    symbol: str, macros: CNames, function: CompiledFunction, places: Mapping[Operation, Place]
+) -> tuple[CFunction, int]:
     """A function of the interface, and the bytes of workspace that it needs."""
     compiled, step, program = function.compiled, function.step, function.compiled.program
-    names = Names("self")
+    names = CNames("self")
     inputs = [Array(names.new(n), t) for n, t in zip(function.inputs, program.arguments, strict=False)]
     outputs = [Array(names.new(n), program.results[fetch]) for n, fetch in function.outputs.items()]
     workspace = _Workspace(_WORD * program.slots)
@@ -143,7 +143,7 @@ def _function(
     arguments = [*map(_parameter, range(len(inputs)))]
     arguments += [places[op] for op in (*step.reads, *step.counters)]
     results: list[Place] = []
-    copies: list[Copy] = []
+    copies: list[StateCopy] = []
     changed = dict(enumerate((*step.writes, *step.draws), step.fetches))
     for n, type in enumerate(program.results):
         size = type.size * type.dtype.size
@@ -152,13 +152,13 @@ def _function(
                 _parameter(len(inputs) + k) for k, fetch in enumerate(function.outputs.values()) if fetch == n
             ]
             results.append(first)
-            copies += [Copy(other, first, size) for other in others]
+            copies += [StateCopy(other, first, size) for other in others]
         elif step.updates.get(n, -1) in program.in_place:
             results.append(arguments[step.updates[n]])
         else:
             results.append(workspace.reserve(size))
             if n in changed:
-                copies.append(Copy(places[changed[n]], results[-1], size))
+                copies.append(StateCopy(places[changed[n]], results[-1], size))
     lent = [Place(NOTHING), Place(POOL), Place(QUIET_WATCH)]
     arrays = [*inputs, *outputs]
     entry = Entry(
@@ -172,7 +172,7 @@ def _function(
         step.checked,
     )
     sizes = tuple(macros.new(f"{symbol}_{array.name}").upper() for array in arrays)
-    return Function(function.name, tuple(inputs), tuple(outputs), sizes, entry), workspace.size
+    return CFunction(function.name, tuple(inputs), tuple(outputs), sizes, entry), workspace.size
 
 
 def constants_of(symbol: str) -> str:

@@ -17,7 +17,7 @@ _TAKEN = """
 """
 
 
-class Names:
+class CNames:
     """Names of one scope of C, each used once, capitals or not: macros are made of them.
 
     >>> names = Names()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from staticgraph.compiler.capture.capture import specialise
+from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
 from staticgraph.compiler.capture.segments import stages
 from staticgraph.compiler.capture.step import Step
@@ -93,7 +93,7 @@ def _compiled(
     if hosts := (*needed.leading, *needed.trailing):
         raise _refuse(name, [(op.definition.name, op.name, op.where) for op in hosts], "is done in Python")
     try:
-        step = specialise(graph, fetches.tensors, fetches.targets, feeds, variables, checks=True)
+        step = capture(graph, fetches.tensors, fetches.targets, feeds, variables, checks=True)
     except StaticFeedNeeded as error:
         raise _decided_late(name, error.feeds) from None
     except ValueNeeded as error:

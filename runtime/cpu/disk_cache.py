@@ -18,7 +18,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, Prepared, PreparedStep, layout_of, prepared
+from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, LoadedProgram, LoadedStep, layout_of, prepared
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
 from staticgraph.runtime.switches.table import Settings
@@ -45,7 +45,7 @@ def key_of(step: Step, settings: Settings) -> str | None:
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
-def recall(key: str, step: Step) -> Prepared | None:
+def recall(key: str, step: Step) -> LoadedProgram | None:
     """The program of `step`, if the disk has it. Some function may be gone: MissingCode when it is loaded."""
     entry = object_cache.read(key)
     if entry is None:
@@ -53,7 +53,7 @@ def recall(key: str, step: Step) -> Prepared | None:
     head, _, constants = entry.partition(b"\n")
     told, function = json.loads(head), step.function
     same = {f.name: getattr(step, f.name) for f in fields(Step) if f.name != "function"}
-    alone = PreparedStep(NO_FUNCTION, **same, needed=[step.reads[i] for i in told["needed"]])
+    alone = LoadedStep(NO_FUNCTION, **same, needed=[step.reads[i] for i in told["needed"]])
     found = prepared(
         alone, [p.type for p in function.params], [r.type for r in function.results], told, constants
     )

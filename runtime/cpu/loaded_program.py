@@ -22,14 +22,14 @@ NO_FUNCTION = Function((), ())
 
 
 @dataclass(frozen=True)
-class PreparedStep(Step):
+class LoadedStep(Step):
     """A step without its Function, of which only the variables that it needs are known."""
 
     needed: list[Operation] = field(kw_only=True, default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedProgram(Program):
+class ProgramLayout(Program):
     """A program without its instructions: all that is known of them is whether they can stop early."""
 
     stops: bool = False
@@ -40,10 +40,10 @@ class PreparedProgram(Program):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class LoadedProgram:
     """What an `Executable` needs of a compiled step. The code is where `cpu_jit` finds it by its symbol."""
 
-    step: PreparedStep
+    step: LoadedStep
     program: Program
     entry: Code
     codes: list[Code]
@@ -69,17 +69,17 @@ def layout_of(compiled: Compiled) -> dict[str, Any]:
 
 
 def prepared(
-    step: PreparedStep,
+    step: LoadedStep,
     arguments: Iterable[TensorType],
     results: Iterable[TensorType],
     layout: Mapping[str, Any],
     constants: bytes,
-) -> Prepared:
+) -> LoadedProgram:
     """The program of `step` that `layout_of` told of."""
-    program = PreparedProgram(
+    program = ProgramLayout(
         (), tuple(arguments), tuple(results), step.fetches, frozenset(layout["in_place"]), layout["arena"],
         Constants.of(constants), (), stops=layout["stops"],
     )  # fmt: skip
     codes = [Code(name, "") for name in layout["codes"]]
     rest = (layout[name] for name in ("shared", "private", "cost", "parallel"))
-    return Prepared(step, program, codes[0], codes, *rest)
+    return LoadedProgram(step, program, codes[0], codes, *rest)

@@ -19,11 +19,11 @@ from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.debug.backend import Backend, Processor
 from staticgraph.runtime.debug.compare import ROUNDING, Difference, Tolerance, compared
-from staticgraph.runtime.debug.interpreted_run import InterpretingLedger
-from staticgraph.runtime.debug.wrong_kernel import BrokenKernel, How, Kernels, WrongKernel
+from staticgraph.runtime.debug.interpreted_run import InterpretingLog
+from staticgraph.runtime.debug.wrong_kernel import BrokenKernel, How, KernelChecks, WrongKernel
 from staticgraph.runtime.debug.wrong_pass import WrongPass, wrong_pass
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.host_ops.segmented_run import run
@@ -79,7 +79,7 @@ class Bisection:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class StepCall:
     """A step that a run does, for these values of its params."""
 
     step: Step
@@ -89,20 +89,20 @@ class Call:
 
 def calls_of(
     graph: Graph, fetches: Any, feeds: Mapping[Tensor, np.ndarray], store: VariableStore
-) -> list[Call]:
+) -> list[StepCall]:
     """The steps that a run does, up to the op that fails, if one does: each a few times at most. The run
     takes place, by NumPy.
     """
-    found: list[Call] = []
+    found: list[StepCall] = []
     quiet = Interpreter(effects=False)
 
     def execute(step: Step, fetched: Fetches, arguments: list[np.ndarray]) -> list[np.ndarray]:
         if sum(each.step is step for each in found) < _CALLS:
-            found.append(Call(step, fetched, [np.array(a) for a in arguments]))
+            found.append(StepCall(step, fetched, [np.array(a) for a in arguments]))
         return quiet.results(step.function, arguments)
 
     ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
-    plan = Plan(graph, Fetches(graph, fetches), ordered, InterpretingLedger(execute))
+    plan = CachedRun(graph, Fetches(graph, fetches), ordered, InterpretingLog(execute))
     with store, suppress(Exception):
         run(plan, [feeds[t] for t in ordered], store)
     return found
@@ -129,7 +129,7 @@ def how(
     return How(backend, replace(tolerance, loose=backend.loose), without)
 
 
-def bisect(call: Call, how: How) -> Bisection:
+def bisect(call: StepCall, how: How) -> Bisection:
     """Look for what is at fault in a step."""
     step, arguments, backend = _silent(call.step), call.arguments, how.backend
     names, found = _names(step, call.fetches), Bisection(call.fetches.text)
@@ -140,7 +140,7 @@ def bisect(call: Call, how: How) -> Bisection:
 
     try:
         compiled = backend.step(step, how.without)
-        kernels = Kernels({tuple(each.nodes): each.name for each in reversed(kernels_of(compiled))}, how)
+        kernels = KernelChecks({tuple(each.nodes): each.name for each in reversed(kernels_of(compiled))}, how)
         found.kernel = kernels.first_wrong(compiled.fusion, arguments)
         found.kernels = kernels.count
         expected = Interpreter(effects=False).results(step.function, arguments)

@@ -49,7 +49,7 @@ _ERROR: Kinds = {"class": (str,), "message": (str,), "operation": (str, type(Non
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FailedRun:
     """What was run: fetched tensors, operations besides, and the values of what was fed."""
 
     fetches: tuple[Tensor, ...]
@@ -62,7 +62,7 @@ class Run:
 class Failure:
     """A failed run from a file. `error` is the name of its class, `operation` the one at fault, if known."""
 
-    run: Run
+    run: FailedRun
     session: Session
     error: str
     message: str
@@ -73,7 +73,7 @@ class Failure:
 
 def write(
     path: str | os.PathLike[str],
-    run: Run,
+    run: FailedRun,
     computed: Mapping[Tensor, np.ndarray],
     store: VariableStore,
     error: BaseException,
@@ -151,7 +151,7 @@ def _stays_outside(op: Operation) -> bool:
     return op.region is None and any(map(graph_json.unsaveable, with_inner([op])))
 
 
-def _without_python(run: Run, computed: Mapping[Tensor, np.ndarray]) -> Run:
+def _without_python(run: FailedRun, computed: Mapping[Tensor, np.ndarray]) -> FailedRun:
     """The part of a run that a file can hold. It fetches the inputs of what had not run and stays outside."""
     known = {**run.feeds, **{t: a for t, a in computed.items() if _stays_outside(t.op)}}
     roots = [*(outermost(t) for t in run.fetches if t not in known), *run.targets]
@@ -168,7 +168,7 @@ def _without_python(run: Run, computed: Mapping[Tensor, np.ndarray]) -> Run:
     taken = (t for op in first for t in op.all_inputs if remains(t) and variable_of(t) is None)
     fetches = dict.fromkeys([*(t for t in run.fetches if remains(t)), *taken])
     targets = tuple(op for op in run.targets if op not in lost)
-    return Run(tuple(fetches), targets, known, tuple(op.name for op in first))
+    return FailedRun(tuple(fetches), targets, known, tuple(op.name for op in first))
 
 
 def _saved(roots: Iterable[Operation]) -> tuple[list[Operation], set[Operation]]:
@@ -210,7 +210,7 @@ def _restored(manifest: dict[str, Any], members: dict[str, memoryview]) -> Failu
     if any(op.region is not None for op in targets):
         raise InvalidFileError("one of its targets is a part of a loop or branch")
     error = fields(manifest["error"], "its error", _ERROR)
-    run = Run(fetches, targets, feeds, tuple(items(told["left_out"], "what it left out", str)))
+    run = FailedRun(fetches, targets, feeds, tuple(items(told["left_out"], "what it left out", str)))
     return Failure(
         run, session, error["class"], error["message"], error["operation"],
         _texts(manifest["switches"], "its switches"), _texts(manifest["versions"], "its versions"),

@@ -15,7 +15,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import Program
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.compile_log import Ledger
+from staticgraph.runtime.compile_log import CompileLog
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.memory.aligned import from_storage, to_storage
@@ -23,7 +23,7 @@ from staticgraph.runtime.reports.recompile_reason import Reason
 from staticgraph.runtime.switches.table import Settings
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.failures.checked_step import Guard
+    from staticgraph.runtime.failures.checked_step import CheckedStep
 
 # Does a step that computes some fetches, for values of its params; gives its results.
 Execute = Callable[[Step, Fetches, list[np.ndarray]], list[np.ndarray]]
@@ -46,7 +46,7 @@ class Interpreted(Executable):
         fetches: Fetches,
         static: Iterable[tuple[int, bytes]],
         execute: Execute,
-        guard: Guard | None = None,
+        guard: CheckedStep | None = None,
     ) -> None:
         function = step.function
         types = tuple(p.type for p in function.params), tuple(r.type for r in function.results)
@@ -74,7 +74,7 @@ class Interpreted(Executable):
         return 0
 
 
-class InterpretingLedger(Ledger):
+class InterpretingLog(CompileLog):
     """Gives programs that `execute` does, instead of compiling any."""
 
     def __init__(self, execute: Execute, settings: Settings | None = None) -> None:
@@ -93,7 +93,7 @@ class InterpretingLedger(Ledger):
         return self.guarded(step, statics, fetches)
 
     def executable(
-        self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: Guard | None
+        self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: CheckedStep | None
     ) -> Executable:
         """A step that is interpreted."""
         return Interpreted(step, fetches, statics, self._execute, guard)

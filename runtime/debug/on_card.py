@@ -22,7 +22,7 @@ from staticgraph.runtime.debug.backend import Arrays, loaded, stored
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.cuda.source import source
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.graphs.recorder import Recorder, prepare
+from staticgraph.runtime.gpu.graphs.recorder import GraphRecorder, prepare
 from staticgraph.runtime.gpu.staging import send_constants
 from staticgraph.runtime.memory.aligned import empty
 
@@ -72,7 +72,7 @@ class OnCard:
                 old = compiled.step.updates.get(number, -1)
                 here = table[ARGUMENTS + old] if old in program.in_place else memory.room(bytes_of(type))
                 table[program.first_result + number] = here
-            Recorder(self.device, compiled, arena + padded(program.arena + 1)).program(program, table)
+            GraphRecorder(self.device, compiled, arena + padded(program.arena + 1)).program(program, table)
             results = [empty(type) for type in program.results]
             for number, array in enumerate(results):
                 memory.fetch(array, table[program.first_result + number])

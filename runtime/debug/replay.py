@@ -17,9 +17,9 @@ from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.control_flow import functions
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.debug.crash_file import Failure
-from staticgraph.runtime.debug.interpreted_run import InterpretingLedger
+from staticgraph.runtime.debug.interpreted_run import InterpretingLog
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.host_ops.segmented_run import run
 from staticgraph.runtime.interpreter.interpreter import Interpreter, Performed
@@ -123,12 +123,12 @@ def replay(failure: Failure, to: str | None = None) -> Replay:
     settings = Settings(
         check_nan=switches.get("check_nan") == "True", check_bounds=switches.get("check_bounds") != "False"
     )
-    ledger = InterpretingLedger(record.execute, settings)
-    ledger.host_observers.append(record.called)
+    compile_log = InterpretingLog(record.execute, settings)
+    compile_log.host_observers.append(record.called)
     given, graph = failure.run, failure.session.graph
     fetches = Fetches(graph, [*given.fetches, *given.targets])
     feeds = tuple(sorted(given.feeds, key=lambda t: (t.op.id, t.value_index)))
-    plan = Plan(graph, fetches, feeds, ledger)
+    plan = CachedRun(graph, fetches, feeds, compile_log)
     try:
         with failure.session.variables as store:
             run(plan, [given.feeds[t] for t in feeds], store)

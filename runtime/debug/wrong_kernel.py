@@ -72,7 +72,7 @@ class WrongKernel:
         return lines_of(self.nodes, self.outer)
 
 
-class Kernels:
+class KernelChecks:
     """Runs the kernels of fused Functions one by one, each beside the meaning of its ops."""
 
     def __init__(self, names: Mapping[tuple[Node, ...], str], how: How) -> None:
@@ -86,7 +86,7 @@ class Kernels:
         self, fusion: Fusion, arguments: Arrays, rounds: tuple[int, ...] = ()
     ) -> WrongKernel | None:
         """The first kernel that differs, in the order in which they run."""
-        values = _Values(fusion.function.params, arguments)
+        values = _KernelValues(fusion.function.params, arguments)
         for group in fusion.groups:
             reads = _reads(group)
             inputs = tuple(values[v] for v in reads)
@@ -147,7 +147,10 @@ class Kernels:
         self, group: Group, reads: Sequence[Value], inputs: Arrays, nudge: Nudge = lambda array: array
     ) -> list[np.ndarray]:
         """What a group means."""
-        values, quiet = _Values(reads, list(map(nudge, inputs))), Interpreter(effects=False, nudge=nudge)
+        values, quiet = (
+            _KernelValues(reads, list(map(nudge, inputs))),
+            Interpreter(effects=False, nudge=nudge),
+        )
         for node in group.nodes:
             if node.op.name != "constant":
                 made = quiet.perform(node, tuple(values[v] for v in node.inputs))
@@ -158,7 +161,7 @@ class Kernels:
         self, node: Node, inputs: Arrays, reads: Sequence[Value], rounds: tuple[int, ...]
     ) -> WrongKernel | None:
         """The first wrong kernel inside of a loop or branch."""
-        values = _Values(reads, inputs)
+        values = _KernelValues(reads, inputs)
         given = [values[v] for v in node.inputs]
         for number, function, arguments in self._entered(node, given):
             fusion = self._how.backend.fused(function, self._how.without)
@@ -182,7 +185,7 @@ class Kernels:
             state = self._quiet.results(body, arguments)
 
 
-class _Values:
+class _KernelValues:
     """Values of a Function. What no kernel stores, since nobody needs an element of it, is made by NumPy."""
 
     def __init__(self, values: Sequence[Value], arrays: Arrays) -> None:

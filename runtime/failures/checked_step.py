@@ -20,7 +20,7 @@ from staticgraph.runtime.memory.aligned import empty, from_storage
 
 
 @dataclass(frozen=True)
-class Guard:
+class CheckedStep:
     """Finder of the reason why a run of one program is refused.
 
     Attributes:

@@ -36,7 +36,7 @@ from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.cached_run import Plan
+    from staticgraph.runtime.cached_run import CachedRun
 
 MOST = 100  # files in one folder: a program that goes on after each failure must not fill the disk
 _ORDINARY = (
@@ -45,7 +45,7 @@ _ORDINARY = (
 )  # fmt: skip
 
 
-class Writer(Protocol):
+class CrashWriter(Protocol):
     """Writes the file of a run: its plan, the values of its feeds, what had been made in Python when it
     failed, its variables, the error, and the switches that are not as by default.
     """
@@ -53,7 +53,7 @@ class Writer(Protocol):
     def __call__(
         self,
         path: Path,
-        plan: Plan,
+        plan: CachedRun,
         arrays: Sequence[np.ndarray],
         computed: Mapping[Tensor, np.ndarray],
         store: VariableStore,
@@ -62,11 +62,11 @@ class Writer(Protocol):
     ) -> None: ...
 
 
-writers: list[Writer] = []  # set by the public package
+writers: list[CrashWriter] = []  # set by the public package
 
 
 @contextmanager
-def kept(folder: str, plan: Plan, arrays: Sequence[np.ndarray], store: VariableStore) -> Iterator[None]:
+def kept(folder: str, plan: CachedRun, arrays: Sequence[np.ndarray], store: VariableStore) -> Iterator[None]:
     """Context for a run of `plan` with these values of its feeds; a file in `folder` tells how it fails."""
     early = plan.staged is not None and plan.staged.changes_early
     before = _copy(plan, store) if early else store
@@ -80,7 +80,7 @@ def kept(folder: str, plan: Plan, arrays: Sequence[np.ndarray], store: VariableS
 
 
 def _written(
-    folder: Path, plan: Plan, arrays: Sequence[np.ndarray], store: VariableStore, error: Exception
+    folder: Path, plan: CachedRun, arrays: Sequence[np.ndarray], store: VariableStore, error: Exception
 ) -> str:
     """Write the file; a line that says where it is, or why it is not."""
     computed: Mapping[Tensor, np.ndarray] = {}
@@ -90,7 +90,7 @@ def _written(
     try:
         path = _free(folder)
         for write in writers:
-            write(path, plan, arrays, computed, store, error, _told(plan.ledger.settings))
+            write(path, plan, arrays, computed, store, error, _told(plan.compile_log.settings))
     except Exception as refused:  # the error that is told of is the run's
         why = str(refused).partition("\n")[0] or type(refused).__name__
         return f"the run was not kept: {why}"
@@ -127,7 +127,7 @@ def _told(settings: Settings) -> dict[str, str]:
     }
 
 
-def _copy(plan: Plan, store: VariableStore) -> VariableStore:
+def _copy(plan: CachedRun, store: VariableStore) -> VariableStore:
     """The variables and the random states that a run may change before it fails."""
     from staticgraph.compiler.capture.regions import outermost, with_inner  # building a graph needs no passes
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler.codegen.native import dispatch_layout as at
-from staticgraph.compiler.codegen.native.dispatch_layout import Cell, Conversion, Feed, Form, Result
+from staticgraph.compiler.codegen.native.dispatch_layout import Cell, Conversion, Feed, FeedForm, Result
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import ARGUMENTS
-from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fast_path.dispatch import Words, words
@@ -37,7 +37,7 @@ _CONVERSIONS = {
 }
 
 
-def bindable(plan: Plan, program: Executable, store: VariableStore) -> bool:
+def bindable(plan: CachedRun, program: Executable, store: VariableStore) -> bool:
     """Whether the dispatching function may call `program`, given the variables as they are now."""
     prepared = program.prepared
     step, layout = prepared.step, prepared.program
@@ -54,13 +54,15 @@ def bindable(plan: Plan, program: Executable, store: VariableStore) -> bool:
     )
 
 
-class Binding:
+class CallRecord:
     """`program` bound to its variables in `store`, with the feeds of `plan` in `order` as its arguments.
 
     Good as long as the store's version is the same.
     """
 
-    def __init__(self, plan: Plan, program: Executable, store: VariableStore, order: Sequence[int]) -> None:
+    def __init__(
+        self, plan: CachedRun, program: Executable, store: VariableStore, order: Sequence[int]
+    ) -> None:
         self._keep: list[Any] = [plan, program, store]  # what the addresses lead to
         self._program = program
         self.version = store.version
@@ -88,7 +90,7 @@ class Binding:
             at.Binding.TABLE: ctypes.addressof(program.table),
             at.Binding.CALLS: ctypes.addressof(program.count),
             at.Binding.FORM: form,
-            at.Binding.ASSEMBLE: self._object(plan.fetches.assemble) if form is Form.OTHER else 0,
+            at.Binding.ASSEMBLE: self._object(plan.fetches.assemble) if form is FeedForm.OTHER else 0,
         }
         for block, records in blocks.items():
             values[block] = self._block(*records)

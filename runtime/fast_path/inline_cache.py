@@ -11,16 +11,16 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
-from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.fast_path.call_record import Binding, bindable
+from staticgraph.runtime.fast_path.call_record import CallRecord, bindable
 from staticgraph.runtime.fast_path.dispatch import native, words
 from staticgraph.runtime.resources import remaining
 from staticgraph.runtime.variables import VariableStore
 
 
-class ShortWay(Protocol):
+class FastPath(Protocol):
     """What runs the programs of a plan with as little Python as there can be."""
 
     def function(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
@@ -33,23 +33,23 @@ class ShortWay(Protocol):
         """Find one for a program that has run, if it is worth it and possible."""
 
 
-def short_way(plan: Plan, order: Sequence[int], store: VariableStore) -> ShortWay:
+def fast_path(plan: CachedRun, order: Sequence[int], store: VariableStore) -> FastPath:
     """The short way of a plan whose feeds come as arguments in `order`, on the device that it is for."""
-    own: ShortWay | None = plan.ledger.short_way(plan, order, store)
-    return Chain(plan, order, store) if own is None else own
+    own: FastPath | None = plan.compile_log.fast_path(plan, order, store)
+    return InlineCache(plan, order, store) if own is None else own
 
 
 WARM = 2  # runs of a program through Python before machine code that calls it is worth its preparation
 
 
-class Chain:
+class InlineCache:
     """The bound programs of `plan`, whose feeds come as arguments in `order`."""
 
-    def __init__(self, plan: Plan, order: Sequence[int], store: VariableStore) -> None:
+    def __init__(self, plan: CachedRun, order: Sequence[int], store: VariableStore) -> None:
         self._plan = plan
         self._order = order
         self._store = store
-        self._bindings: dict[Executable, Binding] = {}
+        self._bindings: dict[Executable, CallRecord] = {}
         self._tried: WeakKeyDictionary[Executable, int] = WeakKeyDictionary()  # to bind, at which version
         self._first = words(0)
         self._bound: Callable[..., Any] | None = None  # runs what is in the chain
@@ -79,7 +79,7 @@ class Chain:
             return
         programs = [*self._plan.programs.values()]
         good = {p: b for p in programs if (b := self._bindings.get(p)) is not None and b.version == version}
-        good[program] = Binding(self._plan, program, self._store, self._order)
+        good[program] = CallRecord(self._plan, program, self._store, self._order)
         following = 0
         for binding in good.values():
             binding.words[Word.NEXT] = following

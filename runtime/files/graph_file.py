@@ -34,7 +34,7 @@ from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.runtime.files.attributes import decode_strings, encode, encode_type, type_of
 from staticgraph.runtime.files.mapped import cut_short
 from staticgraph.runtime.files.restored_variable import RestoredVariable
-from staticgraph.runtime.files.signature import STRUCTURES, Bound, InputShapes, operations_of
+from staticgraph.runtime.files.signature import STRUCTURES, BoundFunction, InputShapes, operations_of
 from staticgraph.runtime.files.strict_json import Kinds, check, fields
 from staticgraph.runtime.files.values import collect, owned, shared
 from staticgraph.runtime.memory.aligned import from_storage, to_storage
@@ -50,7 +50,7 @@ BODY: Kinds = {"signatures": (dict,), "counters": (dict,)}
 class SavedGraph:
     """What a file holds. `resume`: random ops without a seed go on where they were too."""
 
-    signatures: dict[str, Bound]
+    signatures: dict[str, BoundFunction]
     session: Session
     resume: bool = False
 
@@ -59,12 +59,12 @@ class SavedGraph:
         return self.session.graph
 
 
-Adopt = Callable[[Mapping[str, bytes], Mapping[str, Bound], Session], None]
+Adopt = Callable[[Mapping[str, bytes], Mapping[str, BoundFunction], Session], None]
 
 
 def write(
     path: str | os.PathLike[str],
-    signatures: Mapping[str, Bound],
+    signatures: Mapping[str, BoundFunction],
     session: Session | None,
     resume: bool = False,
     kernels: Sequence[str] = (),
@@ -112,7 +112,9 @@ def counters(operations: Sequence[Operation], store: VariableStore, resume: bool
 
 
 def _compiled(
-    signatures: Mapping[str, Bound], kernels: Sequence[str], shapes: InputShapes | Sequence[InputShapes]
+    signatures: Mapping[str, BoundFunction],
+    kernels: Sequence[str],
+    shapes: InputShapes | Sequence[InputShapes],
 ) -> dict[str, list[Any]]:
     """The members with machine code."""
     from staticgraph.runtime.files.code.aot import compile_for  # imports the compiler
@@ -138,7 +140,7 @@ def read(path: str | os.PathLike[str], mapped: bool = False, adopt: Adopt | None
     return container.read(path, "graph", BODY, (GRAPH, WEIGHTS), restored, KERNELS, writable=mapped)
 
 
-def session_of(signatures: Mapping[str, Bound]) -> Session | None:
+def session_of(signatures: Mapping[str, BoundFunction]) -> Session | None:
     """The default session, where there is one for this graph; values of variables cannot be had without."""
     graph = next(iter(signatures.values())).graph
     for session in reversed(session_stack()):
@@ -155,7 +157,7 @@ def session_of(signatures: Mapping[str, Bound]) -> Session | None:
     return None
 
 
-def _initialized(signature: Bound) -> set[Operation | None]:
+def _initialized(signature: BoundFunction) -> set[Operation | None]:
     """The variables that a call gives a value without asking for the one before. They may have none yet."""
     if signature.structure != "none":
         return set()
@@ -188,7 +190,7 @@ def _variable_record(op: Operation, present: bool, text: np.ndarray | None) -> d
     return record if present else {**record, "empty": True}
 
 
-def _signature_record(signature: Bound) -> dict[str, Any]:
+def _signature_record(signature: BoundFunction) -> dict[str, Any]:
     def port(tensor: Tensor) -> dict[str, Any]:
         dtype, shape = encode_type(tensor.type)
         return {"tensor": tensor.name, "dtype": dtype, "shape": shape}
@@ -285,7 +287,7 @@ def _restore_counters(graph: Graph, counters: dict[str, Any], store: VariableSto
     return found
 
 
-def _signature(graph: Graph, name: str, record: Any) -> Bound:
+def _signature(graph: Graph, name: str, record: Any) -> BoundFunction:
     what = f"its signature {name!r}"
     kinds = {"inputs": (dict,), "outputs": (dict,), "structure": (str,), "step": (str, type(None))}
     record = fields(record, what, kinds)
@@ -311,4 +313,4 @@ def _signature(graph: Graph, name: str, record: Any) -> Bound:
     step = None if record["step"] is None else graph_json.operation(graph, record["step"])
     if step is not None and step.region is not None:
         raise InvalidFileError(f"the step of {what} is a part of a loop or branch")
-    return Bound(graph, ports("inputs"), ports("outputs"), structure, step)
+    return BoundFunction(graph, ports("inputs"), ports("outputs"), structure, step)

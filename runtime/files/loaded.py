@@ -24,14 +24,14 @@ from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.files import graph_file
 from staticgraph.runtime.files.graph_file import CARDS, SavedGraph
 from staticgraph.runtime.files.nearest import nearest
-from staticgraph.runtime.files.signature import TRAIN, Bound, InputShapes
+from staticgraph.runtime.files.signature import TRAIN, BoundFunction, InputShapes
 from staticgraph.runtime.session import Session
 
 
 class LoadedFunction:
     """One signature of a loaded graph: a function of its inputs, called like the graph itself."""
 
-    def __init__(self, label: str, bound: Bound, session: Session) -> None:
+    def __init__(self, label: str, bound: BoundFunction, session: Session) -> None:
         self._label = label
         self._bound = bound
         self._session = session
@@ -238,7 +238,7 @@ def load(path: str | os.PathLike[str], mapped: bool = False, trusted: bool = Fal
         return LoadedGraph(path, graph_file.read(path, mapped, _adopt if trusted else None))
 
 
-def _adopt(members: Mapping[str, bytes], signatures: Mapping[str, Bound], session: Session) -> None:
+def _adopt(members: Mapping[str, bytes], signatures: Mapping[str, BoundFunction], session: Session) -> None:
     # What runs programs is imported when it is needed.
     if session.device is not None:
         from staticgraph.runtime.files.code.gpu import provide

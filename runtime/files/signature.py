@@ -1,6 +1,6 @@
-"""What a saved graph can be asked for: functions with a name, each with inputs, outputs and perhaps a step.
+"""Signatures: the functions of a saved graph, each with a name, inputs, outputs and perhaps a step.
 
-A user writes a `Signature`; in a graph it becomes a `Bound` one, whose tensors have been found and checked.
+A user writes a `Signature`. In a graph it becomes a `BoundFunction`, with tensors that were found and checked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundFunction:
     """A signature in its graph. `structure` is what the user gave as outputs, and what a call returns."""
 
     graph: Graph
@@ -84,19 +84,19 @@ class Bound:
         return [n for n, t in self.inputs.items() if t.op.definition.name == "placeholder" and t.op in used]
 
 
-def operations_of(signatures: Iterable[Bound]) -> list[Operation]:
+def operations_of(signatures: Iterable[BoundFunction]) -> list[Operation]:
     """Everything that a file with these signatures must hold, in order of construction."""
     roots = [op for s in signatures for op in (*(t.op for t in s.inputs.values()), *s.roots)]
     return whole(ancestors(roots))
 
 
-def bind(asked: Mapping[str, Signature], session: Any = None) -> dict[str, Bound]:
+def bind(asked: Mapping[str, Signature], session: Any = None) -> dict[str, BoundFunction]:
     """The signatures in their graph. SaveError for one that is not possible."""
     graph = _graph(asked.values(), session)
     return {_name(name, "a signature"): _bound(graph, name, signature) for name, signature in asked.items()}
 
 
-def _bound(graph: Graph, name: str, asked: Signature) -> Bound:
+def _bound(graph: Graph, name: str, asked: Signature) -> BoundFunction:
     if asked.outputs is None and asked.step is None:
         raise SaveError(
             layout(
@@ -115,7 +115,7 @@ def _bound(graph: Graph, name: str, asked: Signature) -> Bound:
     else:
         _, inputs = _named(graph, asked.inputs, "input")
         _check_given(roots, inputs)
-    return Bound(graph, inputs, outputs, structure, step)
+    return BoundFunction(graph, inputs, outputs, structure, step)
 
 
 def _cut(given: Iterable[Tensor]) -> set[Tensor]:

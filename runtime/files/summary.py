@@ -26,7 +26,7 @@ _WIDTH = 100  # of its lines, where they need not fit a terminal
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FunctionSummary:
     """One signature: types by name, "dict", "list", "one" or "none" for what a call returns, what it runs."""
 
     inputs: dict[str, str]
@@ -36,7 +36,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class VariableSummary:
     """A variable: its type, the bytes of its value, and whether it has one and is trained."""
 
     type: str
@@ -46,7 +46,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernels:
+class KernelsSummary:
     """Machine code for one target: for which signatures, and which shapes of inputs."""
 
     bytes: int
@@ -68,12 +68,12 @@ class Summary:
     format: int | None
     producer: str
     bytes: int
-    signatures: dict[str, Function] = field(default_factory=dict)
-    variables: dict[str, Variable] = field(default_factory=dict)
+    signatures: dict[str, FunctionSummary] = field(default_factory=dict)
+    variables: dict[str, VariableSummary] = field(default_factory=dict)
     constants: int = 0
     operations: dict[str, int] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)
-    kernels: dict[str, Kernels] = field(default_factory=dict)
+    kernels: dict[str, KernelsSummary] = field(default_factory=dict)
     details: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def summary(path: str | os.PathLike[str]) -> Summary:
 
     def checkpoint(manifest: dict[str, Any], members: dict[str, memoryview]) -> Summary:
         weights = safetensors.read(members[WEIGHTS], WEIGHTS)
-        told = {name: Variable(str(_type(v)), v[1].nbytes) for name, v in weights.items()}
+        told = {name: VariableSummary(str(_type(v)), v[1].nbytes) for name, v in weights.items()}
         return Summary(os.fspath(path), *_head(manifest), size, variables=told)
 
     if os.fspath(path).endswith(_CHECKPOINT):
@@ -162,7 +162,7 @@ def _head(manifest: Mapping[str, Any]) -> tuple[str, int, str]:
     return manifest["kind"], manifest["format"], manifest["producer"]
 
 
-def _function(name: str, told: Any) -> Function:
+def _function(name: str, told: Any) -> FunctionSummary:
     what = f"its signature {name!r}"
     kinds = {"inputs": (dict,), "outputs": (dict,), "structure": (str,), "step": (str, type(None))}
     told = fields(told, what, kinds)
@@ -171,12 +171,12 @@ def _function(name: str, told: Any) -> Function:
         checked = {name: fields(port, f"{name!r} of {what}", _PORT) for name, port in ports.items()}
         return {n: str(type_of([p["dtype"], p["shape"]], f"{n!r} of {what}")) for n, p in checked.items()}
 
-    return Function(types(told["inputs"]), types(told["outputs"]), told["structure"], told["step"])
+    return FunctionSummary(types(told["inputs"]), types(told["outputs"]), told["structure"], told["step"])
 
 
 def _variables(
     told: Iterable[dict[str, Any]], operations: Iterable[dict[str, Any]], weights: Mapping[str, Stored]
-) -> Iterable[tuple[str, Variable]]:
+) -> Iterable[tuple[str, VariableSummary]]:
     declared = {op.get("name"): op.get("outputs") for op in operations if op.get("op") == "variable"}
     for record in told:
         name = check(record.get("name"), "the name of a variable", str)
@@ -186,23 +186,23 @@ def _variables(
         else:
             type, size = type_of(outputs[0] if outputs else [], f"the type of {name!r}"), 0
         has_value = record.get("empty") is not True
-        yield name, Variable(str(type), size, has_value, record.get("trainable") is True)
+        yield name, VariableSummary(str(type), size, has_value, record.get("trainable") is True)
 
 
-def _kernels(target: str, member: memoryview) -> Kernels:
+def _kernels(target: str, member: memoryview) -> KernelsSummary:
     # Machine code is looked at by what runs it, which takes long to import.
     if target.startswith(CARDS):
         from staticgraph.runtime.files.code.gpu import described
     else:
         from staticgraph.runtime.files.code.cpu import described
-    return Kernels(len(member), *described(member))
+    return KernelsSummary(len(member), *described(member))
 
 
 def _type(stored: Stored) -> TensorType:
     return TensorType(stored[0], stored[1].shape)
 
 
-def _ports(name: str, function: Function) -> Iterator[tuple[str, ...]]:
+def _ports(name: str, function: FunctionSummary) -> Iterator[tuple[str, ...]]:
     """The rows of a signature, which name it once."""
     told = [("takes", name, type) for name, type in function.inputs.items()]
     told += [("returns", name, type) for name, type in function.outputs.items()]
@@ -211,14 +211,14 @@ def _ports(name: str, function: Function) -> Iterator[tuple[str, ...]]:
         yield ("" if number else name, *row)
 
 
-def _programs(target: str, code: Kernels) -> Iterator[tuple[str, ...]]:
+def _programs(target: str, code: KernelsSummary) -> Iterator[tuple[str, ...]]:
     """The rows of the machine code for a target."""
     for number, program in enumerate(code.programs):
         feeds = ", ".join(f"{name}: {type}" for name, type in program["feeds"].items())
         yield (*(("", "") if number else (target, _size(code.bytes))), program["signature"], feeds)
 
 
-def _value(name: str, variable: Variable) -> tuple[str, ...]:
+def _value(name: str, variable: VariableSummary) -> tuple[str, ...]:
     """The row of a variable."""
     trained = ["trained"] if variable.trainable else []
     if not variable.has_value:

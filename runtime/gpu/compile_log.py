@@ -1,4 +1,4 @@
-"""The ledger of a session on a card: it compiles steps for that."""
+"""The compile_log of a session on a card: it compiles steps for that."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.runtime.cached_run import Plan
-from staticgraph.runtime.compile_log import Ledger
+from staticgraph.runtime.cached_run import CachedRun
+from staticgraph.runtime.compile_log import CompileLog
 from staticgraph.runtime.cpu.compile import Watching
 from staticgraph.runtime.cpu.compile import compiled as compiled_for_host
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.failures.checked_step import Guard
+from staticgraph.runtime.failures.checked_step import CheckedStep
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.gpu.cuda.failure import with_line, with_plan
 from staticgraph.runtime.gpu.cuda.source import source
@@ -27,7 +27,7 @@ from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.switches.table import Settings
 
 
-class GpuLedger(Ledger):
+class GpuCompileLog(CompileLog):
     """Compiles for a card what a session on it runs."""
 
     def __init__(self, device: Device, settings: Settings | None = None) -> None:
@@ -37,11 +37,11 @@ class GpuLedger(Ledger):
     def on_host(self, op: Operation) -> bool:
         return "/device:CPU:" in op.device
 
-    def short_way(self, plan: Plan, order: Sequence[int], store: DeviceStore) -> Replays:
+    def fast_path(self, plan: CachedRun, order: Sequence[int], store: DeviceStore) -> Replays:
         return Replays(plan, order, store)
 
     def executable(
-        self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: Guard | None
+        self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: CheckedStep | None
     ) -> Executable:
         """A step as functions that are loaded on the card."""
         early = beforehand(step) if guard is not None and not guard.finite else None

@@ -7,11 +7,11 @@ from dataclasses import field
 from weakref import finalize
 
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.gpu.cuda.driver import Convolving, Driver, Kernel, Multiplication
+from staticgraph.runtime.gpu.cuda.driver import Convolving, Driver, DriverKernel, Multiplication
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Device:
     moved: int = 0
     functions: int = 0  # that were loaded
     images: list[Image] = field(default_factory=list)
-    _kernels: dict[str, Kernel] = field(default_factory=dict)
+    _kernels: dict[str, DriverKernel] = field(default_factory=dict)
     _products: dict[Product, Multiplication] = field(default_factory=dict)
     _convolutions: dict[Convolution, Convolving] = field(default_factory=dict)
     _refused: frozenset[Convolution] = frozenset()
@@ -66,7 +66,7 @@ class Device:
             self.moved += 1
         return self._arena
 
-    def load(self, functions: Iterable[Function]) -> None:
+    def load(self, functions: Iterable[CudaFunction]) -> None:
         """Have the driver load those functions that are not loaded yet, from an image that has them all."""
         new = [f for f in functions if f.name not in self._kernels]
         if new:
@@ -75,7 +75,7 @@ class Device:
             self._kernels.update(zip((f.name for f in new), loaded, strict=True))
             self.functions += len(new)
 
-    def kernel(self, function: Function) -> Kernel:
+    def kernel(self, function: CudaFunction) -> DriverKernel:
         """A function that is loaded."""
         return self._kernels[function.name]
 

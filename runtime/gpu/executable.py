@@ -22,19 +22,19 @@ from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS
 from staticgraph.runtime.executable import Executable, changes
-from staticgraph.runtime.failures.checked_step import Guard
+from staticgraph.runtime.failures.checked_step import CheckedStep
 from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.cuda.driver import Driver
 from staticgraph.runtime.gpu.cuda.failure import with_line, with_plan
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.graphs.control_flow import Unsound, decides
-from staticgraph.runtime.gpu.graphs.recorder import Action, Recorder, prepare
+from staticgraph.runtime.gpu.graphs.recorder import Action, GraphRecorder, prepare
 from staticgraph.runtime.gpu.staging import Packet, Slot, send_constants
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
 from staticgraph.runtime.memory.aligned import empty
-from staticgraph.runtime.memory.buffer_pool import LARGE, Recycler
+from staticgraph.runtime.memory.buffer_pool import LARGE, BufferPool
 from staticgraph.runtime.variables import PendingWrites, VariableStore
 
 SLOTS = 2  # the host fills one while the card reads the other
@@ -51,7 +51,7 @@ class GpuExecutable(Executable):
         compiled: GpuCompiled,
         device: Device,
         static: Iterable[tuple[int, bytes]] = (),
-        guard: Guard | None = None,
+        guard: CheckedStep | None = None,
         overlap: bool = True,
         checks: FeedChecks | None = None,
     ) -> None:
@@ -84,7 +84,7 @@ class GpuExecutable(Executable):
         send_constants(self._driver, program.constants, self._pool)
 
     def step(
-        self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[Recycler] = ()
+        self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool] = ()
     ) -> tuple[list[np.ndarray], PendingWrites]:
         assert isinstance(store, DeviceStore)
         states = [store.random_state(op) for op in self.compiled.step.counters]
@@ -95,7 +95,7 @@ class GpuExecutable(Executable):
         return arrays, changes(step, writes, others)
 
     def replay(
-        self, feeds: Sequence[np.ndarray], store: DeviceStore, recyclers: Sequence[Recycler]
+        self, feeds: Sequence[np.ndarray], store: DeviceStore, recyclers: Sequence[BufferPool]
     ) -> list[np.ndarray]:
         """What `step` fetches, where `is_captured`. The store is changed."""
         step = self.compiled.step
@@ -180,7 +180,7 @@ class GpuExecutable(Executable):
         program = self.compiled.program
         arena = self._device.arena(padded(program.arena + 1) + self.compiled.scratch)
         scratch = arena + padded(program.arena + 1)
-        recorder = Recorder(self._device, self.compiled, scratch, self._timing, self._overlap)
+        recorder = GraphRecorder(self._device, self.compiled, scratch, self._timing, self._overlap)
         table = self._table(arena, slot, store)
         store.refresh()
 
@@ -265,7 +265,7 @@ class GpuExecutable(Executable):
             return False
         return self._homes[r] in step.reads or decides(program)
 
-    def _fetched(self, slot: Slot, recyclers: Sequence[Recycler]) -> list[np.ndarray]:
+    def _fetched(self, slot: Slot, recyclers: Sequence[BufferPool]) -> list[np.ndarray]:
         """Copies of what the packet holds, which the next run but one overwrites."""
         arrays = []
         for number, view in enumerate(slot.made.views[: self.compiled.step.fetches]):

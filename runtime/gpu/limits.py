@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
 from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32
 from staticgraph.runtime.gpu.cuda.driver import Direction, Driver
 from staticgraph.runtime.profiling.limits import Limits
@@ -34,7 +34,7 @@ def measured(driver: Driver) -> Limits:
     size = min(_MEMORY, driver.card.memory // 64)
     counts, data = driver.allocate(8), driver.allocate(max(size, 8 * blocks * THREADS))
 
-    def seconds(which: Call, elements: int, *arguments: int) -> Callable[[int], float]:
+    def seconds(which: FunctionCall, elements: int, *arguments: int) -> Callable[[int], float]:
         def run(rounds: int) -> float:
             told = np.array([rounds, elements], np.int32)
             driver.copy(counts, told.ctypes.data, told.nbytes, Direction.TO_DEVICE)
@@ -42,7 +42,7 @@ def measured(driver: Driver) -> Limits:
 
         return run
 
-    def flops(which: Call) -> float:
+    def flops(which: FunctionCall) -> float:
         return 2.0 * _CHAINS * blocks * THREADS * _rate(seconds(which, 0, data))
 
     def bandwidth(room: int) -> float:
@@ -71,7 +71,7 @@ def _time(driver: Driver, ask: Callable[[], None]) -> float:
     return max(1e-9 * end.since(start), 1e-9)
 
 
-def _chains(dtype: DType, blocks: int) -> Call:
+def _chains(dtype: DType, blocks: int) -> FunctionCall:
     """`rounds` multiply-adds in each of some chains, in each thread."""
     kind, fma = ("double", "fma") if dtype is float64 else ("float", "fmaf")
     starts = "\n".join(f"{kind} x{n} = {kind}(threadIdx.x + {n});" for n in range(_CHAINS))
@@ -86,7 +86,7 @@ out[int(blockIdx.x) * {THREADS} + threadIdx.x] = {total};"""
     return call("chains", parameters, body, (blocks, 1, 1), (THREADS, 1, 1))
 
 
-def _moves(blocks: int) -> Call:
+def _moves(blocks: int) -> FunctionCall:
     """`rounds` copies of so many float4."""
     body = f"""\
 const int rounds = counts[0], count = counts[1];

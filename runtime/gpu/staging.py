@@ -17,7 +17,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu import copying
-from staticgraph.runtime.gpu.cuda.driver import Arrival, Direction, Driver, Event
+from staticgraph.runtime.gpu.cuda.driver import Direction, Driver, DriverArrival, DriverEvent
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.memory.aligned import storage_dtype
 
@@ -42,7 +42,7 @@ class Packet:
     _first: int = field(init=False, default=0)  # bytes before the large ones
     _end: int = field(init=False, default=0)
     _pinned: np.ndarray = field(init=False)
-    _beside: dict[int, Arrival] = field(init=False)  # by the number of the value
+    _beside: dict[int, DriverArrival] = field(init=False)  # by the number of the value
 
     def __post_init__(self) -> None:
         sizes = [_bytes(type) for type in self.types]
@@ -82,15 +82,15 @@ class Packet:
         return [self.address + offset for offset in self.offsets]
 
     @property
-    def arrivals(self) -> list[tuple[Arrival, Span]]:
+    def arrivals(self) -> list[tuple[DriverArrival, Span]]:
         """What is sent beside the stream, and its bytes on the card."""
         starts = {n: self.address + self.offsets[n] for n in self._beside}
         spans = ((starts[n], starts[n] + self.views[n].nbytes) for n in self._beside)
         return list(zip(self._beside.values(), spans, strict=True)) if self.ahead else []
 
-    def fill(self, values: Sequence[np.ndarray], told: bool) -> list[Event | Arrival]:
+    def fill(self, values: Sequence[np.ndarray], told: bool) -> list[DriverEvent | DriverArrival]:
         """Take these values. Some are read where they lie: if `told`, when the card is done with them."""
-        moments: list[Event | Arrival] = []
+        moments: list[DriverEvent | DriverArrival] = []
         reads = False  # in the stream
         for number, (view, value) in enumerate(zip(self.views, values, strict=True)):
             if view.nbytes < LARGE:
@@ -140,7 +140,7 @@ class Slot:
 
     given: Packet
     made: Packet
-    busy: Event | None = None
+    busy: DriverEvent | None = None
 
     def wait(self) -> None:
         """Return when the card no longer needs it."""

@@ -15,7 +15,7 @@ from dataclasses import field
 
 from staticgraph.compiler.lower.program import Instruction
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.gpu.cuda.driver import Driver, Mark
+from staticgraph.runtime.gpu.cuda.driver import Driver, DriverMark
 from staticgraph.runtime.profiling.stamps import Stamp, Times
 
 Action = Callable[[], None]
@@ -53,7 +53,7 @@ UNTIMED = Untimed()
 
 
 @dataclass(slots=True)
-class _Total:
+class _TimeTotal:
     """The time of something in all runs, in nanoseconds, and of the last one when that was."""
 
     what: What
@@ -68,11 +68,11 @@ class _Tally:
     """Times by what they are of."""
 
     runs: int = 0
-    totals: dict[int | str, _Total] = field(default_factory=dict)
+    totals: dict[int | str, _TimeTotal] = field(default_factory=dict)
 
     def add(self, what: What, start: int, nanoseconds: float) -> None:
         key = what if isinstance(what, str) else id(what)
-        total = self.totals.setdefault(key, _Total(what))
+        total = self.totals.setdefault(key, _TimeTotal(what))
         total.nanoseconds += nanoseconds
         total.calls += 1
         total.start, total.last = start, nanoseconds
@@ -86,7 +86,7 @@ class Timing(Untimed):
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         # What is being captured, or asked for at once; inside of what comes before it.
-        self._open: list[list[tuple[What, Mark, Mark]]] = []
+        self._open: list[list[tuple[What, DriverMark, DriverMark]]] = []
         self._first, self._replayed = _Tally(), _Tally()
         self._now = self._first
         self._unnamed = 0.0  # nanoseconds of what is no instruction
@@ -150,7 +150,7 @@ class Timing(Untimed):
         action()
         self._count(self._open.pop(), begun)
 
-    def _count(self, segment: Sequence[tuple[What, Mark, Mark]], begun: int) -> None:
+    def _count(self, segment: Sequence[tuple[What, DriverMark, DriverMark]], begun: int) -> None:
         """Wait for what was asked for at a time, and add how long it took."""
         self._driver.synchronize()
         for what, start, end in segment:

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from staticgraph.compiler.capture.segments import Stages, crosses, inputs_read
+from staticgraph.compiler.capture.segments import Segments, crosses, inputs_read
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError, UnimplementedError, layout
@@ -23,14 +23,14 @@ from staticgraph.runtime.resources import calling
 from staticgraph.runtime.variables import PendingWrites, VariableStore
 
 
-class Turn:
+class HostRunState:
     """Calls host ops, each once, on values that were fed, computed by a stage, or returned by a host op."""
 
     def __init__(
         self,
         feeds: Mapping[Tensor, np.ndarray],
         store: VariableStore,
-        stages: Stages,
+        stages: Segments,
         regions: Regions,
         observers: Sequence[HostObserver] = (),
     ) -> None:

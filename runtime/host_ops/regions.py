@@ -17,22 +17,22 @@ from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.control_flow import taken
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.resources import remaining
 from staticgraph.runtime.variables import VariableStore
 
 Value = Callable[[Tensor], np.ndarray]
-Run = Callable[[Plan, Sequence[np.ndarray], VariableStore], Any]
+Run = Callable[[CachedRun, Sequence[np.ndarray], VariableStore], Any]
 
 
 class Regions:
     """The regions of one plan, each with a plan of its own, which `run` runs."""
 
-    def __init__(self, plan: Plan, run: Run) -> None:
+    def __init__(self, plan: CachedRun, run: Run) -> None:
         self._outer = plan
         self._run = run
-        self._plans: dict[Region, Plan] = {}
+        self._plans: dict[Region, CachedRun] = {}
 
     def rounds(self, op: Operation, value: Value, store: VariableStore) -> tuple[np.ndarray, ...]:
         """What the loop `op` gives, for these values of its inputs; and the number of rounds."""
@@ -61,7 +61,7 @@ class Regions:
             captured = [t for t in region.captures()[0] if variable_of(t) is None]
             feeds = tuple(dict.fromkeys((*region.params, *captured)))
             fetches = Fetches(self._outer.graph, list(region.results))
-            plan = Plan(self._outer.graph, fetches, feeds, self._outer.ledger, Calls(region=region))
+            plan = CachedRun(self._outer.graph, fetches, feeds, self._outer.compile_log, Calls(region=region))
             self._plans[region] = plan
         known = dict(zip(region.params, params, strict=True))
         arrays = [np.asarray(known[t] if t in known else value(t)) for t in plan.feeds]

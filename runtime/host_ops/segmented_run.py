@@ -21,11 +21,11 @@ from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.fast_path.inline_cache import short_way
+from staticgraph.runtime.fast_path.inline_cache import fast_path
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.host_ops.host_run_state import Turn
+from staticgraph.runtime.host_ops.host_run_state import HostRunState
 from staticgraph.runtime.host_ops.regions import Regions
 from staticgraph.runtime.variables import VariableStore
 
@@ -43,7 +43,7 @@ class _Stage:
         return not (self.tensors or self.targets or self.calls.after)
 
 
-def needs_stages(plan: Plan) -> bool:
+def needs_stages(plan: CachedRun) -> bool:
     """Whether `plan` has host ops, for all that is known before it is compiled."""
     fetches = plan.fetches
     needed = stages(fetches.tensors, fetches.targets, plan.feeds, region=plan.calls.region)
@@ -51,14 +51,14 @@ def needs_stages(plan: Plan) -> bool:
     return bool(needed.leading or needed.trailing) or any(t.dtype is string for t in crossing)
 
 
-def staged(plan: Plan) -> Staged:
+def staged(plan: CachedRun) -> SegmentedRun:
     """What runs `plan` in stages, made once."""
     if plan.staged is None:
-        plan.staged = Staged(plan)
+        plan.staged = SegmentedRun(plan)
     return plan.staged
 
 
-def run(plan: Plan, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
+def run(plan: CachedRun, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
     """The fetched structure of `plan` for these values of its feeds, in as many stages as it needs."""
     if plan.staged is None and not needs_stages(plan):
         try:
@@ -68,21 +68,21 @@ def run(plan: Plan, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
     return staged(plan).run(arrays, store)
 
 
-class Staged:
+class SegmentedRun:
     """Computes what `plan` computes, in stages."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: CachedRun) -> None:
         self._graph = plan.graph
         self._fetches = plan.fetches
         self._feeds = plan.feeds
-        self._ledger = plan.ledger
+        self._compile_log = plan.compile_log
         self._region = plan.calls.region
         self._regions = Regions(plan, run)
         self._text = frozenset(t.op for t in plan.feeds if t.dtype is string)
         self._forced: set[Operation] = set()
         self._early: dict[_Stage, list[Tensor]] = {}  # what must be computed before a stage
-        self.failed: Turn | None = None  # the last run that did, if failures are kept
-        self._plans: dict[tuple[_Stage, tuple[Tensor, ...]], Plan] = {}
+        self.failed: HostRunState | None = None  # the last run that did, if failures are kept
+        self._plans: dict[tuple[_Stage, tuple[Tensor, ...]], CachedRun] = {}
         self._arrange()
 
     def _arrange(self) -> None:
@@ -110,14 +110,14 @@ class Staged:
         try:
             return self._take(turn)
         except Exception:
-            self.failed = turn if self._ledger.settings.failures is not None else None
+            self.failed = turn if self._compile_log.settings.failures is not None else None
             raise
 
-    def _turn(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Turn:
+    def _turn(self, arrays: Sequence[np.ndarray], store: VariableStore) -> HostRunState:
         fed = dict(zip(self._feeds, arrays, strict=True))
-        return Turn(fed, store, self._stages, self._regions, self._ledger.host_observers)
+        return HostRunState(fed, store, self._stages, self._regions, self._compile_log.host_observers)
 
-    def _take(self, turn: Turn) -> Any:
+    def _take(self, turn: HostRunState) -> Any:
         main = self._main(turn)
         computed = self._finish(main, turn)
         for op in self._stages.trailing:
@@ -126,20 +126,20 @@ class Staged:
         turn.changes.commit(turn.store)
         return self._fetches.assemble([value[()] for value in fetched])
 
-    def _finish(self, main: _Stage, turn: Turn) -> dict[Tensor, np.ndarray]:
+    def _finish(self, main: _Stage, turn: HostRunState) -> dict[Tensor, np.ndarray]:
         """Run the main stage: the values of its tensors. Machine code does if nothing can fail after it."""
         if main.is_empty or self._stages.trailing or turn.changes.values:
             return self._compute(main, turn)
         plan, given = self._prepared(main, turn)
         if plan.chain is None:
-            plan.chain = short_way(plan, range(len(plan.feeds)), turn.store)
+            plan.chain = fast_path(plan, range(len(plan.feeds)), turn.store)
         made = plan.chain(*given)
         if made is NotImplemented:
             made = plan.run(plan.ready(given, turn.store), given, turn.store)
             plan.chain.add(plan.program(given, turn.store))
         return dict(zip(main.tensors, map(np.asarray, made), strict=False))
 
-    def planned(self, arrays: Sequence[np.ndarray], store: VariableStore) -> tuple[Plan, Executable]:
+    def planned(self, arrays: Sequence[np.ndarray], store: VariableStore) -> tuple[CachedRun, Executable]:
         """The main stage and its program. Calls the host ops whose values it needs."""
         turn = self._turn(arrays, store)
         main = self._main(turn)
@@ -149,7 +149,7 @@ class Staged:
         plan, given = self._prepared(main, turn)
         return plan, plan.program(given, store)
 
-    def _main(self, turn: Turn) -> _Stage:
+    def _main(self, turn: HostRunState) -> _Stage:
         """The stage that changes variables, when all that it needs of host ops is known."""
         self._lead(turn)
         tensors = [t for t in self._fetches.tensors if t not in turn.values and not is_host(t.op)]
@@ -160,12 +160,12 @@ class Staged:
         acting = (op for op in (*self._stages.writes, *self._stages.effects) if op not in turn.done)
         return _Stage(tuple(tensors), (*targets, *acting), calls)
 
-    def _calls(self, turn: Turn, taking: Collection[Operation], **rest: bool) -> Calls:
+    def _calls(self, turn: HostRunState, taking: Collection[Operation], **rest: bool) -> Calls:
         """Return the calls around a stage that computes the inputs of the host ops `taking`."""
         left_out = (self._hosts | self._text).difference(taking) | turn.done
         return Calls(tuple(taking), left_out, region=self._region, settled=frozenset(turn.settled), **rest)
 
-    def _lead(self, turn: Turn) -> None:
+    def _lead(self, turn: HostRunState) -> None:
         """Call the leading ops that were not called yet."""
         for op in self._stages.leading:
             if op not in turn.called:
@@ -174,7 +174,7 @@ class Staged:
                 self._give(op, turn)
                 turn.call(op)
 
-    def _settle(self, cut: Operation, turn: Turn) -> None:
+    def _settle(self, cut: Operation, turn: HostRunState) -> None:
         """Do what was made before a cut, and commit it: the cut is a run of its own, or several."""
         acting = [op for op in (*self._stages.writes, *self._stages.effects) if op.id < cut.id]
         targets = tuple(op for op in acting if op not in turn.done)
@@ -183,14 +183,14 @@ class Staged:
         self._compute(_Stage(tensors, targets, self._calls(turn, ())), turn)
         turn.settle(targets, tensors)
 
-    def _give(self, op: Operation, turn: Turn) -> None:
+    def _give(self, op: Operation, turn: HostRunState) -> None:
         """Compute what a leading op takes, and at once what the others take that need not wait."""
         if turn.lacks(op):
             ready = [o for o in self._stages.leading if turn.lacks(o) and self._before[o] <= turn.called]
             writes = dict.fromkeys(w for o in ready for w in self._writes[o] if w not in turn.done)
             self._compute(_Stage((), (*writes,), self._calls(turn, ready, final=False)), turn)
 
-    def _compute(self, stage: _Stage, turn: Turn) -> dict[Tensor, np.ndarray]:
+    def _compute(self, stage: _Stage, turn: HostRunState) -> dict[Tensor, np.ndarray]:
         """Run a stage: the values of its tensors."""
         if stage.is_empty:
             return {}
@@ -200,7 +200,7 @@ class Staged:
         turn.take(program.prepared.step, stage.tensors, fetched, changes)
         return dict(zip(stage.tensors, fetched, strict=False))
 
-    def _prepared(self, stage: _Stage, turn: Turn) -> tuple[Plan, list[np.ndarray]]:
+    def _prepared(self, stage: _Stage, turn: HostRunState) -> tuple[CachedRun, list[np.ndarray]]:
         """The plan of a stage and the values of its feeds, after computing what its shapes depend on."""
         early = self._early.setdefault(stage, [])
         while True:
@@ -218,13 +218,13 @@ class Staged:
             else:
                 return plan, given
 
-    def _earlier(self, tensors: tuple[Tensor, ...], turn: Turn) -> _Stage:
+    def _earlier(self, tensors: tuple[Tensor, ...], turn: HostRunState) -> _Stage:
         """The stage that computes what the shapes of another one depend on."""
         seen = {op for t in tensors for op in self._stages.seen(outermost(t, self._region), self._feeds)}
         writes = tuple(w for w in self._stages.writes if w in seen and w not in turn.done)
         return _Stage(tensors, writes, self._calls(turn, (), final=False))
 
-    def _force(self, op: Operation, turn: Turn) -> None:
+    def _force(self, op: Operation, turn: HostRunState) -> None:
         """Call a host op first after all: it depends on constants, but on too large ones for the compiler, or
         it lies above a fed tensor that a derivative flows through.
         """
@@ -232,7 +232,7 @@ class Staged:
         self._arrange()
         self._lead(turn)
 
-    def _plan(self, stage: _Stage, turn: Turn) -> Plan:
+    def _plan(self, stage: _Stage, turn: HostRunState) -> CachedRun:
         known = tuple(turn.values)
         plan = self._plans.get((stage, known))
         if plan is None:
@@ -241,7 +241,7 @@ class Staged:
             used = reaches(roots, numbers, stage.calls.elsewhere)
             feeds = tuple(sorted(used, key=lambda t: (t.op.id, t.value_index)))
             fetches = Fetches(self._graph, [*stage.tensors, *stage.targets])
-            plan = Plan(self._graph, fetches, feeds, self._ledger, stage.calls)
+            plan = CachedRun(self._graph, fetches, feeds, self._compile_log, stage.calls)
             plan.know([t for t in self._early[stage] if t in feeds])
             self._plans[stage, known] = plan
         return plan

@@ -22,7 +22,7 @@ LARGE = 64 * 1024  # bytes: below, a new array costs less than the look for an o
 KEPT = 2  # blocks per result: a loop that holds on to the last result needs two
 
 
-class Recycler:
+class BufferPool:
     """The last blocks of one result. `words` has them for compiled code: `KEPT` records of kind `Block`."""
 
     __slots__ = ("words", "_blocks")

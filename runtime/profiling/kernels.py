@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.lower.flop_count import Effort, effort
-from staticgraph.compiler.lower.program import HostCall, Launch, Loop, lines_of
+from staticgraph.compiler.lower.program import HostCall, Launch, LoopInstruction, lines_of
 from staticgraph.compiler.support.dataclass import dataclass
 
 _NAMED = 3  # ops in a name
@@ -62,7 +62,7 @@ def kernels_of(compiled: CompiledStep) -> list[KernelView]:
             continue
         nodes = instruction.nodes if isinstance(instruction, Launch) else (instruction.node,)
         amount = effort(instruction.work) if isinstance(instruction, Launch) else None
-        inside = "" if outer is None else "loop" if isinstance(outer, Loop) else "branch"
+        inside = "" if outer is None else "loop" if isinstance(outer, LoopInstruction) else "branch"
         found.append(
             KernelView(
                 f"{len(found) + 1}_{_name(nodes)}",

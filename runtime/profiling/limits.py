@@ -32,7 +32,7 @@ _LEAST = 4 << 20  # bytes that are moved in one measurement
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class RoofBound:
     """The least time of a launch, in nanoseconds, and what sets it: "arithmetic", or where the data is."""
 
     nanoseconds: float
@@ -51,7 +51,7 @@ class Limits:
     wide: float | None = None  # half as many, if it is not told
     levels: Mapping[str, int] = field(default_factory=lambda: LEVELS)
 
-    def bound(self, kernel: KernelView) -> Bound:
+    def bound(self, kernel: KernelView) -> RoofBound:
         """The least time of a kernel, whose data is in the smallest cache that holds it."""
         assert kernel.effort is not None, kernel
         wide = any(v.dtype is float64 for node in kernel.nodes for v in node.outputs)
@@ -59,7 +59,7 @@ class Limits:
         arithmetic = 1e9 * kernel.effort.flops / rate
         level = next((name for name, size in self.levels.items() if kernel.effort.bytes <= size), "memory")
         moved = 1e9 * kernel.effort.bytes / self.bandwidth[level]
-        return Bound(arithmetic, "arithmetic") if arithmetic >= moved else Bound(moved, level)
+        return RoofBound(arithmetic, "arithmetic") if arithmetic >= moved else RoofBound(moved, level)
 
     def __str__(self) -> str:
         moved = ", ".join(f"{counted(rate, 'B/s')} from {name}" for name, rate in self.bandwidth.items())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.compile_log import Ledger
+from staticgraph.runtime.compile_log import CompileLog
 
 if TYPE_CHECKING:
     from staticgraph.runtime.gpu.device import Device
@@ -21,7 +21,7 @@ class PlacementLog:
     """
 
     graph: Graph
-    ledger: Ledger
+    compile_log: CompileLog
     device: Device | None
     _told: int = 0
 
@@ -31,5 +31,5 @@ class PlacementLog:
         self._told += len(new)
         card = "CPU:0" if self.device is None else self.device.name
         for op in new:
-            place = "CPU:0" if self.ledger.on_host(op) or is_host(op) else card
+            place = "CPU:0" if self.compile_log.on_host(op) or is_host(op) else card
             print(f"{op.name}: ({op.type}): /job:localhost/replica:0/task:0/device:{place}", file=sys.stderr)

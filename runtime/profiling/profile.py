@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.graph.errors import FailedPreconditionError, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.lower.program import Branch, Copy, Instruction, Loop
+from staticgraph.compiler.lower.program import Branch, Copy, Instruction, LoopInstruction
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.compile_log import Ledger
+from staticgraph.runtime.compile_log import CompileLog
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
 from staticgraph.runtime.profiling.limits import Limits
@@ -57,7 +57,7 @@ class KernelTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TimedEvent:
     """When a part of the last run was done: start in nanoseconds since 1970, duration in nanoseconds, and the
     number of the thread, 0 for the one that called `run`.
     """
@@ -83,7 +83,7 @@ class StepTimes:
     nanoseconds: float
     threads: int
     kernels: tuple[KernelTime, ...]
-    events: tuple[Event, ...]
+    events: tuple[TimedEvent, ...]
     device: str = "CPU:0"
     note: str = ""
 
@@ -131,28 +131,28 @@ class Profile:
     the limits that they are compared with: `limits`, measured when they are first asked for.
     """
 
-    def __init__(self, ledger: Ledger, store: VariableStore, meter: Meter) -> None:
+    def __init__(self, compile_log: CompileLog, store: VariableStore, meter: Meter) -> None:
         self.steps: tuple[StepTimes, ...] = ()
-        self._ledger = ledger
+        self._compile_log = compile_log
         self._store = store
         self._meter = meter
         self._timed: dict[Executable, tuple[str, Timed]] = {}
 
     def __enter__(self) -> Profile:
         with self._store:
-            if self._ledger.profiled:
+            if self._compile_log.profiled:
                 text = "a profile of this session is being taken already"
                 raise FailedPreconditionError(layout(text, user_frame(), hint="end it first"))
-            self._ledger.profiled = True
-            for program, name in list(self._ledger.programs.items()):
+            self._compile_log.profiled = True
+            for program, name in list(self._compile_log.programs.items()):
                 self._add(program, name)
-            self._ledger.observers.append(self._add)
+            self._compile_log.observers.append(self._add)
         return self
 
     def __exit__(self, *_: object) -> None:
         with self._store:
-            self._ledger.observers.remove(self._add)
-            self._ledger.profiled = False
+            self._compile_log.observers.remove(self._add)
+            self._compile_log.profiled = False
             for program, entry in self._timed.items():
                 entry[1].stop(program)
             self.steps = tuple(self._read())
@@ -220,7 +220,7 @@ def _step(program: Executable, what: str, times: Times, whole: Stamp, device: st
     count = max(len(threads), times.threads)
     left = whole.total * count - sum(k.nanoseconds for k in kernels)
     kernels.append(KernelTime(OTHER, max(left, 0.0), 0))
-    events = (Event(what, whole.start, whole.end - whole.start, 0), *_events(parts, views, threads))
+    events = (TimedEvent(what, whole.start, whole.end - whole.start, 0), *_events(parts, views, threads))
     return StepTimes(what, times.runs, whole.total, count, tuple(kernels), events, device, times.note)
 
 
@@ -257,13 +257,15 @@ def _kernel_times(
 
 
 def _control_name(instruction: Instruction) -> str:
-    assert isinstance(instruction, Loop | Branch), instruction
+    assert isinstance(instruction, LoopInstruction | Branch), instruction
     where = instruction.node.where
-    kind = "rounds of the loop" if isinstance(instruction, Loop) else "branch"
+    kind = "rounds of the loop" if isinstance(instruction, LoopInstruction) else "branch"
     return kind + (f" at {where.short}" if where is not None else "")
 
 
-def _events(parts: Sequence[Stamp], views: dict[int, KernelView], threads: dict[int, int]) -> Iterator[Event]:
+def _events(
+    parts: Sequence[Stamp], views: dict[int, KernelView], threads: dict[int, int]
+) -> Iterator[TimedEvent]:
     """What each thread did of an instruction, chunks that it did one after the other as one event."""
 
     def of_thread(stamp: Stamp) -> tuple[int, int]:
@@ -273,7 +275,7 @@ def _events(parts: Sequence[Stamp], views: dict[int, KernelView], threads: dict[
         chunks: list[Any] = list(group)
         start, end = min(c.start for c in chunks), max(c.end for c in chunks)
         view = views.get(key)
-        yield Event(view.name if view else _name(chunks[0].what), start, end - start, thread, view)
+        yield TimedEvent(view.name if view else _name(chunks[0].what), start, end - start, thread, view)
 
 
 def _name(what: Instruction | str) -> str:

@@ -37,7 +37,7 @@ text { font: 12px system-ui, sans-serif; fill: #333 }
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
+class _LogAxis:
     """Powers of ten from `low` to `high`, on pixels from `start` to `end`."""
 
     low: int
@@ -46,9 +46,9 @@ class _Axis:
     end: float
 
     @staticmethod
-    def over(values: Sequence[float], start: float, end: float) -> _Axis:
+    def over(values: Sequence[float], start: float, end: float) -> _LogAxis:
         low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-        return _Axis(low, max(high, low + 1), start, end)
+        return _LogAxis(low, max(high, low + 1), start, end)
 
     def at(self, value: float) -> float:
         part = (math.log10(value) - self.low) / (self.high - self.low)
@@ -71,8 +71,8 @@ def roofline(steps: Sequence[StepTimes], limits: Limits) -> str:
     intensities = [_intensity(time) for time, _ in times]
     ridge = [limits.flops / rate for rate in limits.bandwidth.values()]
     speeds = [time.flops_per_second for time, _ in times]
-    x = _Axis.over([*intensities, *ridge, 0.1], _LEFT, _WIDTH - _RIGHT)
-    y = _Axis.over([*speeds, limits.flops], _HEIGHT - _BOTTOM, _TOP)
+    x = _LogAxis.over([*intensities, *ridge, 0.1], _LEFT, _WIDTH - _RIGHT)
+    y = _LogAxis.over([*speeds, limits.flops], _HEIGHT - _BOTTOM, _TOP)
     parts = [
         *_grid(x, y, limits.whole),
         f'<text x="{_LEFT}" y="35">{limits}</text>',
@@ -86,7 +86,7 @@ def roofline(steps: Sequence[StepTimes], limits: Limits) -> str:
     return "\n".join([head, f"<style>{_STYLE}</style>", *parts, "</svg>\n"])
 
 
-def _grid(x: _Axis, y: _Axis, whole: str) -> Iterator[str]:
+def _grid(x: _LogAxis, y: _LogAxis, whole: str) -> Iterator[str]:
     title = f"Floating operations per second and {whole}"
     yield f'<text class="title" x="{_LEFT}" y="18">{title}</text>'
     for tick in x.ticks:
@@ -101,7 +101,7 @@ def _grid(x: _Axis, y: _Axis, whole: str) -> Iterator[str]:
     yield f'<text x="{middle}" y="{_HEIGHT - 12}" text-anchor="middle">floating operations per byte</text>'
 
 
-def _roofs(x: _Axis, y: _Axis, limits: Limits) -> Iterator[str]:
+def _roofs(x: _LogAxis, y: _LogAxis, limits: Limits) -> Iterator[str]:
     """A line for each place that data may be in: it rises to the most arithmetic that there can be."""
     for name, rate in limits.bandwidth.items():
         first = max(10.0**x.low, 10.0**y.low / rate)
@@ -112,7 +112,7 @@ def _roofs(x: _Axis, y: _Axis, limits: Limits) -> Iterator[str]:
         yield f'<polyline class="roof" points="{path}">{title}</polyline>'
 
 
-def _dots(x: _Axis, y: _Axis, times: Sequence[tuple[KernelTime, StepTimes]]) -> Iterator[str]:
+def _dots(x: _LogAxis, y: _LogAxis, times: Sequence[tuple[KernelTime, StepTimes]]) -> Iterator[str]:
     named: list[tuple[float, float]] = []
     names = []  # above all dots
     for number, (time, step) in enumerate(times):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from staticgraph.runtime.disk.atomic import write_file
-from staticgraph.runtime.profiling.profile import Event, StepTimes
+from staticgraph.runtime.profiling.profile import StepTimes, TimedEvent
 
 TASK = "/job:localhost/replica:0/task:0"
 
@@ -40,7 +40,7 @@ def _of_step(number: int, step: StepTimes, start: int) -> Iterator[dict[str, Any
         }
 
 
-def _arguments(event: Event) -> dict[str, Any]:
+def _arguments(event: TimedEvent) -> dict[str, Any]:
     if event.kernel is None:
         return {}
     told: dict[str, Any] = {"ops": " ".join(event.kernel.ops), "lines": event.kernel.places}
@@ -71,7 +71,7 @@ def fill_step_stats(metadata: Any, steps: Sequence[StepTimes]) -> None:
             stats.op_end_rel_nanos, stats.all_end_rel_nanos = length, length
 
 
-def _label(event: Event) -> str:
+def _label(event: TimedEvent) -> str:
     """What happened, as TF1 writes it: `name = operation(inputs)`."""
     if event.kernel is None:
         return f"{event.name} = {event.name.split()[0]}()"

@@ -25,7 +25,7 @@ class Cause(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class CallSignature:
     """What a program is good for: shapes of the feeds, values of some of them by number, and the types of the
     values of some variables.
     """
@@ -44,7 +44,10 @@ class Reason:
 
 
 def reason(
-    signature: Signature, known: Sequence[Signature], feeds: Sequence[Tensor], variables: Sequence[Operation]
+    signature: CallSignature,
+    known: Sequence[CallSignature],
+    feeds: Sequence[Tensor],
+    variables: Sequence[Operation],
 ) -> Reason:
     """What makes `signature` another one than the nearest of `known`, the oldest first."""
     if not known:
@@ -54,7 +57,7 @@ def reason(
 
 
 def _differences(
-    new: Signature, old: Signature, feeds: Sequence[Tensor], variables: Sequence[Operation]
+    new: CallSignature, old: CallSignature, feeds: Sequence[Tensor], variables: Sequence[Operation]
 ) -> Iterator[tuple[Cause, str]]:
     for feed, shape, before in zip(feeds, new.shapes, old.shapes, strict=True):
         if shape != before:

@@ -15,7 +15,7 @@ from staticgraph.cli.parsing import examples, whole_number
 
 if TYPE_CHECKING:
     from staticgraph.cli.parsing import Commands
-    from staticgraph.runtime.debug.bisect import Bisection, Call
+    from staticgraph.runtime.debug.bisect import Bisection, StepCall
     from staticgraph.runtime.debug.compare import Tolerance
     from staticgraph.runtime.debug.wrong_kernel import How
 
@@ -88,7 +88,7 @@ def _device(text: str) -> str:
     return text
 
 
-def _calls(options: argparse.Namespace, tolerance: Tolerance) -> tuple[list[Call], How]:
+def _calls(options: argparse.Namespace, tolerance: Tolerance) -> tuple[list[StepCall], How]:
     """The steps of the file's run, and how they are to be compiled."""
     from staticgraph.cli.feeding import feeds
     from staticgraph.cli.opening import opened

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.capture import specialise
+from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.needed import StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
 from staticgraph.compiler.capture.regions import is_rounds, whole
 from staticgraph.compiler.capture.segments import Calls, is_host, stages
@@ -87,7 +87,7 @@ def _specialised(
     static: dict[Tensor, np.ndarray] = {}
     while True:
         try:
-            return specialise(graph, tensors, targets, types, variables, static, calls)
+            return capture(graph, tensors, targets, types, variables, static, calls)
         except StaticFeedNeeded as asked:
             static |= {tensor: _value(tensor, values) for tensor in asked.feeds}
         except ValueNeeded as asked:

@@ -16,7 +16,7 @@ import numpy as np
 
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.runtime.aot.build import Built
-from staticgraph.runtime.aot.interface import Array, Function, Interface
+from staticgraph.runtime.aot.interface import Array, CFunction, Interface
 from staticgraph.runtime.cpu.jit import host
 from staticgraph.runtime.cpu.target import target_of
 
@@ -148,7 +148,7 @@ def _program(interface: Interface) -> str:
     )
 
 
-def _served(number: int, function: Function) -> str:
+def _served(number: int, function: CFunction) -> str:
     """A function of C that takes the inputs, calls, and gives the outputs."""
     arrays = [(f"a{n}", array) for n, array in enumerate(function.arrays)]
     inputs, outputs = arrays[: len(function.inputs)], arrays[len(function.inputs) :]

@@ -11,7 +11,7 @@ from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.gemm.pack_narrow_panels import slots
 from staticgraph.compiler.codegen.gemm.plan import plan
 from staticgraph.compiler.codegen.gemm.split_k import sliced
-from staticgraph.compiler.codegen.gemm.writer import Writer
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
@@ -343,7 +343,7 @@ def test_what_is_packed_next_is_asked_for(size, turn_b, vector_bytes, rng, monke
     assert p.turns == p.tiling.tile_count
     check(*size, False, turn_b, float32, vector_bytes, rng)
 
-    monkeypatch.setattr(Writer, "prefetch", count_instead)
+    monkeypatch.setattr(GemmWriter, "prefetch", count_instead)
     counted = replace(c, buffers={**c.buffers, "b": replace(c.buffers["b"], written=True)})
     nothing = {name: np.zeros_like(x) for name, x in inputs(c, rng).items()}
     counts = run(counted, nothing, vector_bytes)["b"]

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.abi import Branch, BufferRef, Carried, Copy, HostCall, Inner, Loop, RowAt
+from staticgraph.compiler.codegen.abi import (
+    BranchSegment,
+    BufferRef,
+    CarriedSlots,
+    CopyCall,
+    HostCallSegment,
+    InnerStep,
+    LoopSegment,
+    RowPointer,
+)
 from staticgraph.compiler.codegen.llvm import control_flow as llvm_control_flow
 from staticgraph.compiler.codegen.llvm.control_flow import guarded
 from staticgraph.compiler.codegen.llvm.step import step
@@ -22,29 +31,31 @@ UNUSED = BufferRef(MEMORY)
 BODY = Code("body", "")
 
 
-def turns(argument: int, result: int, place: int) -> Carried:
+def turns(argument: int, result: int, place: int) -> CarriedSlots:
     """Four bytes that are written to two places by turns."""
     init, final, other = (BufferRef(MEMORY, 64 * (place + n)) for n in range(3))
-    return Carried(argument, result, 4, init, final, other)
+    return CarriedSlots(argument, result, 4, init, final, other)
 
 
-def written(segment: Loop | Branch) -> Code:
+def written(segment: LoopSegment | BranchSegment) -> Code:
     return step([segment], UNUSED, UNUSED, BufferRef(WATCH))
 
 
 def test_the_text_of_a_loop(golden: Callable[[str, str], None]):
     """One value by turns, one in place and without a first value, a row, a copy before."""
-    body = Inner(BODY, TABLE, (None, None, None, BufferRef(HOST)))
-    in_place = Carried(2, 2, 8, None, BufferRef(MEMORY, 256), None)
-    row = RowAt(3, ROWS, 0, 4, -1, 10, 64)
-    copies = (Copy(BufferRef(MEMORY, 320), BufferRef(MEMORY, 384), 16),)
-    segment = Loop(body, PRED, AGAIN, (turns(0, 1, 0), in_place), (row,), copies, SPARE, 64, 1024)
+    body = InnerStep(BODY, TABLE, (None, None, None, BufferRef(HOST)))
+    in_place = CarriedSlots(2, 2, 8, None, BufferRef(MEMORY, 256), None)
+    row = RowPointer(3, ROWS, 0, 4, -1, 10, 64)
+    copies = (CopyCall(BufferRef(MEMORY, 320), BufferRef(MEMORY, 384), 16),)
+    segment = LoopSegment(body, PRED, AGAIN, (turns(0, 1, 0), in_place), (row,), copies, SPARE, 64, 1024)
     golden("loop.txt", written(segment).text)
 
 
 def test_the_text_of_a_branch(golden: Callable[[str, str], None]):
-    inners = tuple(Inner(Code(f"branch{n}", ""), TABLE, (UNUSED, BufferRef(HOST, 8 * n))) for n in range(3))
-    golden("branch.txt", written(Branch(INDEX, inners)).text)
+    inners = tuple(
+        InnerStep(Code(f"branch{n}", ""), TABLE, (UNUSED, BufferRef(HOST, 8 * n))) for n in range(3)
+    )
+    golden("branch.txt", written(BranchSegment(INDEX, inners)).text)
 
 
 def test_the_text_of_a_step_that_can_be_stopped(golden: Callable[[str, str], None]):
@@ -59,7 +70,7 @@ class Machine:
     memory: np.ndarray = field(default_factory=lambda: np.zeros(64 * 64, np.uint8))
     stop: int = 0
 
-    def run(self, segment: Loop | Branch, *inner: Code) -> int:
+    def run(self, segment: LoopSegment | BranchSegment, *inner: Code) -> int:
         @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
         def host(index: int, table: int) -> int:
             return self.called(index, (ctypes.c_int64 * 4).from_address(table))
@@ -78,7 +89,7 @@ class Machine:
 
 def hosted(index: int) -> Code:
     """An inner step that calls the function in its slot 3."""
-    return step([HostCall(3, index)], UNUSED, UNUSED, UNUSED)
+    return step([HostCallSegment(3, index)], UNUSED, UNUSED, UNUSED)
 
 
 def place(machine: Machine, address: int) -> int:
@@ -99,8 +110,8 @@ def test_rounds_write_by_turns_and_end_in_one_place(rounds: int):
     machine, body = Machine(called), hosted(5)
     machine.number(BufferRef(MEMORY))[...] = 1
     machine.memory[PRED.offset] = rounds > 0
-    inner = Inner(body, TABLE, (None, None, None, BufferRef(HOST)))
-    segment = Loop(inner, PRED, AGAIN, (turns(0, 1, 0),), (), (), SPARE, 0, 1024)
+    inner = InnerStep(body, TABLE, (None, None, None, BufferRef(HOST)))
+    segment = LoopSegment(inner, PRED, AGAIN, (turns(0, 1, 0),), (), (), SPARE, 0, 1024)
     assert machine.run(segment, body) == 0
     assert seen == [(0, 1), (1, 2), (2, 1), (1, 2), (2, 1), (1, 2)][:rounds]
     assert machine.number(BufferRef(MEMORY, 64)) == 3**rounds
@@ -117,8 +128,8 @@ def test_what_a_body_prepares_is_done_before_the_first_round():
 
     machine, before, body = Machine(called), hosted(1), hosted(2)
     machine.memory[PRED.offset] = 1
-    inner = Inner(body, TABLE, (None, None, None, BufferRef(HOST)), before)
-    assert machine.run(Loop(inner, PRED, AGAIN, (), (), (), SPARE, 0, 1024), before, body) == 0
+    inner = InnerStep(body, TABLE, (None, None, None, BufferRef(HOST)), before)
+    assert machine.run(LoopSegment(inner, PRED, AGAIN, (), (), (), SPARE, 0, 1024), before, body) == 0
     assert seen == [1, 2, 2, 2]
 
 
@@ -135,10 +146,10 @@ def test_rows_follow_a_counter_and_missing_ones_are_spare():
     machine, body = Machine(called), hosted(5)
     machine.memory[PRED.offset] = 1
     machine.memory[SPARE.offset : SPARE.offset + 64] = 7
-    inner = Inner(body, TABLE, (None, None, None, BufferRef(HOST)))
-    counter = Carried(0, 0, 4, BufferRef(MEMORY), BufferRef(MEMORY, 64), None)
-    row = RowAt(1, ROWS, 0, 4, -1, 3, 64)
-    assert machine.run(Loop(inner, PRED, AGAIN, (counter,), (row,), (), SPARE, 64, 1024), body) == 0
+    inner = InnerStep(body, TABLE, (None, None, None, BufferRef(HOST)))
+    counter = CarriedSlots(0, 0, 4, BufferRef(MEMORY), BufferRef(MEMORY, 64), None)
+    row = RowPointer(1, ROWS, 0, 4, -1, 3, 64)
+    assert machine.run(LoopSegment(inner, PRED, AGAIN, (counter,), (row,), (), SPARE, 64, 1024), body) == 0
     assert rows == [12, 16, 17, 18, 12]  # rows -1 and 3 of three do not exist
     assert not machine.memory[SPARE.offset : SPARE.offset + 64].any()
 
@@ -153,8 +164,8 @@ def test_a_loop_ends_where_its_body_fails():
 
     machine, body = Machine(called), hosted(5)
     machine.memory[PRED.offset] = 1
-    inner = Inner(body, TABLE, (None, None, None, BufferRef(HOST)))
-    assert machine.run(Loop(inner, PRED, AGAIN, (), (), (), SPARE, 0, 1024), body) == 1
+    inner = InnerStep(body, TABLE, (None, None, None, BufferRef(HOST)))
+    assert machine.run(LoopSegment(inner, PRED, AGAIN, (), (), (), SPARE, 0, 1024), body) == 1
     assert calls == [5, 5, 5]
 
 
@@ -169,8 +180,8 @@ def test_a_loop_ends_where_the_watch_says_so(patience: int):
 
     machine, body = Machine(called, stop=1), hosted(5)
     machine.memory[PRED.offset] = 1
-    inner = Inner(body, TABLE, (None, None, None, BufferRef(HOST)))
-    assert machine.run(Loop(inner, PRED, AGAIN, (), (), (), SPARE, 0, patience), body) == 1
+    inner = InnerStep(body, TABLE, (None, None, None, BufferRef(HOST)))
+    assert machine.run(LoopSegment(inner, PRED, AGAIN, (), (), (), SPARE, 0, patience), body) == 1
     assert len(calls) == patience
 
 
@@ -184,8 +195,8 @@ def test_a_loop_without_patience_asks_nobody():
 
     machine, body = Machine(called, stop=1), hosted(5)
     machine.memory[PRED.offset] = 1
-    inner = Inner(body, TABLE, (None, None, None, BufferRef(HOST)))
-    assert machine.run(Loop(inner, PRED, AGAIN, (), (), (), SPARE, 0, None), body) == 0
+    inner = InnerStep(body, TABLE, (None, None, None, BufferRef(HOST)))
+    assert machine.run(LoopSegment(inner, PRED, AGAIN, (), (), (), SPARE, 0, None), body) == 0
     assert len(calls) == 3
 
 
@@ -200,7 +211,7 @@ def test_one_branch_is_called_the_last_for_numbers_that_there_is_none_of(index: 
     machine, bodies = Machine(called), [hosted(n) for n in range(3)]
     machine.number(INDEX)[...] = index
     slots = (UNUSED, UNUSED, UNUSED, BufferRef(HOST))
-    assert machine.run(Branch(INDEX, tuple(Inner(b, TABLE, slots) for b in bodies)), *bodies) == 0
+    assert machine.run(BranchSegment(INDEX, tuple(InnerStep(b, TABLE, slots) for b in bodies)), *bodies) == 0
     assert calls == [taken]
 
 

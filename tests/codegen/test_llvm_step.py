@@ -4,7 +4,16 @@ import ctypes
 
 import numpy as np
 
-from staticgraph.compiler.codegen.abi import BufferRef, Call, Copy, HostCall, KernelCode, Part, Region, Work
+from staticgraph.compiler.codegen.abi import (
+    BufferRef,
+    CopyCall,
+    HostCallSegment,
+    KernelCall,
+    KernelCode,
+    Part,
+    RegionSegment,
+    Work,
+)
 from staticgraph.compiler.codegen.llvm.kernel import emit
 from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.compiler.codegen.llvm.text import Code
@@ -28,14 +37,14 @@ def functions(*kernels: KernelCode) -> list[Code]:
     return [phase.code for k in kernels for phase in k.phases]
 
 
-def serial(*work: Work) -> Region:
+def serial(*work: Work) -> RegionSegment:
     """A region that one thread does."""
-    return Region(((Part(work),),), 0.0)
+    return RegionSegment(((Part(work),),), 0.0)
 
 
-def call(code: KernelCode, *args: BufferRef) -> Call:
+def call(code: KernelCode, *args: BufferRef) -> KernelCall:
     (phase,) = code.phases
-    return Call(phase, args, SCRATCH)
+    return KernelCall(phase, args, SCRATCH)
 
 
 def table(*addresses: int) -> ctypes.Array:
@@ -57,13 +66,13 @@ def test_launches_copies_and_host_calls():
     part = 4 * N
     code = step([
         serial(call(double, BufferRef(0), BufferRef(1))),
-        HostCall(2, 7),
+        HostCallSegment(2, 7),
         serial(
             call(increment, BufferRef(1), BufferRef(1, part)),
-            Copy(BufferRef(1, 2 * part), BufferRef(1, part), part),
+            CopyCall(BufferRef(1, 2 * part), BufferRef(1, part), part),
             call(increment, BufferRef(1, 2 * part), BufferRef(1)),
         ),
-        HostCall(2, 8),
+        HostCallSegment(2, 8),
     ], POOL, SCRATCH, WATCH)  # fmt: skip
     library = cpu_jit.load([*functions(double, increment), code], verify=True)
     address = ctypes.cast(host, ctypes.c_void_p).value
@@ -96,7 +105,7 @@ def test_empty_step():
 def test_long_lists_of_calls_are_divided():
     increment = emit(kernel(lambda x: x + 1.0), cpu_jit.host())
     here, there = BufferRef(0), BufferRef(0, 4 * N)
-    work = [call(increment, here, there), Copy(here, there, 4 * N)] * 300
+    work = [call(increment, here, there), CopyCall(here, there, 4 * N)] * 300
     code = step([serial(*work)], POOL, SCRATCH, WATCH)
     library = cpu_jit.load([*functions(increment), code], verify=True)
     memory = np.zeros(2 * N, np.float32)

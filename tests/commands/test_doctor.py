@@ -16,7 +16,7 @@ from staticgraph.cli.checks import EXTRAS, REQUIRED, SECTIONS, Finding, State, f
 from staticgraph.runtime.fast_path import dispatch
 from staticgraph.runtime.gpu.cuda import cudnn, present
 from staticgraph.runtime.gpu.cuda.driver import Card
-from staticgraph.runtime.gpu.cuda.present import System
+from staticgraph.runtime.gpu.cuda.present import CudaSystem
 
 PROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
 
@@ -173,15 +173,15 @@ def test_no_gpu(monkeypatch):
 
 
 def test_a_gpu_that_lacks_something(monkeypatch):
-    told = with_cards(monkeypatch, System((13, 0), 0, (H200,)), driver="580.65")
+    told = with_cards(monkeypatch, CudaSystem((13, 0), 0, (H200,)), driver="580.65")
     assert told["NVIDIA"].text == "driver 580.65, for CUDA 13.0"
     assert told["gpu:0"].text == "NVIDIA H200, sm_90, 132 multiprocessors, 141.0 GiB"
     assert "CuPy" not in told and told["sessions"].state is State.DOUBTFUL
     assert told["sessions"].hint == 'pip install "staticgraph[cuda13]"'
-    told = with_cards(monkeypatch, System((12, 4), 0, (H200,)), cupy_cuda12x="14.1.0", cupy="14.0.0")
+    told = with_cards(monkeypatch, CudaSystem((12, 4), 0, (H200,)), cupy_cuda12x="14.1.0", cupy="14.0.0")
     assert told["CuPy"].text == "cupy-cuda12x 14.1.0, cupy 14.0.0"
     assert "only one of them works" in told["sessions"].text and "uninstall" in told["sessions"].hint
-    told = with_cards(monkeypatch, System((12, 4), 802, ()), cupy_cuda12x="14.1.0")
+    told = with_cards(monkeypatch, CudaSystem((12, 4), 802, ()), cupy_cuda12x="14.1.0")
     assert "the GPUs are not ready" in told["sessions"].text
 
 
@@ -189,13 +189,13 @@ def test_a_gpu_that_works(monkeypatch):
     tested = []
     result = Finding("self test", State.OK, "it ran")
     monkeypatch.setattr(checks, "self_test", lambda device: tested.append(device) or result)
-    told = with_cards(monkeypatch, System((13, 0), 0, (H200,)), cupy_cuda13x="14.2.0")
+    told = with_cards(monkeypatch, CudaSystem((13, 0), 0, (H200,)), cupy_cuda13x="14.2.0")
     assert tested == ["gpu"] and told["sessions"].state is State.OK and told["self test"] is result
 
 
 def test_cudnn(monkeypatch):
     monkeypatch.setattr(checks, "self_test", lambda device: Finding("self test", State.OK, "it ran"))
-    system, cupy = System((13, 0), 0, (H200,)), {"cupy_cuda13x": "14.2.0"}
+    system, cupy = CudaSystem((13, 0), 0, (H200,)), {"cupy_cuda13x": "14.2.0"}
     both = {"nvidia-cudnn-frontend": "1.28.0", "nvidia-cudnn-cu13": "9.14.0.64", "nvidia-cudnn-cu12": None}
     monkeypatch.setattr(cudnn, "version", both.get)
     told = with_cards(monkeypatch, system, **cupy)["cuDNN"]
@@ -205,7 +205,7 @@ def test_cudnn(monkeypatch):
     told = with_cards(monkeypatch, system, **cupy)["cuDNN"]
     assert told.state is State.MISSING and told.hint == 'pip install "staticgraph[cudnn13]"'
     assert told.text == "nvidia-cudnn-frontend is not installed: kernels of this package do convolutions"
-    told = with_cards(monkeypatch, System((12, 4), 0, (H200,)), cupy_cuda12x="14.2.0")["cuDNN"]
+    told = with_cards(monkeypatch, CudaSystem((12, 4), 0, (H200,)), cupy_cuda12x="14.2.0")["cuDNN"]
     assert told.hint == 'pip install "staticgraph[cudnn12]"'
 
 

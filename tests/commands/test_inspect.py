@@ -13,7 +13,7 @@ from staticgraph.__main__ import main
 from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError
 from staticgraph.formats.onnx.proto import ModelProto
 from staticgraph.formats.tf.messages.tensor_bundle import BundleEntryProto
-from staticgraph.runtime.files.summary import Function, Variable
+from staticgraph.runtime.files.summary import FunctionSummary, VariableSummary
 from staticgraph.train.tensor_bundle import table as table_file
 
 WEIGHTS = {"layer/kernel": "float32[4, 3]", "layer/bias": "float32[3]"}
@@ -52,7 +52,7 @@ def test_the_weights_are_told(files: dict[str, Path], kind, said, format):
 )
 def test_the_functions_are_told(files: dict[str, Path], kind, name, inputs, outputs):
     found = sg.inspect(files[kind])
-    assert found.signatures[name] == Function(inputs, outputs, "dict", None)
+    assert found.signatures[name] == FunctionSummary(inputs, outputs, "dict", None)
     assert sum(found.operations.values()) >= 3
 
 
@@ -64,14 +64,14 @@ def test_a_frozen_graph_has_its_weights_as_constants(files: dict[str, Path]):
 
 def test_a_meta_graph_has_variables_without_values(files: dict[str, Path]):
     found = sg.inspect(files["meta"])
-    assert found.variables["layer/kernel"] == Variable("float32[4, 3]", 0, False, True)
+    assert found.variables["layer/kernel"] == VariableSummary("float32[4, 3]", 0, False, True)
     assert "trained, no value here" in str(found)
     assert found.producer == "TensorFlow 1.15.5"
 
 
 def test_a_saved_model_tells_which_variables_are_trained(files: dict[str, Path]):
     found = sg.inspect(files["saved_model"])
-    assert found.variables["layer/kernel"] == Variable("float32[4, 3]", 48, True, True)
+    assert found.variables["layer/kernel"] == VariableSummary("float32[4, 3]", 48, True, True)
     assert found.details == {"tags": "serve"}
     assert sg.inspect(files["saved_model"] / "saved_model.pb").as_dict() == found.as_dict()
 
@@ -100,7 +100,7 @@ def test_a_model_of_onnx_that_has_what_does_not_exist_here(tmp_path: Path):
     model.opset_import.add(domain="com.example", version=1)
     (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
     found = sg.inspect(tmp_path / "net.onnx")
-    assert found.variables == {"w": Variable("int4[3, 3]", 5)}
+    assert found.variables == {"w": VariableSummary("int4[3, 3]", 5)}
     assert found.signatures["net"].inputs == {"items": "sequence of float8e4m3fn<unknown>"}
     assert (found.producer, found.operations) == ("other 2", {"NoSuchOperator": 1})
     assert found.details == {"operators": "ai.onnx 21, com.example 1"}
@@ -117,9 +117,9 @@ def test_a_run_that_failed(tmp_path: Path, monkeypatch):
     found = sg.inspect(file)
     assert found.kind == "run that failed"
     assert found.signatures == {
-        "run": Function({"x:0": "float32[1, 2]"}, {"checked:0": "float32[?, 2]"}, "list", None)
+        "run": FunctionSummary({"x:0": "float32[1, 2]"}, {"checked:0": "float32[?, 2]"}, "list", None)
     }
-    assert found.variables == {"w": Variable("float32[2]", 8, True)}
+    assert found.variables == {"w": VariableSummary("float32[2]", 8, True)}
     assert found.details["error"].startswith("InvalidArgumentError: ")
     assert found.details["operation"] == "checked"
 

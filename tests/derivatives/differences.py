@@ -16,7 +16,7 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.autodiff.reverse import vjp
-from staticgraph.compiler.capture.capture import specialise
+from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, complex64, complex128, float32, float64
@@ -142,7 +142,7 @@ def _by_meaning(graph: Graph, fetches: Sequence[Any], feeds: Sequence[Any]) -> C
     if not all(t.type.is_static for t in feeds):
         return _by_session(graph)
     try:
-        step = specialise(graph, fetches, (), {t: t.type for t in feeds})
+        step = capture(graph, fetches, (), {t: t.type for t in feeds})
     except (StaticFeedNeeded, ValueNeeded, HostNeeded):
         return _by_session(graph)
     value = dict(zip(fetches, step.function.results, strict=False))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.function import Work
+from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.compile import optimize
 from staticgraph.compiler.compile_gpu import LEFT_OUT
@@ -37,7 +37,7 @@ class Case:
     nest: Nest
     product: Contraction
 
-    def check(self, work: Work, unit: Unit, least: float = 0.0) -> None:
+    def check(self, work: KernelWork, unit: Unit, least: float = 0.0) -> None:
         """What the work makes of random numbers is what the nest means; it writes all of its results.
 
         `least`: how far results may be wrong at least, in the greatest result.

@@ -8,7 +8,7 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.choose import emit
-from staticgraph.compiler.codegen.cuda.function import Call, Work
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.compile import optimize
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.graph.graph import reset_default_graph
@@ -40,19 +40,19 @@ def floats(*shapes: tuple[int, ...]) -> list[tuple[DType, tuple[int, ...]]]:
     return [(float32, shape) for shape in shapes]
 
 
-def emitted(work: Loops) -> Work:
+def emitted(work: Loops) -> KernelWork:
     """What a GPU does for a kernel."""
     return emit(work.nests, dict(work.buffers), work.rows, work.sums)
 
 
-def kinds(work: Work) -> list[str]:
+def kinds(work: KernelWork) -> list[str]:
     """The templates of its functions, in order."""
-    return [call.function.name.rsplit("_", 1)[0] for call in work.calls if isinstance(call, Call)]
+    return [call.function.name.rsplit("_", 1)[0] for call in work.calls if isinstance(call, FunctionCall)]
 
 
-def text(work: Work) -> str:
+def text(work: KernelWork) -> str:
     """All its functions."""
-    return "\n".join(call.function.text for call in work.calls if isinstance(call, Call))
+    return "\n".join(call.function.text for call in work.calls if isinstance(call, FunctionCall))
 
 
 def check(many: Iterable[Loops]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.choose import emit_kernel
-from staticgraph.compiler.codegen.cuda.function import Work
+from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType
@@ -58,7 +58,7 @@ def _view(name: str, type: TensorType) -> View:
     return View(type.static_shape, type.dtype, lambda at: Load(name, at, type.dtype))
 
 
-def check(cases: Sequence[Case], exact: bool = False) -> list[Work]:
+def check(cases: Sequence[Case], exact: bool = False) -> list[KernelWork]:
     """Compares what a GPU does with the meaning, in all schedules; up to rounding, unless it is `exact`."""
     works = [emit_kernel(case.kernel) for case in cases]
     unit = compiled(works)
@@ -73,7 +73,7 @@ def check(cases: Sequence[Case], exact: bool = False) -> list[Work]:
     return works
 
 
-def results(case: Case, work: Work, unit: Unit | None = None) -> dict[str, np.ndarray]:
+def results(case: Case, work: KernelWork, unit: Unit | None = None) -> dict[str, np.ndarray]:
     """What the stand-in makes of a case."""
     buffers = case.kernel.buffers
     given = {f"x{n}": in_memory(buffers[f"x{n}"], a) for n, (_, a) in enumerate(case.arrays)}
@@ -86,6 +86,6 @@ def _element(buffer: Buffer) -> np.dtype:
     return in_memory(buffer, np.zeros((), buffer.dtype.numpy)).dtype
 
 
-def kinds(work: Work) -> list[str]:
+def kinds(work: KernelWork) -> list[str]:
     """The templates of its functions, in order."""
     return [call.function.kind for call in work.calls]  # type: ignore[union-attr]

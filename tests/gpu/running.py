@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.function import Call, Function, Work
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.runtime.gpu.simulator import product as products
 from staticgraph.runtime.gpu.simulator.build import Unit
@@ -17,13 +17,13 @@ from staticgraph.runtime.gpu.simulator.memory import UNSET, Memory
 SCHEDULES = (0, 3, 6)  # warps in lockstep; greedy, from the last to the first; by the dice
 
 
-def functions(works: Iterable[Work | Call]) -> list[Function]:
+def functions(works: Iterable[KernelWork | FunctionCall]) -> list[CudaFunction]:
     """What these need compiled, each once."""
-    calls = [call for work in works for call in (work.calls if isinstance(work, Work) else (work,))]
-    return list(dict.fromkeys(call.function for call in calls if isinstance(call, Call)))
+    calls = [call for work in works for call in (work.calls if isinstance(work, KernelWork) else (work,))]
+    return list(dict.fromkeys(call.function for call in calls if isinstance(call, FunctionCall)))
 
 
-def compiled(works: Iterable[Work | Call]) -> Unit:
+def compiled(works: Iterable[KernelWork | FunctionCall]) -> Unit:
     """One unit of all their functions."""
     return Unit(functions(works))
 
@@ -34,7 +34,7 @@ def unset(shape: tuple[int, ...], dtype: np.dtype | type) -> np.ndarray:
 
 
 def run(
-    work: Work | Call,
+    work: KernelWork | FunctionCall,
     arrays: Mapping[str, np.ndarray],
     unit: Unit | None = None,
     schedules: Iterable[int] = SCHEDULES,
@@ -53,9 +53,9 @@ def run(
 
 
 def _run_once(
-    work: Work | Call, arrays: Mapping[str, np.ndarray], unit: Unit, schedule: int
+    work: KernelWork | FunctionCall, arrays: Mapping[str, np.ndarray], unit: Unit, schedule: int
 ) -> dict[str, np.ndarray]:
-    calls, scratch = (work.calls, work.scratch) if isinstance(work, Work) else ((work,), ())
+    calls, scratch = (work.calls, work.scratch) if isinstance(work, KernelWork) else ((work,), ())
     memory = Memory(limit=1 << 40)
     sizes = {name: array.nbytes for name, array in arrays.items()} | dict(scratch)
     places = {name: memory.allocate(max(size, 1)) for name, size in sizes.items()}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.lower.program import Launch
 from staticgraph.runtime.gpu.simulator.driver import StandIn
@@ -240,7 +240,7 @@ def kinds(compiled: GpuCompiled) -> list[str]:
     """Those of all functions that are called, in order."""
     launches = [i for i in compiled.program.instructions if isinstance(i, Launch)]
     calls = (call for launch in launches for call in compiled.work(launch).calls)
-    return [call.function.kind if isinstance(call, Call) else "product" for call in calls]
+    return [call.function.kind if isinstance(call, FunctionCall) else "product" for call in calls]
 
 
 def fused(compiled: GpuCompiled) -> list[str]:

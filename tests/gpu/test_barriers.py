@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.function import Call, Parameter, Work, call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork, Parameter, call
 from staticgraph.compiler.compile_gpu import compile_gpu, every_instruction
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.stmt import Buffer
@@ -44,7 +44,7 @@ def graph() -> tuple[list, dict]:
 class Case:
     """Work, the numbers that it starts from, and those that it should make of them."""
 
-    work: Work
+    work: KernelWork
     arrays: dict[str, np.ndarray]
     expected: dict[str, np.ndarray]
     name: str = ""
@@ -60,7 +60,7 @@ class Case:
     def mutants(self) -> Iterator[Case]:
         """It with one barrier less."""
         for number, each in enumerate(self.work.calls):
-            text = each.function.text if isinstance(each, Call) else ""
+            text = each.function.text if isinstance(each, FunctionCall) else ""
             for barrier in _BARRIER.finditer(text):
                 name = f"{each.function.name}_line{text[: barrier.start()].count(chr(10)) + 1}"
                 rest = text[: barrier.start()] + text[barrier.end() :]
@@ -83,7 +83,7 @@ def cases(host: str, rng: np.random.Generator) -> list[Case]:
     with sg.Graph().as_default():
         made = compile_gpu(step_of(*graph()))
     launches = [i for i in every_instruction(made.program) if isinstance(i, Launch)]
-    given = [(Work((TWICE,)), {name: rng.standard_normal(256).astype(np.float32) for name in "xy"})]
+    given = [(KernelWork((TWICE,)), {name: rng.standard_normal(256).astype(np.float32) for name in "xy"})]
     given += [(made.work(i), random(dict(i.work.buffers), rng)) for i in launches]
     unit = compiled(work for work, _ in given)
     return [Case(work, arrays, run(work, arrays, unit)) for work, arrays in given]

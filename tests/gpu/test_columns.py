@@ -9,7 +9,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.choose import emit
-from staticgraph.compiler.codegen.cuda.function import Call, Work
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64, int8, int32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
@@ -35,9 +35,9 @@ def batch_norm(x: sg.Tensor, scale: sg.Tensor, offset: sg.Tensor, g: sg.Tensor) 
     return [y, *sg.gradients(y, [x, scale, offset], [g])]
 
 
-def blocks(work: Work) -> list[int]:
+def blocks(work: KernelWork) -> list[int]:
     """How many blocks each function has."""
-    return [int(np.prod(call.function.grid)) for call in work.calls if isinstance(call, Call)]
+    return [int(np.prod(call.function.grid)) for call in work.calls if isinstance(call, FunctionCall)]
 
 
 def test_sums_of_all_shapes():
@@ -90,7 +90,7 @@ def test_columns_are_loaded_as_vectors():
     for dtype, lanes in ((float32, 4), (float16, 8), (float64, 2)):
         (kernel,) = loops(lambda x: [sg.reduce_sum(x, 0)], (dtype, (4096, 512)))
         first = emitted(kernel).calls[0]
-        assert isinstance(first, Call)
+        assert isinstance(first, FunctionCall)
         kind = {float32: "float", float16: "half_t", float64: "double"}[dtype]
         assert f"*reinterpret_cast<const Vector<{kind}, {lanes}>*>(b0 + " in first.function.text
 

@@ -9,7 +9,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.cuda.nvrtc import ARCHITECTURES
@@ -181,7 +181,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 
 
 @cache
-def functions(name: str) -> tuple[Function, ...]:
+def functions(name: str) -> tuple[CudaFunction, ...]:
     """What a graph needs of a GPU."""
     with sg.Graph().as_default():
         sg.set_random_seed(1)
@@ -189,7 +189,7 @@ def functions(name: str) -> tuple[Function, ...]:
         return tuple(compile_gpu(step_of(fetches, feeds)).functions)
 
 
-def everything(architecture: str) -> dict[str, Function]:
+def everything(architecture: str) -> dict[str, CudaFunction]:
     """What all graphs need, by name; the many functions of scalars for one architecture alone."""
     graphs = [name for name in GRAPHS if name != "scalars" or architecture == "sm_90"]
     return {f.name: f for name in graphs for f in functions(name)}

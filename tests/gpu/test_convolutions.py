@@ -10,7 +10,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
-from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import UnimplementedError
@@ -245,7 +245,7 @@ def test_filters_that_are_packed_and_results_that_are_not(small):
         y, feeds = one()
         (work,) = compile_gpu(step_of([y], feeds), refused=frozenset()).works.values()
     packing, convolution = work.calls
-    assert isinstance(packing, Call) and isinstance(convolution, Convolution)
+    assert isinstance(packing, FunctionCall) and isinstance(convolution, Convolution)
     assert [name for name, _ in work.scratch] == [convolution.filter, convolution.workspace]
 
 

@@ -313,12 +313,12 @@ def test_the_library_itself_takes_the_descriptors():
         library = cublas.library("cublasLt")
     except OpError as error:
         pytest.skip(str(error))
-    from staticgraph.runtime.gpu.cuda.cublas_lt import _Plan
+    from staticgraph.runtime.gpu.cuda.cublas_lt import _ProductPlan
 
     for dtype in DTYPES:
         product = drawn(np.random.default_rng(7), dtype)
         gemm = gemm_arguments(product)
-        plan = _Plan(library, product)
+        plan = _ProductPlan(library, product)
         plan.operation()
         operands = (gemm.first, gemm.second, gemm.out)
         for operand in operands:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.cuda.function import Function, Parameter, call
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, Parameter, call
 from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import (
@@ -48,7 +48,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
 
 @pytest.fixture
 def card(cupy: FakeCupy, monkeypatch: pytest.MonkeyPatch) -> CupyDriver:
-    def compiled(functions: list[Function], architecture: str) -> bytes:
+    def compiled(functions: list[CudaFunction], architecture: str) -> bytes:
         cupy.call("compile", architecture)
         return f"cubin {architecture} {' '.join(f'{f.name}:2' for f in functions)}".encode()
 
@@ -61,7 +61,7 @@ def card(cupy: FakeCupy, monkeypatch: pytest.MonkeyPatch) -> CupyDriver:
     return made
 
 
-def function(body: str, grid: int = 3) -> Function:
+def function(body: str, grid: int = 3) -> CudaFunction:
     pair = [Parameter("x", float32), Parameter("y", float32, written=True)]
     return call("test", pair, body, (grid, 2, 1), (64, 1, 1)).function
 

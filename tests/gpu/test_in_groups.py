@@ -5,14 +5,14 @@ import threading
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.function import Function, Parameter, call
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, Parameter, call
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
 from staticgraph.runtime.switches.table import current
 
 
-def functions(count: int, size: int) -> list[Function]:
+def functions(count: int, size: int) -> list[CudaFunction]:
     """As many, whose texts have about so many characters."""
     x = Parameter("x", float32, written=True)
     bodies = (f"x[{n}] = {n}; // " + "-" * size for n in range(count))

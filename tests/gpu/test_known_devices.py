@@ -9,7 +9,7 @@ import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.runtime.gpu.cuda import present
 from staticgraph.runtime.gpu.cuda.driver import Card
-from staticgraph.runtime.gpu.cuda.present import System
+from staticgraph.runtime.gpu.cuda.present import CudaSystem
 from staticgraph.tf1 import keras
 from staticgraph.tf1.compat.platform.devices import list_local_devices
 from staticgraph.tf1.compat.platform.testing import (
@@ -28,7 +28,7 @@ def machine(monkeypatch):
     """Makes the machine one with these cards and packages."""
 
     def change(cards, **packages):
-        system = System((13, 0), 0, tuple(cards)) if cards else None
+        system = CudaSystem((13, 0), 0, tuple(cards)) if cards else None
         monkeypatch.setattr(present, "system", lambda: system)
         monkeypatch.setattr(present, "version", lambda name: packages.get(name.replace("-", "_")))
 

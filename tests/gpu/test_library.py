@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.function import Call, Work
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.codegen.cuda.products.axes import axes
 from staticgraph.compiler.codegen.cuda.products.contraction import tile
@@ -85,7 +85,7 @@ def graph(name: str) -> list[Case]:
 
 
 @cache
-def works() -> dict[tuple[str, int], Work]:
+def works() -> dict[tuple[str, int], KernelWork]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("staticgraph.compiler.codegen.cuda.products.library._MUCH", 48 * 64 * 56)
         patch.setattr("staticgraph.compiler.codegen.cuda.products.library._LONG", 56)
@@ -104,8 +104,8 @@ def test_products(name, host):
     for number, case in enumerate(graph(name)):
         work = works()[name, number]
         kinds = [type(call) for call in work.calls]
-        pointers = [Call] * name.startswith("many")
-        assert kinds == pointers + [Product] * products + [Call] * calls
+        pointers = [FunctionCall] * name.startswith("many")
+        assert kinds == pointers + [Product] * products + [FunctionCall] * calls
         case.check(work, unit())
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
-from staticgraph.compiler.codegen.cuda.function import Work
+from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.graph.dtypes import DTYPES, bool_, float32, float64, int64, uint64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, walk
@@ -25,8 +25,8 @@ def plain(stores: tuple[Store, ...]) -> bool:
     return not any(isinstance(e, Reduce) for s in stores for e in walk(s.value))
 
 
-def of(domain: tuple[Index, ...], stores: tuple[Store, ...], buffers: dict[str, Buffer]) -> Work:
-    return Work(tuple(pointwise([Nest(domain, stores)], buffers)))
+def of(domain: tuple[Index, ...], stores: tuple[Store, ...], buffers: dict[str, Buffer]) -> KernelWork:
+    return KernelWork(tuple(pointwise([Nest(domain, stores)], buffers)))
 
 
 def test_random_nests():
@@ -138,7 +138,7 @@ def test_many_nests_are_one_function():
     nests, buffers, arrays = updates(sizes)
     calls = pointwise(nests, buffers)
     assert len(calls) == 1
-    found = run(Work(tuple(calls)), arrays)
+    found = run(KernelWork(tuple(calls)), arrays)
     for n in range(len(sizes)):
         m = arrays[f"m{n}"] * np.float32(0.5) + arrays[f"g{n}"]
         np.testing.assert_allclose(found[f"m{n}"], m, rtol=1e-6, atol=1e-6)
@@ -162,7 +162,7 @@ def test_nests_that_need_each_other_come_in_order():
     calls = pointwise([first, second], buffers)
     assert len(calls) == 2
     arrays = filled(buffers)
-    np.testing.assert_array_equal(run(Work(tuple(calls)), arrays)["z"], (arrays["x"][::-1] + 1) * 2)
+    np.testing.assert_array_equal(run(KernelWork(tuple(calls)), arrays)["z"], (arrays["x"][::-1] + 1) * 2)
 
 
 def test_what_is_read_by_all_is_written_after():

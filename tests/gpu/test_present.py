@@ -7,7 +7,7 @@ import pytest
 from staticgraph.compiler.graph.errors import FailedPreconditionError, UnavailableError
 from staticgraph.runtime.gpu.cuda import libcuda, present
 from staticgraph.runtime.gpu.cuda.driver import Card
-from staticgraph.runtime.gpu.cuda.present import System
+from staticgraph.runtime.gpu.cuda.present import CudaSystem
 
 H200, T4 = Card("NVIDIA H200", "sm_90", 132, 141 << 30), Card("Tesla T4", "sm_75", 40, 16 << 30)
 THIRTEEN = {"cupy-cuda13x": "14.2.0"}
@@ -53,7 +53,7 @@ class FakeCuda:
 def here(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Makes the machine one with this system and these packages."""
 
-    def machine(system: System | None, packages: dict[str, str]) -> None:
+    def machine(system: CudaSystem | None, packages: dict[str, str]) -> None:
         monkeypatch.setattr(present, "system", lambda: system)
         monkeypatch.setattr(present, "version", packages.get)
 
@@ -71,25 +71,25 @@ def test_the_driver_of_the_system_is_asked(monkeypatch):
 
     monkeypatch.setattr(libcuda.ctypes, "CDLL", opened)
     monkeypatch.setattr(present, "libcuda", libcuda.libcuda.__wrapped__)  # without its memory
-    assert present.system() == System((13, 0), 0, (H200, T4))
+    assert present.system() == CudaSystem((13, 0), 0, (H200, T4))
     assert asked[:2] == ["libcuda.so.1", "nvcuda.dll"] and present.cards() == (H200, T4)
 
 
 def test_a_driver_that_does_not_start_has_no_cards(monkeypatch):
     monkeypatch.setattr(present, "libcuda", lambda: FakeCuda((H200,), 12080, status=803))
-    assert present.system() == System((12, 8), 803, ())
+    assert present.system() == CudaSystem((12, 8), 803, ())
     assert present.cards() == ()
 
 
 def test_a_card_that_can_be_used(here, monkeypatch):
-    here(System((13, 0), 0, (H200, T4)), THIRTEEN)
+    here(CudaSystem((13, 0), 0, (H200, T4)), THIRTEEN)
     assert present.usable() and present.unmet(1) is None
     monkeypatch.setattr(present, "CupyDriver", lambda index: index)
     assert present.find(1) == 1
 
 
 def test_cupy_for_an_older_cuda_is_fine(here):
-    here(System((13, 1), 0, (H200,)), {"cupy-cuda12x": "14.0.1"})
+    here(CudaSystem((13, 1), 0, (H200,)), {"cupy-cuda12x": "14.0.1"})
     assert present.usable()
 
 
@@ -97,21 +97,36 @@ def test_cupy_for_an_older_cuda_is_fine(here):
     ("system", "packages", "text", "hint"),
     [
         (None, THIRTEEN, "no GPU of NVIDIA here, or no driver", "device='cpu'"),
-        (System((11, 8), 0, (T4,)), THIRTEEN, "too old: it knows CUDA 11.8, and 12.0 or", "newer driver"),
-        (System((13, 0), 100, ()), THIRTEEN, "no GPU here that this process may use", "CUDA_VISIBLE_DEVICES"),
-        (System((13, 0), 0, ()), THIRTEEN, "no GPU here that this process may use", "CUDA_VISIBLE_DEVICES"),
-        (System((13, 0), 0, (T4,)), {}, "CuPy is not installed", 'pip install "staticgraph[cuda13]"'),
-        (System((12, 4), 0, (T4,)), {}, "CuPy is not installed", 'pip install "staticgraph[cuda12]"'),
-        (System((15, 0), 0, (T4,)), {}, "CuPy is not installed", 'pip install "staticgraph[cuda13]"'),
+        (CudaSystem((11, 8), 0, (T4,)), THIRTEEN, "too old: it knows CUDA 11.8, and 12.0 or", "newer driver"),
         (
-            System((13, 0), 0, (T4,)),
+            CudaSystem((13, 0), 100, ()),
+            THIRTEEN,
+            "no GPU here that this process may use",
+            "CUDA_VISIBLE_DEVICES",
+        ),
+        (
+            CudaSystem((13, 0), 0, ()),
+            THIRTEEN,
+            "no GPU here that this process may use",
+            "CUDA_VISIBLE_DEVICES",
+        ),
+        (CudaSystem((13, 0), 0, (T4,)), {}, "CuPy is not installed", 'pip install "staticgraph[cuda13]"'),
+        (CudaSystem((12, 4), 0, (T4,)), {}, "CuPy is not installed", 'pip install "staticgraph[cuda12]"'),
+        (CudaSystem((15, 0), 0, (T4,)), {}, "CuPy is not installed", 'pip install "staticgraph[cuda13]"'),
+        (
+            CudaSystem((13, 0), 0, (T4,)),
             {"cupy-cuda12x": "14.0.1", "cupy-cuda13x": "14.2.0"},
             "cupy-cuda12x and cupy-cuda13x are both installed",
             'pip uninstall -y cupy-cuda12x cupy-cuda13x; then pip install "staticgraph[cuda13]"',
         ),
-        (System((13, 0), 0, (T4,)), {"cupy-cuda12x": "13.6.0"}, "cupy-cuda12x 13.6.0 is too old", "cuda13"),
         (
-            System((12, 4), 0, (T4,)),
+            CudaSystem((13, 0), 0, (T4,)),
+            {"cupy-cuda12x": "13.6.0"},
+            "cupy-cuda12x 13.6.0 is too old",
+            "cuda13",
+        ),
+        (
+            CudaSystem((12, 4), 0, (T4,)),
             THIRTEEN,
             "cupy-cuda13x needs a driver of CUDA 13, and the driver here is of CUDA 12.4",
             'pip uninstall -y cupy-cuda13x; then pip install "staticgraph[cuda12]"',
@@ -128,7 +143,7 @@ def test_what_is_missing_is_said_in_one_error(here, system, packages, text, hint
 
 
 def test_a_card_that_is_not_there(here):
-    here(System((13, 0), 0, (H200, T4)), THIRTEEN)
+    here(CudaSystem((13, 0), 0, (H200, T4)), THIRTEEN)
     with pytest.raises(FailedPreconditionError) as raised:
         present.find(2)
     assert "there is no GPU 2 here: gpu:0 is NVIDIA H200, gpu:1 is Tesla T4" in str(raised.value)
@@ -136,6 +151,6 @@ def test_a_card_that_is_not_there(here):
 
 @pytest.mark.parametrize(("status", "text"), [(803, "different versions"), (802, "not ready")])
 def test_a_driver_that_is_not_in_order(here, status, text):
-    here(System((13, 0), status, ()), THIRTEEN)
+    here(CudaSystem((13, 0), status, ()), THIRTEEN)
     with pytest.raises(UnavailableError, match=rf"(?s)the GPU cannot be used: .*{text}.*hint: "):
         present.find(0)

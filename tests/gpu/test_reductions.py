@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.scalar import loaded as in_register
 from staticgraph.compiler.codegen.cuda.scalar import stored as in_memory
@@ -17,7 +17,7 @@ KINDS = ("add", "mul", "minimum", "maximum", "and", "or")
 CASES = [(c, d) for d in (*REAL, bool_) for c in KINDS if c not in ("and", "or") or not d.is_floating]
 
 
-def reduction(combine: str, dtype: DType) -> Call:
+def reduction(combine: str, dtype: DType) -> FunctionCall:
     how, kind = combiner(combine, dtype), register_type(dtype)
     results = {"few": f"warp_reduce<{how}, 4>(mine)", "warp": f"warp_reduce<{how}>(mine)"}
     results["block"] = f"block_reduce<{how}, {THREADS}>(mine, partial)"

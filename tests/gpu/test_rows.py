@@ -10,7 +10,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.choose import emit
-from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.graph.dtypes import (
     DType,
     bfloat16,
@@ -163,7 +163,7 @@ def test_gradients_of_a_layer_norm_read_once():
     work = emitted(kernel)
     assert kinds(work)[0] == "rows" and set(kinds(work)[1:]) == {"columns"}
     function = work.calls[0]
-    assert isinstance(function, Call)
+    assert isinstance(function, FunctionCall)
     for name in ("b0", "b1"):
         assert function.function.text.count(f"Vector<float, 4>*>({name} +") == 1
     assert [name for name, _ in work.scratch[:2]] == ["total0", "total1"]
@@ -184,7 +184,7 @@ def test_what_a_row_stores_and_needs_again_is_in_registers():
     (kernel,) = loops(residual, *floats((512, 1024), (512, 1024), (1024,), (1024,)))
     work = emitted(kernel)
     (call,) = work.calls
-    assert isinstance(call, Call) and call.function.kind == "rows"
+    assert isinstance(call, FunctionCall) and call.function.kind == "rows"
     written = [name for name, out in zip(call.arguments, call.written, strict=True) if out]
     assert len(written) == 2
     assert not any(f"const Vector<float, 4>*>({name} " in text(work) for name in written)
@@ -219,7 +219,7 @@ def test_blocks_that_do_several_rows():
     (kernel,) = loops(scaled, *floats((1100, 1030)))
     assert kinds(emitted(kernel))[0] == "rows"
     first = emitted(kernel).calls[0]
-    assert isinstance(first, Call) and first.function.text.count("__syncthreads()") == 2
+    assert isinstance(first, FunctionCall) and first.function.text.count("__syncthreads()") == 2
     check([kernel, *loops(cross_entropy, (float32, (1100, 1030)), (int32, (1100,)))])
 
 
@@ -229,7 +229,7 @@ def test_blocks_that_do_several_rows():
 def test_threads_of_a_row(columns: int, threads: int):
     (kernel,) = loops(softmax, *floats((100_000, columns)))
     (work,) = emitted(kernel).calls
-    assert isinstance(work, Call)
+    assert isinstance(work, FunctionCall)
     lane = work.function.text.split("const int lane = threadIdx.x")[1].split(";")[0]
     assert lane == (f" % {threads}" if work.function.block[0] > threads else "")
 
@@ -246,7 +246,7 @@ def test_few_long_rows_occupy_many_blocks():
     work = emitted(kernel)
     assert kinds(work) == ["full", "full"]
     first = work.calls[0]
-    assert isinstance(first, Call) and first.function.grid[0] * first.function.grid[1] > 200
+    assert isinstance(first, FunctionCall) and first.function.grid[0] * first.function.grid[1] > 200
 
 
 def test_a_mask_is_drawn_once():

@@ -8,7 +8,7 @@ import pytest
 
 from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
 from staticgraph.compiler.codegen.cuda.elements.statements import statements
-from staticgraph.compiler.codegen.cuda.function import Work
+from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.codegen.cuda.scalar import TABLE, apply
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, bool_, float16, float32, float64, int32
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
@@ -40,7 +40,7 @@ def computed(problems: Sequence[tuple[Sources, Results]]) -> list[Arrays]:
     return answers
 
 
-def _work(sources: Sources, results: Results) -> Work:
+def _work(sources: Sources, results: Results) -> KernelWork:
     i = Index("i", N)
     loads: dict[str, Expr] = {name: Load(name, (i,), dtype) for name, (dtype, _) in sources.items()}
     buffers = {name: Buffer(dtype, (N,)) for name, (dtype, _) in sources.items()}

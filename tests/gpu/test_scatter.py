@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.codegen.cuda.elements.statements import statements
-from staticgraph.compiler.codegen.cuda.function import Work
+from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.graph.dtypes import DType, float16, float32, float64, int8, int32, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
@@ -49,7 +49,7 @@ def data(made: Kernel, seed: int = 0) -> Arrays:
     }
 
 
-def check(made: Kernel, arrays: Arrays | None = None) -> Work:
+def check(made: Kernel, arrays: Arrays | None = None) -> KernelWork:
     arrays = arrays or data(made)
     expected = {name: a.copy() for name, a in arrays.items()}
     interpret(made, expected)
@@ -58,7 +58,7 @@ def check(made: Kernel, arrays: Arrays | None = None) -> Work:
     return work
 
 
-def kinds(work: Work) -> list[str]:
+def kinds(work: KernelWork) -> list[str]:
     return [call.function.name.rsplit("_", 1)[0] for call in work.calls]
 
 

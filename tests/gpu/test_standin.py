@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.cuda.function import C_TYPES, Function, Parameter, call
+from staticgraph.compiler.codegen.cuda.function import C_TYPES, CudaFunction, Parameter, call
 from staticgraph.compiler.graph.dtypes import float32, float64, int32, int64, uint32, uint64
 from staticgraph.runtime.gpu.simulator import build
 from staticgraph.runtime.gpu.simulator.build import BuildError, Unit
@@ -198,7 +198,7 @@ def test_schedules_are_orders_of_threads(unit: Unit):
 EXTREMES = np.array([0, 0.5, 1.5, 2.5, -0.5, -2.5, 3e9, -3e9, 1e19, -1e19, 2e19, np.inf, -np.inf, np.nan, 7])
 WHOLE = {"_rz": np.trunc, "_rn": np.rint, "_rd": np.floor, "_ru": np.ceil}
 TARGETS = {"int": int32, "uint": uint32, "ll": int64, "ull": uint64}
-CONVERSIONS: dict[tuple[str, str, str], Function] = {
+CONVERSIONS: dict[tuple[str, str, str], CudaFunction] = {
     (source.name, target, rounding): call(
         f"{source.name}_to_{target}{rounding}",
         [Parameter("x", source), Parameter("y", dtype, written=True)],

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
 from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.runtime.gpu.cuda.driver import Direction
@@ -44,7 +44,7 @@ if (threadIdx.x == 0) y[blockIdx.x] = part[0];
 """
 
 
-def faulty(body: str, *replacements: tuple[str, str], meets: bool = True, block: int = 128) -> Call:
+def faulty(body: str, *replacements: tuple[str, str], meets: bool = True, block: int = 128) -> FunctionCall:
     for old, new in replacements:
         assert old in body
         body = body.replace(old, new)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.elements.statements import statements
-from staticgraph.compiler.codegen.cuda.function import Work
+from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.graph.dtypes import float32, int32, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
@@ -38,7 +38,7 @@ def meant(kernel: Kernel, arrays: Arrays) -> Arrays:
     return expected
 
 
-def check(cases: Sequence[tuple[Kernel, Kernel, Arrays]]) -> list[Work]:
+def check(cases: Sequence[tuple[Kernel, Kernel, Arrays]]) -> list[KernelWork]:
     """Each of some kernels does what another one means."""
     works = [statements(kernel) for kernel, _, _ in cases]
     unit = compiled(works)
@@ -52,7 +52,7 @@ def check(cases: Sequence[tuple[Kernel, Kernel, Arrays]]) -> list[Work]:
     return works
 
 
-def check_one(buffers: dict[str, Buffer], *body: Stmt, data: Arrays | None = None) -> Work:
+def check_one(buffers: dict[str, Buffer], *body: Stmt, data: Arrays | None = None) -> KernelWork:
     kernel = Kernel("example", buffers, body)
     arrays = filled(kernel.arguments, 7) | (data or {})
     (work,) = check([(kernel, kernel, arrays)])
@@ -72,7 +72,7 @@ def test_random_kernels():
     )
 
 
-def threads(work: Work) -> list[int]:
+def threads(work: KernelWork) -> list[int]:
     """How many threads run each function."""
     return [call.function.grid[0] * call.function.block[0] for call in work.calls]
 

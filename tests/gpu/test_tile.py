@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.function import Call, Work
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.codegen.cuda.products.axes import axes
 from staticgraph.compiler.codegen.cuda.products.contraction import by_tiles, has_tiles, own
@@ -186,7 +186,7 @@ def forced_graph(name: str, tensor: bool) -> list[Case]:
     return every((TENSOR if tensor else FORCED)[name])
 
 
-def cut_by(c: Contraction, shape: Shape, slices: int) -> Work | None:
+def cut_by(c: Contraction, shape: Shape, slices: int) -> KernelWork | None:
     """The work by tiles of a shape; None where the shape is not for this dtype."""
     if not shape.suits(c.dtype.size):
         return None
@@ -197,16 +197,16 @@ def cut_by(c: Contraction, shape: Shape, slices: int) -> Work | None:
 
 
 @cache
-def works() -> dict[tuple[str, int], Work]:
+def works() -> dict[tuple[str, int], KernelWork]:
     return {(name, n): own(case.product) for name in GRAPHS for n, case in enumerate(graph(name))}
 
 
 @cache
-def forced() -> dict[Shape, list[tuple[Case, Work]]]:
+def forced() -> dict[Shape, list[tuple[Case, KernelWork]]]:
     """For each shape, half of the contractions cut by it, into one, two or three slices. All have whole tiles
     of rows: there, a thread copies lines at equal distances.
     """
-    made: dict[Shape, list[tuple[Case, Work]]] = {}
+    made: dict[Shape, list[tuple[Case, KernelWork]]] = {}
     for number, shape in enumerate((*SHAPES, *TENSOR_SHAPES)):
         names = TENSOR if shape.tensor else FORCED
         cases = [case for name in names for case in forced_graph(name, shape.tensor)]
@@ -246,7 +246,7 @@ def test_tensor_cores(shape, host):
 def test_who_uses_tensor_cores():
     def uses(case: Case, *precision: Precision) -> bool:
         (call, *_) = own(case.product, *precision).calls
-        assert isinstance(call, Call)
+        assert isinstance(call, FunctionCall)
         return "multiply_in_warp" in call.function.text
 
     (single,), (half,), (double,) = graph("packs"), graph("bfloat16"), graph("float64")

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from staticgraph.compiler.codegen.cuda.function import Call, Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
 from staticgraph.compiler.codegen.cuda.products.axes import axes
 from staticgraph.compiler.codegen.cuda.products.contraction import by_tiles, own
 from staticgraph.compiler.codegen.cuda.products.direct import outputs_of
@@ -48,7 +48,7 @@ needs_nvrtc = pytest.mark.skipif(
 
 
 @cache
-def functions() -> dict[str, Function]:
+def functions() -> dict[str, CudaFunction]:
     """The functions, by what they are for."""
     found = {}
     for number, (name, c) in enumerate(PRODUCTS.items()):
@@ -56,16 +56,16 @@ def functions() -> dict[str, Function]:
         for shape in (*large, SHAPES[3], *SHAPES[number % 4 :: 4]):
             if shape.suits(c.dtype.size):
                 (call,) = by_tiles(c, axes(c), outputs_of(c), Cut(shape, 1, c.depth)).calls
-                assert isinstance(call, Call)
+                assert isinstance(call, FunctionCall)
                 found[f"{name} {shape.rows}x{shape.columns}"] = call.function
     for number, (name, c) in enumerate(TENSOR.items()):
         for shape in TENSOR_SHAPES[number::2]:
             (call,) = by_tiles(c, axes(c), outputs_of(c), Cut(shape, 1, c.depth)).calls
-            assert isinstance(call, Call)
+            assert isinstance(call, FunctionCall)
             found[f"{name} {shape.rows}x{shape.columns}"] = call.function
     for name, c in DIRECT.items():
         for number, call in enumerate(own(c).calls):
-            assert isinstance(call, Call)
+            assert isinstance(call, FunctionCall)
             found[f"{name} {number}"] = call.function
     return found
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.runtime.gpu.simulator.driver import StandIn
 from tests.gpu.sessions import check_alike, draws, on, played
@@ -133,6 +133,8 @@ def test_tensor_cores_are_used_where_they_may_round(host):
             works = session.executable([product, fused], {x: values}).compiled.works.values()
             calls = [call for work in works for call in work.calls]
             found.append([call.precision.value for call in calls if isinstance(call, Product)])
-            cores = any("multiply_in_warp" in call.function.text for call in calls if isinstance(call, Call))
+            cores = any(
+                "multiply_in_warp" in call.function.text for call in calls if isinstance(call, FunctionCall)
+            )
             assert cores == (precision != "float32")
     assert found == [["float32"], ["tf32"], ["bfloat16"]]

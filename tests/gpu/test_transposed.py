@@ -10,7 +10,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.elements import turned
 from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
-from staticgraph.compiler.codegen.cuda.function import Call, Function, Work
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
 from staticgraph.compiler.graph.dtypes import (
     DType,
     bfloat16,
@@ -46,8 +46,10 @@ def transpose(*axes: int):
     return lambda x: [sg.transpose(x, list(axes) or None)]
 
 
-def functions(found: Sequence) -> list[Function]:
-    return [call.function for kernel in found for call in emitted(kernel).calls if isinstance(call, Call)]
+def functions(found: Sequence) -> list[CudaFunction]:
+    return [
+        call.function for kernel in found for call in emitted(kernel).calls if isinstance(call, FunctionCall)
+    ]
 
 
 @small
@@ -152,7 +154,7 @@ def test_results_in_place():
     y, x = Load("y", (i, j), float32), Load("x", (j, i), float32)
     buffers = {"x": array(100, 70), "y": result(70, 100), "z": result(70, 100)}
     nest = Nest((i, j), (Store("y", (i, j), y + x), Store("z", (i, j), y * 2.0)))
-    work = Work(tuple(pointwise([nest], buffers)))
+    work = KernelWork(tuple(pointwise([nest], buffers)))
     assert kinds(work) == ["transposed"]
     arrays = filled(buffers, 3)
     found = run(work, arrays)
@@ -166,7 +168,7 @@ def test_an_operand_that_is_written_has_no_tile():
     moved = Load("y", (j, i), float32)
     nest = Nest((i, j), (Store("z", (i, j), moved), Store("y", (j, i), moved * 2.0)))
     calls = pointwise([nest], {"y": result(100, 70), "z": result(70, 100)})
-    assert kinds(Work(tuple(calls))) == ["pointwise"]
+    assert kinds(KernelWork(tuple(calls))) == ["pointwise"]
 
 
 @small
@@ -176,7 +178,7 @@ def test_nests_before_and_after_keep_their_order():
     turned = Nest((i, j), (Store("y", (i * 100 + j,), Load("x", (j * 70 + i,), float32)),))
     last = Nest((n,), (Store("z", (n,), Load("y", (n,), float32) * 2.0),))
     buffers = {"a": array(7000), "x": result(7000), "y": result(7000), "z": result(7000)}
-    work = Work(tuple(pointwise([first, turned, last], buffers)))
+    work = KernelWork(tuple(pointwise([first, turned, last], buffers)))
     assert kinds(work) == ["pointwise", "transposed", "pointwise"]
     a = np.arange(7000, dtype=np.float32)
     arrays = {"a": a, **{name: unset((7000,), np.float32) for name in "xyz"}}

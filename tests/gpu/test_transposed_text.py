@@ -52,7 +52,7 @@ def test_which_nests_are_done_in_tiles(build: Build, inputs: Inputs, kind: str):
     assert {kind for kernel in loops(build, *inputs) for kind in kinds(emitted(kernel))} == {kind}
 
 
-def bank_conflicts(plan: turned.Plan, load: Load) -> int:
+def bank_conflicts(plan: turned.TransposePlan, load: Load) -> int:
     """How often threads that write at the same time, 128 bytes together, meet in a bank, at the most."""
     size, pitch = load.dtype.size, plan.pitch(load)
     reach = max(plan.width * size, 4)

@@ -10,7 +10,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.convolution import DTYPES, Convolution, Made
 from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.codegen.cuda.products.windows import Packed, Windowed, windowed
+from staticgraph.compiler.codegen.cuda.products.windows import PackedWindow, Windowed, windowed
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.kernel.expr import Load, Scalar, substitute
 from staticgraph.compiler.kernel.lower_reductions import Nest
@@ -58,7 +58,7 @@ def check(case: Case, windows: Windowed) -> None:
     arrays = {name: random(b.dtype, b.shape, rng) for name, b in c.buffers.items()}
     expected = meaning([case.nest], c.buffers, (), (), arrays)
 
-    def packed(operand: Packed) -> np.ndarray:
+    def packed(operand: PackedWindow) -> np.ndarray:
         buffer = Buffer(dtype, operand.order.shape, written=True)
         nest = Nest(operand.order.loops, (Store("packed", operand.order.at, operand.element),))
         made = meaning(

@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, Branch, Loop, Program
+from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, Branch, LoopInstruction, Program
 from staticgraph.compiler.passes.map_rows import RowLoops
 from staticgraph.runtime.cpu.jit import host
 from staticgraph.runtime.executable import evaluate
@@ -37,8 +37,8 @@ def program_of(function: Function) -> Program:
     return lower(optimize(function), len(function.results), {})
 
 
-def loop_of(function: Function) -> Loop:
-    (found,) = [i for i in program_of(function).instructions if isinstance(i, Loop)]
+def loop_of(function: Function) -> LoopInstruction:
+    (found,) = [i for i in program_of(function).instructions if isinstance(i, LoopInstruction)]
     return found
 
 
@@ -59,7 +59,7 @@ def repeated(
     return node.outputs[1]
 
 
-def carried_tensor(loop: Loop, size: int):
+def carried_tensor(loop: LoopInstruction, size: int):
     (found,) = [c for c in loop.carried if c.size == size]
     return found
 
@@ -171,7 +171,7 @@ def test_values_that_change_places_each_round(build: Builder, rounds: int):
 def test_an_inner_program_has_its_memory_in_the_arena_of_the_outer(build: Builder):
     x = build.parameter("x", "float32", (LINE, LINE))
     program = program_of(Function((x,), (repeated(build, lambda a: ops.matmul(ops.matmul(a, a), a), x),)))
-    (loop,) = [i for i in program.instructions if isinstance(i, Loop)]
+    (loop,) = [i for i in program.instructions if isinstance(i, LoopInstruction)]
     inner = loop.body.program
     assert loop.body.table.slot == loop.body.arena.slot == ARENA
     assert loop.body.arena.offset == loop.body.table.offset + padded(8 * inner.slots)
@@ -258,7 +258,7 @@ def test_a_body_that_loops_share_is_planned_once_and_told_apart(twice: Function)
 
     program = lower(fuse(twice), 1, {}, fuse=fused)
     assert len(seen) == 1
-    first, second = (i.body.program for i in program.instructions if isinstance(i, Loop))
+    first, second = (i.body.program for i in program.instructions if isinstance(i, LoopInstruction))
     assert first == second
     assert not {id(i) for i in first.instructions} & {id(i) for i in second.instructions}
     rng = np.random.default_rng(1)

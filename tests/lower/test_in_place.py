@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.lower.program import ARENA, Copy, Launch, Loop
+from staticgraph.compiler.lower.program import ARENA, Copy, Launch, LoopInstruction
 
 VALUES = {"a": np.array([[1, 2], [3, 4]], np.float32), "b": np.array([[5, 6], [7, 8]], np.float32)}
 
@@ -323,7 +323,7 @@ def test_a_loop_that_stands_for_a_convolution_does_not_forbid_it():
     with sg.Session() as sess:
         sess.run(sg.global_variables_initializer())
         program = sess.executable(step).compiled.program
-        assert any(isinstance(i, Loop) for i in program.instructions)
+        assert any(isinstance(i, LoopInstruction) for i in program.instructions)
         assert len(program.in_place) == 4
         assert sess.plan(step).memory.new_values == 0
         before = sess.run(first)

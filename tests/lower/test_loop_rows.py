@@ -11,7 +11,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.compiler.lower.loop_rows import Row, by_row
+from staticgraph.compiler.lower.loop_rows import LoopRow, by_row
 from staticgraph.runtime.executable import evaluate
 from tests.graph.inner import looped
 
@@ -37,10 +37,10 @@ def names(function: Function) -> list[str]:
     return [n.op.name for n in function.nodes]
 
 
-READS: dict[str, tuple[Callable[[Value, Value], Value], list[Row]]] = {
-    "a row": (lambda t, i: ops.gather(t, i), [Row(0, 0, 0)]),
-    "the row before": (lambda t, i: ops.gather(t, i - 1), [Row(0, 0, -1)]),
-    "two rows": (lambda t, i: ops.gather(t, i) + ops.gather(t, i + 1), [Row(0, 0, 0), Row(0, 0, 1)]),
+READS: dict[str, tuple[Callable[[Value, Value], Value], list[LoopRow]]] = {
+    "a row": (lambda t, i: ops.gather(t, i), [LoopRow(0, 0, 0)]),
+    "the row before": (lambda t, i: ops.gather(t, i - 1), [LoopRow(0, 0, -1)]),
+    "two rows": (lambda t, i: ops.gather(t, i) + ops.gather(t, i + 1), [LoopRow(0, 0, 0), LoopRow(0, 0, 1)]),
     "counted from the end": (lambda t, i: ops.gather(t, 3 - i), []),
     "every other row": (lambda t, i: ops.gather(t, i * 2), []),
     "a row and all": (lambda t, i: ops.gather(t, i) + ops.reduce_sum(t, axis=0), []),
@@ -70,7 +70,7 @@ def test_narrow_rows_are_copied_since_kernels_write_whole_lines():
 def test_rows_that_do_not_exist_are_zeros(start: int):
     """So is what `gather` gives."""
     function, node = reading(lambda t, i: ops.gather(t, i), start=start)
-    assert by_row(node).reads == (Row(0, 0, 0),)
+    assert by_row(node).reads == (LoopRow(0, 0, 0),)
     table = np.ones((ROWS, WIDE), np.float32)
     (wanted,) = interpret(function, {function.params[0]: table})
     np.testing.assert_array_equal(evaluate(function, [table]), [wanted])
@@ -86,9 +86,9 @@ def writing(body: Callable[..., list[Value]], width: int = WIDE, start: int = 0)
     return Function((x, array), tuple(node.outputs[1:])), node
 
 
-WRITES: dict[str, tuple[Callable[..., list[Value]], tuple[Row, ...]]] = {
-    "a row": (lambda i, a, s: [a + 1.0, ops.row_update(s, i, a)], (Row(2, 0, 0),)),
-    "the next row": (lambda i, a, s: [a + 1.0, ops.row_update(s, i + 1, a * 2.0)], (Row(2, 0, 1),)),
+WRITES: dict[str, tuple[Callable[..., list[Value]], tuple[LoopRow, ...]]] = {
+    "a row": (lambda i, a, s: [a + 1.0, ops.row_update(s, i, a)], (LoopRow(2, 0, 0),)),
+    "the next row": (lambda i, a, s: [a + 1.0, ops.row_update(s, i + 1, a * 2.0)], (LoopRow(2, 0, 1),)),
     "added": (lambda i, a, s: [a + 1.0, ops.row_add(s, i, a)], ()),
     "read too": (lambda i, a, s: [a + ops.gather(s, i), ops.row_update(s, i, a)], ()),
     "changed as a whole": (lambda i, a, s: [a + 1.0, ops.row_update(s * 2.0, i, a)], ()),
@@ -112,7 +112,7 @@ def test_rows_that_are_written(body: str):
 @pytest.mark.parametrize("start", [-2, 3])
 def test_rows_that_do_not_exist_are_not_written(start: int):
     function, node = writing(lambda i, a, s: [a + 1.0, ops.row_update(s, i, a)], start=start)
-    assert by_row(node).writes == (Row(2, 0, 0),)
+    assert by_row(node).writes == (LoopRow(2, 0, 0),)
     arrays = [np.arange(WIDE, dtype=np.float32), np.full((ROWS, WIDE), 7, np.float32)]
     wanted = interpret(function, dict(zip(function.params, arrays, strict=True)))
     for found, value in zip(evaluate(function, arrays), wanted, strict=True):

@@ -5,12 +5,12 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from staticgraph.compiler.lower.parallel_schedule import MOST_CHUNKS, Part, Span, Task, schedule
+from staticgraph.compiler.lower.parallel_schedule import MOST_CHUNKS, ByteSpan, ScheduledPart, Task, schedule
 
 
 def task(*chunks: int, cost: float = 1e5, reads=(), writes=(), shared: int = 0, ahead=()) -> Task:
     def spans(blocks):
-        return tuple(Span(0, 64 * b, 64 * b + 64) for b in blocks)
+        return tuple(ByteSpan(0, 64 * b, 64 * b + 64) for b in blocks)
 
     return Task(chunks or (1,), cost, spans(reads), spans(writes), shared, tuple(map(spans, ahead)))
 
@@ -34,9 +34,9 @@ def test_work_waits_for_what_it_reads_and_for_readers_of_what_it_overwrites():
 
 
 def test_part_of_a_block_conflicts_with_the_whole():
-    whole = Task((4,), 1e5, (), (Span(0, 0, 4096),))
-    half = Task((4,), 1e5, (Span(0, 2048, 4096),), (Span(1, 0, 64),))
-    elsewhere = Task((4,), 1e5, (Span(0, 4096, 8192),), (Span(1, 64, 128),))
+    whole = Task((4,), 1e5, (), (ByteSpan(0, 0, 4096),))
+    half = Task((4,), 1e5, (ByteSpan(0, 2048, 4096),), (ByteSpan(1, 0, 64),))
+    elsewhere = Task((4,), 1e5, (ByteSpan(0, 4096, 8192),), (ByteSpan(1, 64, 128),))
     assert chunks(whole, half, elsewhere) == [[4, 4], [4]]
 
 
@@ -73,25 +73,25 @@ def test_what_was_prepared_early_keeps_its_scratch_memory():
 
 def product(*ahead: int, cost: float = 1e5, shared: int = 100) -> Task:
     """Reads slots 0 and 1; its first phases prepare one of these each."""
-    spans = [Span(slot, 0, 64) for slot in (0, 1)]
+    spans = [ByteSpan(slot, 0, 64) for slot in (0, 1)]
     prepared = tuple((spans[slot],) for slot in ahead)
-    return Task((*(3 for _ in ahead), 4), cost, tuple(spans), (Span(2, 0, 64),), shared, prepared)
+    return Task((*(3 for _ in ahead), 4), cost, tuple(spans), (ByteSpan(2, 0, 64),), shared, prepared)
 
 
 def test_what_reads_fixed_slots_alone_is_prepared_once():
     made = schedule([product(1)], fixed={1})
-    assert made.before == ((Part(((0, 0),), 3),),)
-    assert made.phases == ((Part(((0, 1),), 4),),)
+    assert made.before == ((ScheduledPart(((0, 0),), 3),),)
+    assert made.phases == ((ScheduledPart(((0, 1),), 4),),)
     assert schedule([product(1)], fixed={0}).before == ()
     both = schedule([product(1, 0)], fixed={1})
-    assert both.before == ((Part(((0, 0),), 3),),)
+    assert both.before == ((ScheduledPart(((0, 0),), 3),),)
     assert [[part.units for part in phase] for phase in both.phases] == [[((0, 1),)], [((0, 2),)]]
 
 
 def test_one_thread_prepares_what_one_thread_uses():
     made = schedule([product(1, 0, cost=50.0)], fixed={0, 1})
-    assert made.before == ((Part(((0, 0), (0, 1))),),)
-    assert made.phases == ((Part(((0, 2),)),),)
+    assert made.before == ((ScheduledPart(((0, 0), (0, 1))),),)
+    assert made.phases == ((ScheduledPart(((0, 2),)),),)
 
 
 def test_what_is_prepared_once_keeps_its_scratch_memory():

@@ -6,7 +6,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.arrays import array_ops, creation, indexing, sorting
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.capture import specialise
+from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import ShapeError
@@ -26,7 +26,7 @@ def run(tensor, feeds=None, static=None):
     feeds, static = feeds or {}, static or {}
     arrays = {t: np.asarray(a, t.dtype.numpy) for t, a in {**feeds, **static}.items()}
     types = {t: type(t.type)(t.dtype, a.shape) for t, a in arrays.items()}
-    step = specialise(tensor.graph, [tensor], [], types, static={t: arrays[t] for t in static})
+    step = capture(tensor.graph, [tensor], [], types, static={t: arrays[t] for t in static})
     return interpret(step.function, dict(zip(step.function.params, arrays.values(), strict=True)))[0]
 
 
@@ -255,7 +255,7 @@ def test_where_is_folded_where_its_condition_is_known():
     np.testing.assert_array_equal(run(places, static={x: [0, 2, 1, 3]}), [[1], [3]])
     held = sg.Variable(np.ones(4, np.float32), name="held")
     with pytest.raises(HostNeeded):
-        specialise(x.graph, [indexing.where(held > 0.0)], [], {})
+        capture(x.graph, [indexing.where(held > 0.0)], [], {})
 
 
 def test_boolean_mask_with_a_known_mask():

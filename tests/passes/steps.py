@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.capture import specialise
+from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.interpret import interpret
@@ -21,7 +21,7 @@ def step_of(fetches: Sequence[Any], feeds: Feeds | None = None, static: Feeds | 
     """The step for tensors, variables and operations."""
     items = [f.to_tensor() if hasattr(f, "to_tensor") else f for f in fetches]
     arrays = {_tensor(k): _tensor(k).dtype.round(v) for k, v in (feeds or {}).items()}
-    return specialise(
+    return capture(
         get_default_graph(),
         [f for f in items if isinstance(f, Tensor)],
         [f for f in items if isinstance(f, Operation)],

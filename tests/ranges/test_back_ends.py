@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
 from staticgraph.compiler.graph.requirements import verify
-from staticgraph.runtime.debug.interpreted_run import InterpretingLedger
+from staticgraph.runtime.debug.interpreted_run import InterpretingLog
 from staticgraph.runtime.gpu.simulator import build as standin
 from staticgraph.runtime.gpu.simulator.driver import StandIn
 from staticgraph.runtime.interpreter.interpreter import Interpreter
@@ -168,7 +168,7 @@ def test_on_the_processor():
 def test_when_interpreted():
     with sg.Session() as session:
         run = Interpreter().results
-        session._compiles = InterpretingLedger(lambda step, _, given: run(step.function, given))
+        session._compiles = InterpretingLog(lambda step, _, given: run(step.function, given))
         check_all(*through(session))
 
 

@@ -25,8 +25,8 @@ from staticgraph.compiler.rewrite.pattern import (
     Attribute,
     Number,
     Pattern,
+    PatternVariable,
     Use,
-    Variable,
     build,
     variables_of,
 )
@@ -103,7 +103,7 @@ def allows(pattern: Pattern, dtype: DType) -> bool:
 
 def cases(rule: Rule) -> Iterator[Case]:
     """All shapes and attributes, equal and broadcast shapes of several variables, every dtype allowed."""
-    names = [n for n, p in variables_of(rule.left).items() if isinstance(p, Variable)]
+    names = [n for n, p in variables_of(rule.left).items() if isinstance(p, PatternVariable)]
     some = [SHAPES[i:] + SHAPES[:i] for i in range(len(names))]
     together = [*zip(*some, strict=True), *([s] * len(names) for s in SHAPES)]
     asked = attributes_of(rule.left)

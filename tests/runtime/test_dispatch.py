@@ -32,8 +32,10 @@ native_only = pytest.mark.skipif(dispatch.unsupported() is not None, reason=WHY)
 def through_python(monkeypatch: pytest.MonkeyPatch) -> list:
     """The runs that went through Python."""
     seen: list = []
-    run = plan_module.Plan.run
-    monkeypatch.setattr(plan_module.Plan, "run", lambda self, *args: seen.append(self) or run(self, *args))
+    run = plan_module.CachedRun.run
+    monkeypatch.setattr(
+        plan_module.CachedRun, "run", lambda self, *args: seen.append(self) or run(self, *args)
+    )
     return seen
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.abi import BufferRef, HostCall, Inner, Loop
+from staticgraph.compiler.codegen.abi import BufferRef, HostCallSegment, InnerStep, LoopSegment
 from staticgraph.compiler.codegen.llvm.control_flow import STOP
 from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.runtime.cpu import jit as cpu_jit
@@ -33,8 +33,10 @@ class Endless:
         )
         address = ctypes.cast(self._called, ctypes.c_void_p).value
         self.table = (ctypes.c_void_p * 3)(self.memory.ctypes.data, address, watch.address)
-        body = step([] if called is None else [HostCall(0, 0)], UNUSED, UNUSED, UNUSED)
-        loop = Loop(Inner(body, TABLE, (BufferRef(HOST),)), FLAG, FLAG, (), (), (), UNUSED, 0, 1024)
+        body = step([] if called is None else [HostCallSegment(0, 0)], UNUSED, UNUSED, UNUSED)
+        loop = LoopSegment(
+            InnerStep(body, TABLE, (BufferRef(HOST),)), FLAG, FLAG, (), (), (), UNUSED, 0, 1024
+        )
         code = step([loop], UNUSED, UNUSED, BufferRef(WATCH))
         self._library = cpu_jit.load([body, code])
         self.entry = self._library[code.name]

@@ -11,7 +11,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError
-from staticgraph.runtime.files.summary import Function, Variable
+from staticgraph.runtime.files.summary import FunctionSummary, VariableSummary
 from tests.saving.nets import line
 from tests.saving.test_damage import forge
 
@@ -21,11 +21,11 @@ def test_it_tells_what_is_in_a_graph(tmp_path: Path):
     found = sg.inspect(path)
     y = {"y": "float32[?, 2]", "loss": "float32[]"}
     x = {"x": "float32[?, 2]", "target": "float32[?, 2]"}
-    assert found.signatures["predict"] == Function(x, y, "dict", None)
-    assert found.signatures["train"] == Function(x, y, "dict", "AssignSub")
+    assert found.signatures["predict"] == FunctionSummary(x, y, "dict", None)
+    assert found.signatures["train"] == FunctionSummary(x, y, "dict", "AssignSub")
     assert found.variables == {
-        "w": Variable("float32[2]", 8, True, True),
-        "b": Variable("float32[]", 4, True, False),
+        "w": VariableSummary("float32[2]", 8, True, True),
+        "b": VariableSummary("float32[]", 4, True, False),
     }
     assert (found.kind, found.format, found.bytes) == ("graph", 1, path.stat().st_size)
     assert found.producer.startswith("staticgraph")
@@ -78,7 +78,7 @@ def test_it_tells_what_is_in_a_checkpoint(tmp_path: Path):
         session.run(w.initializer)
         prefix = sg.train.Saver([w]).save(session, str(tmp_path / "model"))
     found = sg.inspect(f"{prefix}.index")
-    assert (found.kind, found.variables) == ("checkpoint", {"w": Variable("float32[2]", 8)})
+    assert (found.kind, found.variables) == ("checkpoint", {"w": VariableSummary("float32[2]", 8)})
     assert "\nw         float32[2]  8 bytes" in str(found)
 
 

@@ -1,4 +1,4 @@
-"""The ledger: what was compiled and why, and sessions that may not compile."""
+"""The compile_log: what was compiled and why, and sessions that may not compile."""
 
 import numpy as np
 import pytest

@@ -12,7 +12,7 @@ import staticgraph as sg
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
 from gpu_stages.training import ours
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.cuda.driver import Driver
 from staticgraph.runtime.gpu.device import Device
@@ -54,16 +54,16 @@ def _built(setting: Setting, driver: Driver, name: str) -> None:
 
 
 @contextmanager
-def noted() -> Iterator[list[Function]]:
+def noted() -> Iterator[list[CudaFunction]]:
     """The functions that sessions have loaded meanwhile, each once."""
     load = Device.load
 
-    def loading(device: Device, functions: Iterable[Function], *more: Any) -> Any:
+    def loading(device: Device, functions: Iterable[CudaFunction], *more: Any) -> Any:
         functions = list(functions)
         result.extend(each for each in functions if each not in result)
         return load(device, functions, *more)
 
-    result: list[Function] = []
+    result: list[CudaFunction] = []
     Device.load = loading  # type: ignore[method-assign]
     try:
         yield result

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gpu_stages import card
 from gpu_stages.setting import seconds_per_call
-from staticgraph.compiler.codegen.cuda.function import Function, call
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, call
 from staticgraph.runtime.gpu.cuda.driver import Direction, Driver
 
 BLOCKS_PER_CORE = 8  # of kernels whose threads go round
@@ -77,12 +77,12 @@ def ceilings(driver: Driver, size: int) -> tuple[Ceiling, Ceiling]:
         driver.free(y)
 
 
-def copying(driver: Driver, form: Form, elements: int) -> Function:
+def copying(driver: Driver, form: Form, elements: int) -> CudaFunction:
     """Copies so many floats, a multiple of 4."""
     return _function("copying", driver, form, elements, "", "to[at] = v{};")
 
 
-def reading(driver: Driver, form: Form, elements: int) -> Function:
+def reading(driver: Driver, form: Form, elements: int) -> CudaFunction:
     """Reads so many floats. It would write if a sum were a number that it is not."""
     add = "total += (v{0}.x + v{0}.y) + (v{0}.z + v{0}.w);"
     end = "if (total == -12345.678f) y[0] = total;"
@@ -91,7 +91,7 @@ def reading(driver: Driver, form: Form, elements: int) -> Function:
 
 def _function(
     kind: str, driver: Driver, form: Form, elements: int, begin: str, use: str, end: str = ""
-) -> Function:
+) -> CudaFunction:
     """All loads of a thread come before the first use, so that they are in flight together."""
     count, per_block = elements // _VECTOR, THREADS * form.vectors
     numbers = range(form.vectors)
@@ -117,7 +117,7 @@ float4 none = {{0.0f, 0.0f, 0.0f, 0.0f}};
 
 
 def _rates(
-    driver: Driver, forms: Sequence[Form], functions: Sequence[Function], places: tuple[int, int]
+    driver: Driver, forms: Sequence[Form], functions: Sequence[CudaFunction], places: tuple[int, int]
 ) -> dict[str, float]:
     """How often a second each is done."""
     found = {}

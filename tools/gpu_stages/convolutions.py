@@ -22,7 +22,7 @@ from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS
 from staticgraph.runtime.gpu.cuda import cudnn
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.graphs.recorder import Recorder, prepare
+from staticgraph.runtime.gpu.graphs.recorder import GraphRecorder, prepare
 from staticgraph.runtime.memory.aligned import empty, from_storage
 
 # How far results may be off, in the largest of them.
@@ -139,7 +139,7 @@ def _ran(device: Device, compiled: GpuCompiled, given: Places, small: bool) -> t
         table[ARGUMENTS + number] = given[tensor.op.name]
     (made,) = program.results
     table[program.first_result] = room(bytes_of(made))
-    recorder = Recorder(device, compiled, arena + padded(program.arena + 1))
+    recorder = GraphRecorder(device, compiled, arena + padded(program.arena + 1))
     times, budget = (1, 0.0) if small else (_TIMES, _SECONDS)
     seconds = card.seconds(driver, lambda: recorder.program(program, table), times, budget)
     back = empty(made)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.compiler.capture.capture import specialise
+from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
@@ -122,7 +122,7 @@ class Case:
             y = sg.nn.conv2d(x, w, [1, stride, stride, 1], "SAME")
             fetch = y if self.kind == RESULT else sg.gradients(y, x if self.kind == BY_IMAGE else w, g)[0]
             fed = {t: TensorType(t.dtype, tuple(t.shape.as_list())) for t in (x, w, g)}
-            step = specialise(fetch.graph, [fetch], [], fed, {})
+            step = capture(fetch.graph, [fetch], [], fed, {})
         return compile_gpu(step, refused=refused, precision=self.precision)
 
 

@@ -11,7 +11,7 @@ from gpu_stages import card
 from gpu_stages.setting import Setting, seconds_per_call
 from gpu_stages.sizes import STEPS
 from gpu_stages.training import ours
-from staticgraph.runtime.gpu.cuda.driver import Driver, Graph
+from staticgraph.runtime.gpu.cuda.driver import Driver, DriverGraph
 from staticgraph.runtime.gpu.graphs.overlap import Overlap
 
 NODES = (1, 10, 50, 100, 200, 400)
@@ -103,7 +103,7 @@ def _replayed(setting: Setting, driver: Driver, count: int) -> None:
     driver.free(y)
 
 
-def _timed(setting: Setting, driver: Driver, graph: Graph, name: str, text: str = "") -> None:
+def _timed(setting: Setting, driver: Driver, graph: DriverGraph, name: str, text: str = "") -> None:
     def ended() -> None:
         graph.replay()
         driver.synchronize()

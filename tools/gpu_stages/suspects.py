@@ -14,7 +14,7 @@ from gpu_stages.findings import read
 from gpu_stages.models import SMALL
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
-from staticgraph.runtime.debug.bisect import Call, backend_of, bisect, calls_of, how
+from staticgraph.runtime.debug.bisect import StepCall, backend_of, bisect, calls_of, how
 from staticgraph.runtime.debug.bisect_text import text
 from staticgraph.runtime.feeds import convert
 
@@ -37,7 +37,7 @@ def _look(setting: Setting, name: str) -> None:
         setting.findings.check(name, found.agrees, " | ".join(text(found).splitlines()))
 
 
-def _calls(setting: Setting, name: str) -> list[Call]:
+def _calls(setting: Setting, name: str) -> list[StepCall]:
     """What a step does with its first batch."""
     data = STEPS[name].data(setting.small, SMALL.get(name))
     with sg.Graph().as_default() as graph, sg.options(device="cpu"):

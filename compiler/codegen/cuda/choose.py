@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.cuda.card import CORES
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
 from staticgraph.compiler.codegen.cuda.elements.statements import statements
-from staticgraph.compiler.codegen.cuda.function import Work, joined
+from staticgraph.compiler.codegen.cuda.function import KernelWork, joined
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.codegen.cuda.products.contraction import by_library, own
 from staticgraph.compiler.codegen.cuda.products.convolved import convolved
@@ -38,7 +38,7 @@ Buffers = Mapping[str, Buffer]
 Refused = Collection[Convolution] | None
 
 
-def emit_kernel(kernel: Kernel) -> Work:
+def emit_kernel(kernel: Kernel) -> KernelWork:
     """The work of a kernel whose loops are given, and perhaps what they compute."""
     return by_form(kernel) or statements(kernel)
 
@@ -50,7 +50,7 @@ def emit(
     sums: Sequence[Nest],
     precision: Precision = Precision.FLOAT32,
     refused: Refused = None,
-) -> Work:
+) -> KernelWork:
     """The work of `nests`, done one after the other for each point of `rows`, and of `sums` over them.
 
     `precision` is that of products of float32. `refused`: the convolutions that cuDNN does not do; None:
@@ -73,16 +73,16 @@ def emit(
 
 def _nests(
     nests: Sequence[Nest], buffers: Buffers, precision: Precision = Precision.FLOAT32, refused: Refused = None
-) -> Work:
+) -> KernelWork:
     """Nests one after the other."""
     if not any(_reductions(nest) for nest in nests):
-        return Work(tuple(pointwise(nests, buffers)))
+        return KernelWork(tuple(pointwise(nests, buffers)))
     return joined([_nest(nest, buffers, precision, refused) for nest in nests])
 
 
-def _nest(nest: Nest, buffers: Buffers, precision: Precision, refused: Refused) -> Work:
+def _nest(nest: Nest, buffers: Buffers, precision: Precision, refused: Refused) -> KernelWork:
     if not _reductions(nest):
-        return Work(tuple(pointwise([nest], buffers)))
+        return KernelWork(tuple(pointwise([nest], buffers)))
     if any(not i.extent for i in (*nest.domain, *(a for e in _reductions(nest) for a in e.axes))):
         return _as_written(nest, buffers)
     product = analyse(nest.domain, nest.stores, buffers)
@@ -96,7 +96,7 @@ def _nest(nest: Nest, buffers: Buffers, precision: Precision, refused: Refused) 
     return _in_stages(nest, buffers, precision, refused) or _as_written(nest, buffers)
 
 
-def _as_written(nest: Nest, buffers: Buffers) -> Work:
+def _as_written(nest: Nest, buffers: Buffers) -> KernelWork:
     return statements(place("loops", dict(buffers), nest.domain, nest.stores))
 
 
@@ -106,7 +106,7 @@ def _reuses(product: Contraction) -> bool:
     return any(not product.a.step(i) or not product.b.step(i) for i in places)
 
 
-def _sums(sums: Sums, nest: Nest) -> Work:
+def _sums(sums: Sums, nest: Nest) -> KernelWork:
     if not sums.is_along:
         return columns(sums)
     few = sums.count < _FEW and sums.height >= _LONG
@@ -114,13 +114,13 @@ def _sums(sums: Sums, nest: Nest) -> Work:
     return found[0] if found else full(sums)
 
 
-def _in_stages(nest: Nest, buffers: Buffers, precision: Precision, refused: Refused) -> Work | None:
+def _in_stages(nest: Nest, buffers: Buffers, precision: Precision, refused: Refused) -> KernelWork | None:
     """The reductions of a nest, each as a kernel, inner ones first, then the rest of it.
 
     None if one depends on more than the loops of the nest.
     """
     stores, buffers = nest.stores, dict(buffers)
-    works: list[Work] = []
+    works: list[KernelWork] = []
     scratch: list[tuple[str, int]] = []
     names = (name for n in itertools.count() if (name := f"stage{n}") not in buffers)
     while ready := _innermost(Nest(nest.domain, stores)):

@@ -20,7 +20,7 @@ from staticgraph.compiler.kernel.index import Affine, bounds, offset
 from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 
-Element = Callable[["Writer", Load], str | None]
+Element = Callable[["CudaWriter", Load], str | None]
 _NARROW = frozenset({
     "add", "sub", "mul", "neg", "abs", "minimum", "maximum", "select", "cast",
     "floordiv", "floormod", "truncdiv", "truncmod",
@@ -30,7 +30,7 @@ _PLAIN = {"add": "+", "sub": "-", "mul": "*"}
 _WITHOUT_FUNCTION = frozenset({"digamma"})
 
 
-class Known(NamedTuple):
+class KnownValue(NamedTuple):
     """What an expression is called in C. A `narrow` one is an `int`, though its dtype is int64."""
 
     text: str
@@ -38,7 +38,7 @@ class Known(NamedTuple):
     reads: frozenset[Expr | str] = frozenset()  # the locals, buffers and so on that it was computed from
 
 
-class Writer:
+class CudaWriter:
     r"""Writes the body of a function, statement by statement.
 
     `element` may give the text of a loaded number that lies elsewhere than in its buffer, such as in
@@ -66,7 +66,7 @@ class Writer:
         self.pointers = {name: name for name in buffers}
         self._element = element
         self._lines: list[str] = []
-        self._known: dict[Expr, Known] = {}
+        self._known: dict[Expr, KnownValue] = {}
         self._scopes: list[list[Expr]] = [[]]
         self._names = 0
 
@@ -102,7 +102,9 @@ class Writer:
         """
         if expr in self._known:
             self.forget((expr,))
-        self._learn(expr, Known(text, narrow, frozenset() if isinstance(expr, Index) else frozenset({expr})))
+        self._learn(
+            expr, KnownValue(text, narrow, frozenset() if isinstance(expr, Index) else frozenset({expr}))
+        )
 
     def bind_index(self, index: Index, text: str) -> None:
         """From here to the end of the block, a loop variable has the value `text`, of type `index_type`."""
@@ -154,23 +156,23 @@ class Writer:
         """The number of an element in its buffer."""
         return self._place(self.buffers[buffer], at).text
 
-    def _place(self, buffer: Buffer, at: tuple[Expr, ...]) -> Known:
+    def _place(self, buffer: Buffer, at: tuple[Expr, ...]) -> KnownValue:
         form = offset(buffer, at)
         terms = sorted(form.terms.items(), key=lambda t: (t[1] < 0, -abs(t[1]), getattr(t[0], "name", "~")))
         known = [(self._value(term), factor) for term, factor in terms]
         reads = self._reads(term for term, _ in terms)
         if all(k.narrow for k, _ in known) and _magnitude(form) <= int32.max:
-            return Known(_sum([(k.text, f) for k, f in known], form.constant), True, reads)
+            return KnownValue(_sum([(k.text, f) for k, f in known], form.constant), True, reads)
         if buffer.size <= int32.max:  # what overflows on the way does not matter
             parts = [(f"unsigned({k.text})", f % 2**32) for k, f in known]
-            return Known(f"int({_sum(parts, form.constant % 2**32, 'u')})", True, reads)
-        return Known(_sum([(f"int64_t({k.text})", f) for k, f in known], form.constant), False, reads)
+            return KnownValue(f"int({_sum(parts, form.constant % 2**32, 'u')})", True, reads)
+        return KnownValue(_sum([(f"int64_t({k.text})", f) for k, f in known], form.constant), False, reads)
 
-    def _learn(self, expr: Expr, known: Known) -> None:
+    def _learn(self, expr: Expr, known: KnownValue) -> None:
         self._known[expr] = known
         self._scopes[-1].append(expr)
 
-    def _value(self, expr: Expr) -> Known:
+    def _value(self, expr: Expr) -> KnownValue:
         for node in missing(expr, self._known, self._operands):
             self._learn(node, self._print(node))
         return self._known[expr]
@@ -179,27 +181,27 @@ class Writer:
         """What to print before `node`. A `Load` asks for its place itself."""
         return node.args if isinstance(node, Scalar) and node.op not in _WITHOUT_FUNCTION else ()
 
-    def _print(self, node: Expr) -> Known:
+    def _print(self, node: Expr) -> KnownValue:
         match node:
             case Const(value, dtype):
                 narrow = dtype is int64 and fits(node)
-                return Known(constant(value, int32 if narrow else dtype), narrow)
+                return KnownValue(constant(value, int32 if narrow else dtype), narrow)
             case Index(_, 1):
-                return Known("0", True)
+                return KnownValue("0", True)
             case Load(buffer):
                 text = None if self._element is None else self._element(self, node)
                 if text is not None:
-                    return Known(text, False, self._reads(node.at) | {buffer})
+                    return KnownValue(text, False, self._reads(node.at) | {buffer})
                 place = self._place(self.buffers[buffer], node.at)
                 text = loaded(node.dtype, f"{self.pointers[buffer]}[{place.text}]")
-                return Known(self._constant(node.dtype, text), False, place.reads | {buffer})
+                return KnownValue(self._constant(node.dtype, text), False, place.reads | {buffer})
             case Scalar(op, args) if op in _WITHOUT_FUNCTION:
                 return self._value(_formula(op, args[0]))
             case Scalar():
                 return self._scalar(node)
         raise ValueError(f"{node} has no value here")
 
-    def _scalar(self, node: Scalar) -> Known:
+    def _scalar(self, node: Scalar) -> KnownValue:
         operands = [self._known[x] for x in node.args]
         narrow = _is_narrow(node, operands)
         if narrow:
@@ -207,7 +209,7 @@ class Writer:
         else:
             text = _instruction(node, operands)
         reads = self._reads(node.args)
-        return Known(self._constant(int32 if narrow else node.dtype, text), narrow, reads)
+        return KnownValue(self._constant(int32 if narrow else node.dtype, text), narrow, reads)
 
     def _reads(self, parts: Iterable[Expr]) -> frozenset[Expr | str]:
         return frozenset[Expr | str]().union(*(self._known[x].reads for x in parts if x in self._known))
@@ -243,7 +245,7 @@ def index_type(index: Index) -> str:
     return "int" if index.extent <= int32.max else "int64_t"
 
 
-def _is_narrow(node: Scalar, operands: list[Known]) -> bool:
+def _is_narrow(node: Scalar, operands: list[KnownValue]) -> bool:
     if node.dtype is not int64 or node.op not in _NARROW or not fits(node):
         return False
     if node.op == "cast":
@@ -268,7 +270,7 @@ def _narrow(node: Scalar, operands: list[str]) -> str:
     return apply(node.op, int32, *operands)
 
 
-def _instruction(node: Scalar, operands: list[Known]) -> str:
+def _instruction(node: Scalar, operands: list[KnownValue]) -> str:
     source = node.args[-1].dtype
     if node.op == "cast":
         return convert("cast", source, node.dtype, operands[0].text)

@@ -36,7 +36,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class CudaFunction:
     """A `__global__` function, and the threads that run it: `grid` blocks of `block` threads.
 
     `text` defines it, and needs the prelude before it; all its parameters are pointers. `meets`: its threads
@@ -56,23 +56,23 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A function, with these buffers of the kernel, or pieces of its scratch memory, as arguments, and which
     of them it writes to.
     """
 
-    function: Function
+    function: CudaFunction
     arguments: tuple[str, ...]
     written: tuple[bool, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class KernelWork:
     """What a kernel is on a GPU: `calls` one after the other; `scratch` memory by name, in bytes, that lives
     from the first of them to the last, and holds anything at first.
     """
 
-    calls: tuple[Call | Product | Convolution, ...]
+    calls: tuple[FunctionCall | Product | Convolution, ...]
     scratch: tuple[tuple[str, int], ...] = ()
 
     @property
@@ -85,17 +85,17 @@ class Work:
         return tuple(map(_listing, self.calls))
 
 
-def joined(works: Sequence[Work], scratch: Sequence[tuple[str, int]] = ()) -> Work:
+def joined(works: Sequence[KernelWork], scratch: Sequence[tuple[str, int]] = ()) -> KernelWork:
     """Works one after the other. Scratch memory of the same name is used by one after the other."""
     sizes: dict[str, int] = {}
     for name, size in (*scratch, *(s for w in works for s in w.scratch)):
         sizes[name] = max(size, sizes.get(name, 0))
-    return Work(tuple(c for w in works for c in w.calls), tuple(sizes.items()))
+    return KernelWork(tuple(c for w in works for c in w.calls), tuple(sizes.items()))
 
 
-def _listing(each: Call | Product | Convolution) -> Listing:
+def _listing(each: FunctionCall | Product | Convolution) -> Listing:
     match each:
-        case Call(function):
+        case FunctionCall(function):
             threads = f"{math.prod(function.grid)} × {math.prod(function.block)}"
             return Listing(function.name, function.text, f"{function.kind} {threads}")
         case Product():
@@ -113,7 +113,7 @@ def call(
     block: Extents,
     meets: bool = False,
     blocks_per_core: int | None = None,
-) -> Call:
+) -> FunctionCall:
     """The call of a function with this body. Its name is `kind`, and a digest of what it says.
 
     `blocks_per_core`: how many blocks a multiprocessor should have room for at least; more of them leave
@@ -134,5 +134,5 @@ def call(
     digest = hashlib.sha256(f"{kind} {bounds} {rest} {grid} {block} {meets}".encode()).hexdigest()[:10]
     name = f"{kind}_{digest}"
     text = f'extern "C" __global__ void __launch_bounds__({bounds}) {name}{rest}'
-    function = Function(name, text, grid, block, meets)
-    return Call(function, tuple(p.name for p in parameters), tuple(p.written for p in parameters))
+    function = CudaFunction(name, text, grid, block, meets)
+    return FunctionCall(function, tuple(p.name for p in parameters), tuple(p.written for p in parameters))

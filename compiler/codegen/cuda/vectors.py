@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from types import MappingProxyType
 
-from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, Parameter
 from staticgraph.compiler.codegen.cuda.scalar import stored
 from staticgraph.compiler.codegen.cuda.strides import aligned
@@ -30,7 +30,7 @@ NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 def write_columns(
-    writer: Writer,
+    writer: CudaWriter,
     body: tuple[Stmt, ...],
     lane: Index,
     first: Callable[[], None] = lambda: None,
@@ -85,19 +85,19 @@ def _vector(dtype: DType, lane: Index) -> str:
     return f"Vector<{C_TYPES[dtype.name]}, {lane.extent}>"
 
 
-def _first(writer: Writer, access: Load | Store, lane: Index) -> str:
+def _first(writer: CudaWriter, access: Load | Store, lane: Index) -> str:
     """The place of the first element of a vector."""
     return writer.value(simplify_index(substitute(access.at[0], {lane: Const(0, int64)})))
 
 
-def _operand(writer: Writer, load: Load, lane: Index) -> str:
+def _operand(writer: CudaWriter, load: Load, lane: Index) -> str:
     kind, name = f"const {_vector(load.dtype, lane)}", writer.name("x")
     place = _first(writer, load, lane)
     writer.line(f"{kind} {name} = *reinterpret_cast<{kind}*>({load.buffer} + {place});")
     return name
 
 
-def _result(writer: Writer, store: Store, lane: Index) -> str:
+def _result(writer: CudaWriter, store: Store, lane: Index) -> str:
     name = writer.name("y")
     writer.line(f"{_vector(store.value.dtype, lane)} {name};")
     return name
@@ -107,7 +107,7 @@ class _Column:
     """Writes statements for one column; those in `results` store to a vector."""
 
     def __init__(
-        self, writer: Writer, results: Mapping[Store, str], registers: Mapping[str, str], condition: str
+        self, writer: CudaWriter, results: Mapping[Store, str], registers: Mapping[str, str], condition: str
     ) -> None:
         self.writer, self.results, self.registers, self.condition = writer, results, registers, condition
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.support.dataclass import dataclass
 
 _SHORT = 5_000  # nanoseconds: shorter chunks cost more to hand out than they gain
@@ -38,14 +38,14 @@ class Span:
     stop: Number
     count: int
 
-    def blocks(self, w: Writer, size: int, body: Callable[[Span], None]) -> None:
+    def blocks(self, w: GemmWriter, size: int, body: Callable[[Span], None]) -> None:
         """`body` for the span in parts of at most `size`."""
         w.each(
             self.start, self.stop, size,
             lambda n: body(Span(n, w.minimum(w.add(n, size), self.stop), self.count)),
         )  # fmt: skip
 
-    def within(self, w: Writer, first: int, count: int, body: Callable[[Number], None]) -> None:
+    def within(self, w: GemmWriter, first: int, count: int, body: Callable[[Number], None]) -> None:
         """`body(number)` for those of the span that are among the `count` numbers from `first`."""
         start = self.start if first == 0 else w.maximum(self.start, first)
         stop = self.stop if first + count == self.count else w.minimum(self.stop, first + count)
@@ -56,7 +56,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChunkPart:
     """`count` numbers in parts of `size`, the last one perhaps smaller."""
 
     count: int
@@ -77,14 +77,14 @@ class Part:
 class Grid:
     """A chunk for every combination of parts, those of the last dimension next to each other."""
 
-    dimensions: tuple[Part, ...]
+    dimensions: tuple[ChunkPart, ...]
 
     @property
     def chunks(self) -> int:
         """Their number."""
         return math.prod(d.parts for d in self.dimensions)
 
-    def spans(self, w: Writer) -> list[Span]:
+    def spans(self, w: GemmWriter) -> list[Span]:
         """What the chunk `%chunk` has of every dimension."""
         spans, rest = [], "%chunk"
         left = self.chunks
@@ -101,7 +101,7 @@ class Grid:
         return spans[::-1]
 
 
-def split(count: int, wanted: int) -> Part:
+def split(count: int, wanted: int) -> ChunkPart:
     """About `wanted` equal parts, rather more than less, of `count` things.
 
     An even number of parts where that is better: one of two threads waits for the odd one.
@@ -111,7 +111,9 @@ def split(count: int, wanted: int) -> Part:
     """
     fewest = -(-count // max(1, count // wanted))
     sizes = {-(-count // parts) for parts in range(fewest, fewest + fewest // _ODD + 1)}
-    return min((Part(count, size) for size in sorted(sizes, reverse=True)), key=lambda part: part.longest)
+    return min(
+        (ChunkPart(count, size) for size in sorted(sizes, reverse=True)), key=lambda part: part.longest
+    )
 
 
 def cut(counts: Sequence[int], wanted: int) -> Grid:

@@ -8,8 +8,8 @@ small and a has many rows, transpose_b.py does turn it around.
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream, Tile
-from staticgraph.compiler.codegen.gemm.tiles import PanelRun, Piece, Tiling, balanced, panels, piece_width
-from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.gemm.tiles import PanelRun, TilePiece, Tiling, balanced, panels, piece_width
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.text import memory_type, suffix, vector
 
 MOST_ROWS = 6  # with more, packing b pays
@@ -27,14 +27,14 @@ def dot_tiling(rows: int, columns: int, registers: int) -> Tiling:
     """
     if rows > MOST_ROWS:
         runs = balanced(columns, (registers - 1) // 2 - 1)
-        cut = tuple(PanelRun(r.start, r.count, (Piece(0, piece_width(r.size), r.size),)) for r in runs)
+        cut = tuple(PanelRun(r.start, r.count, (TilePiece(0, piece_width(r.size), r.size),)) for r in runs)
         return Tiling(balanced(rows, (registers - 1) // (runs[0].size + 1)), cut)
     row_cut = balanced(rows, 3 if registers == 32 else 2)
     most = 8 if row_cut[0].size == 1 else 4
     return Tiling(row_cut, panels(columns, min(most, piece_width(columns)), 1))
 
 
-def dot_sums(w: Writer, tile: Tile) -> list[str]:
+def dot_sums(w: GemmWriter, tile: Tile) -> list[str]:
     """The finished sums of the tile: per row, one vector along the columns."""
     (piece,) = tile.pieces
     places = [(i, c) for i in range(tile.rows) for c in range(piece.valid)]
@@ -70,13 +70,13 @@ def dot_sums(w: Writer, tile: Tile) -> list[str]:
     return [_column_vector(w, tile, lanes[i * piece.valid : (i + 1) * piece.valid]) for i in range(tile.rows)]
 
 
-def _read(w: Writer, tile: Tile, stream: Stream, base: str, start: int, k: Number, valid: int) -> str:
+def _read(w: GemmWriter, tile: Tile, stream: Stream, base: str, start: int, k: Number, valid: int) -> str:
     """Neighbours along the sum, zeros after the first `valid`."""
     pointer = w.address(w.address(base, start, stream.dtype), k, stream.dtype)
     return w.convert(w.load(pointer, stream.dtype, tile.lanes, valid), stream.dtype, tile.dtype, tile.lanes)
 
 
-def _column_vector(w: Writer, tile: Tile, vectors: list[str]) -> str:
+def _column_vector(w: GemmWriter, tile: Tile, vectors: list[str]) -> str:
     """The sum over the lanes of each vector, side by side."""
     (piece,) = tile.pieces
     element = memory_type(tile.dtype)

@@ -14,9 +14,9 @@ from functools import partial
 from staticgraph.compiler.codegen.gemm.loops import Cursor
 from staticgraph.compiler.codegen.gemm.micro_kernel import Finish, Stream, Sums, Tile, read_lanes
 from staticgraph.compiler.codegen.gemm.prefetch import FAR_BYTES, Later
-from staticgraph.compiler.codegen.gemm.tiles import Piece
-from staticgraph.compiler.codegen.gemm.writer import Number, Writer
-from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, Value
+from staticgraph.compiler.codegen.gemm.tiles import TilePiece
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
+from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
@@ -62,7 +62,7 @@ class Epilogue:
         """Their names, in the order of `accesses`."""
         return tuple(f"%e{n}" for n in range(len(self.accesses)))
 
-    def begin(self, w: Writer, cursor: Cursor) -> Cursor:
+    def begin(self, w: GemmWriter, cursor: Cursor) -> Cursor:
         """Compute what is the same for all elements, in front of all loops: where it lies from there on."""
         c = self._contraction
         known: dict[Expr, str] = {}
@@ -93,7 +93,7 @@ class Epilogue:
         long = tile.rows > 1 and len(operations) * len(tile.places) > _WRITTEN_OUT
         return partial(self._looped if long else self._written_out, tile)
 
-    def _written_out(self, tile: Tile, w: Writer, sums: Sums) -> None:
+    def _written_out(self, tile: Tile, w: GemmWriter, sums: Sums) -> None:
         loaded: dict[tuple[int, int, int], str] = {}
         for (i, j), value in sums.items():
             known: dict[Expr, str] = {self._contraction.acc: value}
@@ -104,7 +104,7 @@ class Epilogue:
                 known[local] = loaded[key]
             self._store(w, known, self.pointers, i, tile.pieces[j])
 
-    def _looped(self, tile: Tile, w: Writer, sums: Sums) -> None:
+    def _looped(self, tile: Tile, w: GemmWriter, sums: Sums) -> None:
         width, dtype = sum(p.width for p in tile.pieces), tile.dtype
         kept = w.reserve()
         w.scopes[0].lines.insert(
@@ -132,20 +132,22 @@ class Epilogue:
     def _row_step(self, n: int) -> int:
         return self.accesses[n].step(self._contraction.rows)
 
-    def _place(self, w: Writer, n: int, base: str, row: int, piece: Piece) -> tuple[str, DType, int]:
+    def _place(self, w: GemmWriter, n: int, base: str, row: int, piece: TilePiece) -> tuple[str, DType, int]:
         """Where the elements of one vector of the tile begin, their type, and how far apart they are."""
         step = self.accesses[n].step(self._contraction.lanes)
         dtype = self.accesses[n].dtype
         return w.address(base, row * self._row_step(n) + piece.start * step, dtype), dtype, step
 
-    def _load(self, w: Writer, n: int, base: str, row: int, piece: Piece) -> str:
+    def _load(self, w: GemmWriter, n: int, base: str, row: int, piece: TilePiece) -> str:
         """The elements of one vector of the tile, as values in registers."""
         pointer, dtype, step = self._place(w, n, base, row, piece)
         if step == 0:
             return w.spread(w.load(pointer, dtype, 1, 1), register_type(dtype), piece.width)
         return read_lanes(w, pointer, Stream(dtype, 0, step), piece)
 
-    def _store(self, w: Writer, known: dict[Expr, str], bases: Sequence[str], row: int, piece: Piece) -> None:
+    def _store(
+        self, w: GemmWriter, known: dict[Expr, str], bases: Sequence[str], row: int, piece: TilePiece
+    ) -> None:
         """Evaluate all stores of one vector, then write."""
         values = evaluate(w, self._values, known, piece.width)
         for value, n in zip(values, self._targets, strict=True):
@@ -171,9 +173,9 @@ def _constants(values: Sequence[Expr], c: Contraction) -> dict[Expr, Local]:
     return {node: Local(f"same {n}", node.dtype) for n, node in enumerate(floating)}
 
 
-def evaluate(w: Writer, roots: Sequence[Expr], known: Mapping[Expr, str], width: int) -> list[str]:
+def evaluate(w: GemmWriter, roots: Sequence[Expr], known: Mapping[Expr, str], width: int) -> list[str]:
     """The values of expressions made of constants, primitives and what is `known`, in vectors."""
     printer = ExprPrinter(w, width)
     for expr, text in known.items():
-        printer.bind(expr, Value(text, width, w.level))
+        printer.bind(expr, LlvmValue(text, width, w.level))
     return [printer.vector(root) for root in roots]

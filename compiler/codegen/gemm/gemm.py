@@ -28,13 +28,13 @@ from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Spans, Stream, Tile, column_sums, micro_kernel
 from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
-from staticgraph.compiler.codegen.gemm.plan import Plan, adding_plan, nanoseconds, plan
+from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, nanoseconds, plan
 from staticgraph.compiler.codegen.gemm.rows import row_sums
 from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.split_k import slice_sums, sliced
-from staticgraph.compiler.codegen.gemm.tiles import Along, PanelRun, Run
+from staticgraph.compiler.codegen.gemm.tiles import Along, PanelRun, TileRun
 from staticgraph.compiler.codegen.gemm.transpose_b import turned
-from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 from staticgraph.compiler.support.dataclass import dataclass
@@ -42,7 +42,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 _A, _B, _SUMS, _UNPACKED = "a", "b", "sums", "unpacked"
 _WHOLE = {Along.COLUMNS: column_sums, Along.ROWS: row_sums, Along.SUM: dot_sums}
 Inside = tuple[tuple[int, Spans], ...]  # rows with products, by index of the sum
-Whole = Callable[[Writer, Tile], list[str]]  # writes the finished sums of a tile
+Whole = Callable[[GemmWriter, Tile], list[str]]  # writes the finished sums of a tile
 
 
 def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE) -> KernelCode:
@@ -66,7 +66,7 @@ def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE
     return KernelCode((*before, *phases), decided.shared_bytes, decided.private_bytes, cost)
 
 
-def _multiply(c: Contraction, p: Plan) -> tuple[Phase, ...]:
+def _multiply(c: Contraction, p: GemmPlan) -> tuple[Phase, ...]:
     return (*packing(c, p), _Generator(c, p, _WHOLE[p.along]).phase())
 
 
@@ -84,8 +84,8 @@ class _Block:
 class _Generator:
     """Writes the phase that makes the results. `whole` writes sums that are finished at once."""
 
-    def __init__(self, contraction: Contraction, plan: Plan, whole: Whole) -> None:
-        self._c, self._plan, self._whole, self._w = contraction, plan, whole, Writer()
+    def __init__(self, contraction: Contraction, plan: GemmPlan, whole: Whole) -> None:
+        self._c, self._plan, self._whole, self._w = contraction, plan, whole, GemmWriter()
         self._epilogue = Epilogue(contraction)
         self._accesses: dict[str, Access] = {
             _A: (plan.a and plan.a.shared) or contraction.a,
@@ -183,7 +183,7 @@ class _Generator:
         first = 0
         for run, inside in self._runs():
 
-            def tile(n: Number, run: Run = run, inside: Inside = inside, first: int = first) -> None:
+            def tile(n: Number, run: TileRun = run, inside: Inside = inside, first: int = first) -> None:
                 row = self._w.add(self._w.mul(n, run.size), run.start - first * run.size)
                 here = cursor.moved(self._w, self._c.rows, row)
                 if self._plan.a:
@@ -193,7 +193,7 @@ class _Generator:
             self._tiles.within(self._w, first, run.count, tile)
             first += run.count
 
-    def _packed_a(self, cursor: Cursor, a: Packed, number: Number, run: Run, block: _Block) -> Cursor:
+    def _packed_a(self, cursor: Cursor, a: Packed, number: Number, run: TileRun, block: _Block) -> Cursor:
         """Where the tile lies packed."""
         w = self._w
         if a.shared:
@@ -204,10 +204,10 @@ class _Generator:
         pack(w, a, along, block.counts, cursor.at[_A], place, panel.pieces)
         return cursor.changed(_A, place)
 
-    def _runs(self) -> list[tuple[Run, Inside]]:
+    def _runs(self) -> list[tuple[TileRun, Inside]]:
         """The tiles of rows, those apart that reach over an edge of the array."""
         p = self._plan
-        out: list[tuple[Run, Inside]] = []
+        out: list[tuple[TileRun, Inside]] = []
         limits = [x for x in self._c.limits if x.place is not None and x.place is self._c.rows]
         if not limits:
             return [(run, ()) for run in p.tiling.rows]
@@ -219,7 +219,7 @@ class _Generator:
                 if out and out[-1][0].size == run.size and out[-1][1] == inside:
                     out[-1] = replace(out[-1][0], count=out[-1][0].count + 1), inside
                 else:
-                    out.append((Run(start, run.size, 1), inside))
+                    out.append((TileRun(start, run.size, 1), inside))
         return out
 
     def _panels(
@@ -319,7 +319,7 @@ def _rows_inside(limit: Limit, start: int, rows: int) -> Spans:
     return tuple(spans)
 
 
-def _inside(w: Writer, limit: Limit, start: Number) -> tuple[Number, Number]:
+def _inside(w: GemmWriter, limit: Limit, start: Number) -> tuple[Number, Number]:
     """`limit.span(start)` in code."""
     if isinstance(start, int):
         return limit.span(start)

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS
 from staticgraph.compiler.codegen.gemm.chunks import Span
-from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
@@ -27,12 +27,12 @@ class Cursor:
     values: Mapping[Index, Number] = field(default_factory=dict)
 
     @classmethod
-    def at_start(cls, w: Writer, c: Contraction, accesses: Mapping[str, Access]) -> Cursor:
+    def at_start(cls, w: GemmWriter, c: Contraction, accesses: Mapping[str, Access]) -> Cursor:
         """Where all indices are 0. An access without a buffer is to shared scratch memory."""
         names = {buffer: f"%p{n}" for n, buffer in enumerate(c.buffers)} | {"": "%shared"}
         return cls(accesses, {n: w.address(names[x.buffer], x.offset, x.dtype) for n, x in accesses.items()})
 
-    def moved(self, w: Writer, index: Index | None, by: Number) -> Cursor:
+    def moved(self, w: GemmWriter, index: Index | None, by: Number) -> Cursor:
         """The addresses after `index` went up by `by`."""
         at = {
             name: w.address(pointer, w.mul(by, self.accesses[name].step(index)), self.accesses[name].dtype)
@@ -47,7 +47,7 @@ class Cursor:
 
 
 def each(
-    w: Writer, indices: Sequence[tuple[Index, Span]], cursor: Cursor, body: Callable[[Cursor], None]
+    w: GemmWriter, indices: Sequence[tuple[Index, Span]], cursor: Cursor, body: Callable[[Cursor], None]
 ) -> None:
     """`body` for all values of the indices in their spans."""
     if not indices:

@@ -12,10 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
-from staticgraph.compiler.codegen.gemm.pack_narrow_panels import ZERO, Slot, apart, repeated, slots, together
+from staticgraph.compiler.codegen.gemm.pack_narrow_panels import (
+    ZERO,
+    PanelSlot,
+    apart,
+    repeated,
+    slots,
+    together,
+)
 from staticgraph.compiler.codegen.gemm.prefetch import Later, ask
-from staticgraph.compiler.codegen.gemm.tiles import Piece
-from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.gemm.tiles import TilePiece
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.text import memory_type, vector
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.support.dataclass import dataclass
@@ -30,7 +37,7 @@ WIDE = 'noinline nounwind "prefer-vector-width"="512" "min-legal-vector-width"="
 
 Sums = Mapping[tuple[int, int], str]  # by row and number of the piece
 Spans = tuple[tuple[int, int], ...]
-Finish = Callable[[Writer, Sums], None]
+Finish = Callable[[GemmWriter, Sums], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ class Tile:
 
     dtype: DType
     rows: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TilePiece, ...]
     a: Stream
     b: Stream
     extents: tuple[int | None, ...]
@@ -104,7 +111,7 @@ class Tile:
         return [vector(memory_type(self.dtype), self.pieces[j].width) for _, j in self.places]
 
     @property
-    def slots(self) -> list[Slot]:
+    def slots(self) -> list[PanelSlot]:
         """The accumulators. Rows share some of them where only a moves along the rows, and all rows take
         part in every step.
         """
@@ -118,13 +125,13 @@ def steps(level: int) -> str:
 
 
 def micro_kernel(
-    tile: Tile, finish: Finish, whole: Callable[[Writer, Tile], list[str]]
+    tile: Tile, finish: Finish, whole: Callable[[GemmWriter, Tile], list[str]]
 ) -> tuple[str, tuple[str, ...]]:
     """The symbol of the micro-kernel, and its text after what that needs.
 
     `whole` writes the code of sums that are finished at once, `finish` that of the epilogue.
     """
-    w = Writer()
+    w = GemmWriter()
     if tile.partial is None:
         finish(w, _named(tile, whole(w, tile)))
     else:
@@ -143,7 +150,7 @@ def micro_kernel(
     return symbol, (*w.needs, text)
 
 
-def column_sums(w: Writer, tile: Tile, a: str = "%a", b: str = "%b") -> list[str]:
+def column_sums(w: GemmWriter, tile: Tile, a: str = "%a", b: str = "%b") -> list[str]:
     """The finished sums of the tile, in vectors along the columns."""
     return _accumulate(w, tile, ["zeroinitializer"] * len(tile.places), a, b)
 
@@ -152,14 +159,14 @@ def _named(tile: Tile, sums: list[str]) -> Sums:
     return dict(zip(tile.places, sums, strict=True))
 
 
-def _partial(w: Writer, tile: Tile, stream: Stream, row: int, j: int) -> tuple[str, DType, int, int]:
+def _partial(w: GemmWriter, tile: Tile, stream: Stream, row: int, j: int) -> tuple[str, DType, int, int]:
     """Address, type, width and valid lanes of partial sums in memory."""
     piece = tile.pieces[j]
     valid = piece.width if stream.padded else piece.valid
     return w.address("%sums", row * stream.row + piece.start, tile.dtype), tile.dtype, piece.width, valid
 
 
-def _initial(w: Writer, tile: Tile, stream: Stream) -> list[str]:
+def _initial(w: GemmWriter, tile: Tile, stream: Stream) -> list[str]:
     """Zero in the first block of the sum, the partial sums in memory afterwards."""
     again, ready, before = w.label(), w.label(), w.block
     w.branch_if("%first", ready, again)
@@ -173,7 +180,7 @@ def _initial(w: Writer, tile: Tile, stream: Stream) -> list[str]:
     ]
 
 
-def _accumulate(w: Writer, tile: Tile, sums: list[str], a: str = "%a", b: str = "%b") -> list[str]:
+def _accumulate(w: GemmWriter, tile: Tile, sums: list[str], a: str = "%a", b: str = "%b") -> list[str]:
     """`sums` plus the products of all steps."""
     rows, known = range(tile.rows), _named(tile, sums)
     held = [_gathered(w, tile, slot, known) for slot in tile.slots]
@@ -185,14 +192,16 @@ def _accumulate(w: Writer, tile: Tile, sums: list[str], a: str = "%a", b: str = 
     return [found[place] for place in tile.places]
 
 
-def _gathered(w: Writer, tile: Tile, slot: Slot, sums: Sums) -> str:
+def _gathered(w: GemmWriter, tile: Tile, slot: PanelSlot, sums: Sums) -> str:
     """The partial sums of a slot in one vector."""
     if all(sums[i, slot.j] == ZERO for i in slot.rows):
         return ZERO
     return together(w, slot, tile.dtype, lambda i: repeated(w, slot, tile.dtype, sums[i, slot.j]))
 
 
-def _nest(w: Writer, tile: Tile, level: int, at: Sequence[str], rows: range, sums: list[str]) -> list[str]:
+def _nest(
+    w: GemmWriter, tile: Tile, level: int, at: Sequence[str], rows: range, sums: list[str]
+) -> list[str]:
     """The loop over one index of the sum and those inside it; the products of some rows."""
     extent = tile.extents[level]
     kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
@@ -252,7 +261,7 @@ def _nest(w: Writer, tile: Tile, level: int, at: Sequence[str], rows: range, sum
 
 
 def _unless_empty(
-    w: Writer,
+    w: GemmWriter,
     kinds: list[str],
     start: Number,
     stop: Number,
@@ -272,7 +281,7 @@ def _unless_empty(
     ]
 
 
-def _step(w: Writer, tile: Tile, at: Sequence[str], u: int, rows: range, sums: list[str]) -> list[str]:
+def _step(w: GemmWriter, tile: Tile, at: Sequence[str], u: int, rows: range, sums: list[str]) -> list[str]:
     """One step of the sum, `u` after the one whose addresses are given: some rows with every vector."""
     offsets = [u * stream.k[-1] if stream.k else 0 for stream in tile.streams]
     left, right = _Reader(w, tile, tile.a, at[0], offsets[0]), _Reader(w, tile, tile.b, at[1], offsets[1])
@@ -287,7 +296,7 @@ def _step(w: Writer, tile: Tile, at: Sequence[str], u: int, rows: range, sums: l
     ]
 
 
-def _ask_ahead(w: Writer, tile: Tile, b: str, offset: int) -> None:
+def _ask_ahead(w: GemmWriter, tile: Tile, b: str, offset: int) -> None:
     """Prefetch the panel row of a later step, where steps are far apart or it is read for the first time."""
     stream, step = tile.b, tile.b.k[-1] if tile.b.k else 0
     if stream.lane == 1 and not tile.asked and (tile.packed or step * stream.dtype.size >= _FAR):
@@ -297,11 +306,11 @@ def _ask_ahead(w: Writer, tile: Tile, b: str, offset: int) -> None:
 class _Reader:
     """The vectors of one operand in one step, each read once."""
 
-    def __init__(self, w: Writer, tile: Tile, stream: Stream, base: str, offset: int) -> None:
+    def __init__(self, w: GemmWriter, tile: Tile, stream: Stream, base: str, offset: int) -> None:
         self._w, self._tile, self._stream, self._base, self._offset = w, tile, stream, base, offset
         self._known: dict[tuple[str | int, ...], str] = {}
 
-    def read(self, slot: Slot) -> str:
+    def read(self, slot: PanelSlot) -> str:
         """The elements for an accumulator: neighbours along the lanes, or one in all lanes of a row."""
         piece, stream, first = self._tile.pieces[slot.j], self._stream, slot.rows[0]
         if not stream.lane:
@@ -312,7 +321,7 @@ class _Reader:
             self._known[key] = repeated(self._w, slot, self._tile.dtype, self.lanes(row, piece))
         return self._known[key]
 
-    def lanes(self, row: int, piece: Piece) -> str:
+    def lanes(self, row: int, piece: TilePiece) -> str:
         """The elements of a piece, neighbours along the lanes."""
         stream, key = self._stream, ("lanes", row, piece.start)
         if key not in self._known:
@@ -334,7 +343,7 @@ class _Reader:
         return self._known[spread]
 
 
-def read_lanes(w: Writer, pointer: str, stream: Stream, piece: Piece) -> str:
+def read_lanes(w: GemmWriter, pointer: str, stream: Stream, piece: TilePiece) -> str:
     """The elements of one piece, neighbours or some way apart, in their own type."""
     valid = piece.width if stream.padded else piece.valid
     if stream.lane == 1 or piece.width == 1:

@@ -15,11 +15,11 @@ from staticgraph.compiler.codegen.abi import Phase
 from staticgraph.compiler.codegen.gemm.chunks import Span, chunks_wanted, cut
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream, read_lanes
-from staticgraph.compiler.codegen.gemm.plan import Plan
+from staticgraph.compiler.codegen.gemm.plan import GemmPlan
 from staticgraph.compiler.codegen.gemm.scratch import Packed
-from staticgraph.compiler.codegen.gemm.tiles import PanelRun, Piece, pages_apart
+from staticgraph.compiler.codegen.gemm.tiles import PanelRun, TilePiece, pages_apart
 from staticgraph.compiler.codegen.gemm.transpose import turner
-from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass
@@ -28,7 +28,7 @@ _NANOSECONDS = 0.5  # to pack an element
 _STEPS = 8  # of panels that are packed side by side
 
 
-def packing(c: Contraction, plan: Plan) -> tuple[Phase, ...]:
+def packing(c: Contraction, plan: GemmPlan) -> tuple[Phase, ...]:
     """The phases that pack whole operands into shared memory."""
     return tuple(
         _packing(c, operand, packed)
@@ -40,7 +40,7 @@ def packing(c: Contraction, plan: Plan) -> tuple[Phase, ...]:
 def _packing(c: Contraction, operand: Access, packed: Packed) -> Phase:
     """A phase that packs an operand for all values of the outer indices."""
     assert packed.shared is not None
-    w, indices, steps = Writer(), [i for i in c.outer if operand.step(i)], [i.extent for i in c.k]
+    w, indices, steps = GemmWriter(), [i for i in c.outer if operand.step(i)], [i.extent for i in c.k]
     whole = Stream(operand.dtype, 0, packed.lane, tuple(operand.step(i) for i in c.k))
     grid = cut((*(i.extent for i in indices), packed.count), chunks_wanted(_NANOSECONDS * c.size(operand)))
     *outer, span = grid.spans(w)
@@ -54,7 +54,7 @@ def _packing(c: Contraction, operand: Access, packed: Packed) -> Phase:
 
 
 def pack_span(
-    w: Writer, packed: Packed, stream: Stream, counts: Sequence[Number], source: str, target: str,
+    w: GemmWriter, packed: Packed, stream: Stream, counts: Sequence[Number], source: str, target: str,
     span: Span, first: Number,
 ) -> None:  # fmt: skip
     """Pack the panels of a span, `counts` steps along each index of the sum. `target` is the place of panel
@@ -90,8 +90,8 @@ def pack_span(
 
 
 def pack(
-    w: Writer, packed: Packed, stream: Stream, counts: Sequence[Number], source: str, target: str,
-    pieces: tuple[Piece, ...],
+    w: GemmWriter, packed: Packed, stream: Stream, counts: Sequence[Number], source: str, target: str,
+    pieces: tuple[TilePiece, ...],
 ) -> None:  # fmt: skip
     """Pack one panel."""
     copy = _pack_turned if packed.turned else _pack_panel
@@ -107,10 +107,10 @@ class _Steps:
 
 
 def _pack_panel(
-    w: Writer,
+    w: GemmWriter,
     packed: Packed,
     stream: Stream,
-    pieces: tuple[Piece, ...],
+    pieces: tuple[TilePiece, ...],
     steps: _Steps,
     source: str,
     target: str,
@@ -138,10 +138,10 @@ def _pack_panel(
 
 
 def _pack_turned(
-    w: Writer,
+    w: GemmWriter,
     packed: Packed,
     stream: Stream,
-    pieces: tuple[Piece, ...],
+    pieces: tuple[TilePiece, ...],
     steps: _Steps,
     source: str,
     target: str,
@@ -153,7 +153,7 @@ def _pack_turned(
         for need in needs:
             w.need(need)
 
-        def line(at: str, step: Number, symbol: str = symbol, piece: Piece = piece) -> None:
+        def line(at: str, step: Number, symbol: str = symbol, piece: TilePiece = piece) -> None:
             place = w.address(target, w.add(w.mul(step, pitch), piece.start), to)
             w.line(f"call void {symbol}(ptr {at}, ptr {place}, i64 {pitch}, i64 {count})")
 
@@ -161,7 +161,7 @@ def _pack_turned(
 
 
 def _lines(
-    w: Writer, stream: Stream, steps: _Steps, source: str, body: Callable[[str, Number], None]
+    w: GemmWriter, stream: Stream, steps: _Steps, source: str, body: Callable[[str, Number], None]
 ) -> None:
     """`body(address, number of the first step)` for every
     run of steps along the innermost index of the sum.

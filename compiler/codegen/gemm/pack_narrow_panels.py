@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from staticgraph.compiler.codegen.gemm.tiles import Piece
-from staticgraph.compiler.codegen.gemm.writer import Writer
+from staticgraph.compiler.codegen.gemm.tiles import TilePiece
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter
 from staticgraph.compiler.codegen.llvm.text import memory_type, vector
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.support.dataclass import dataclass
@@ -25,7 +25,7 @@ ZERO = "zeroinitializer"
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class PanelSlot:
     """An accumulator: one vector of sums, of these rows and this piece of the panel."""
 
     rows: range
@@ -38,7 +38,7 @@ class Slot:
         return self.width << (len(self.rows) - 1).bit_length()
 
 
-def slots(rows: int, pieces: Sequence[Piece], lanes: int) -> list[Slot]:
+def slots(rows: int, pieces: Sequence[TilePiece], lanes: int) -> list[PanelSlot]:
     """The accumulators of a tile. With `lanes`, rows share vectors of so many; with 0 none do.
 
     >>> [(slot.rows, slot.lanes) for slot in slots(3, [Piece(0, 4, 4)], 8)]
@@ -49,11 +49,11 @@ def slots(rows: int, pieces: Sequence[Piece], lanes: int) -> list[Slot]:
         for j, piece in enumerate(pieces):
             share = max(1, lanes // piece.width)
             if i % share == 0:
-                found.append(Slot(range(i, min(i + share, rows)), j, piece.width))
+                found.append(PanelSlot(range(i, min(i + share, rows)), j, piece.width))
     return found
 
 
-def together(w: Writer, slot: Slot, dtype: DType, value: Callable[[int], str]) -> str:
+def together(w: GemmWriter, slot: PanelSlot, dtype: DType, value: Callable[[int], str]) -> str:
     """A vector of the slot: `value(row)` in the lanes of each row, where it has that many lanes already."""
     kind, found = vector(memory_type(dtype), slot.lanes), value(slot.rows[0])
     for n, row in enumerate(slot.rows[1:], 1):
@@ -63,7 +63,7 @@ def together(w: Writer, slot: Slot, dtype: DType, value: Callable[[int], str]) -
     return found
 
 
-def repeated(w: Writer, slot: Slot, dtype: DType, value: str) -> str:
+def repeated(w: GemmWriter, slot: PanelSlot, dtype: DType, value: str) -> str:
     """A vector of the slot with the lanes of `value` for each row."""
     if len(slot.rows) == 1 or value == ZERO:
         return value
@@ -72,7 +72,7 @@ def repeated(w: Writer, slot: Slot, dtype: DType, value: str) -> str:
     return w.shuffled(value, dtype, slot.width, [lane % slot.width for lane in range(slot.lanes)])
 
 
-def apart(w: Writer, slot: Slot, dtype: DType, value: str) -> list[str]:
+def apart(w: GemmWriter, slot: PanelSlot, dtype: DType, value: str) -> list[str]:
     """The vectors of each row of a slot."""
     if len(slot.rows) == 1:
         return [value]

@@ -53,7 +53,7 @@ _FLOPS, _BYTES = 80.0, 32.0  # per nanosecond, of one core: the multiply-adds of
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class GemmPlan:
     """The decisions."""
 
     dtype: DType
@@ -107,7 +107,7 @@ class Plan:
         return tuple(n * pitch for n in numbers(self.block_indices))
 
 
-def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = NO_CHOICE) -> Plan:
+def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = NO_CHOICE) -> GemmPlan:
     """Decide what was not chosen. The first `reserved` bytes of shared memory are taken."""
     lanes, size = target.lanes([c.dtype]), c.dtype.size
     along = direction(c, target)
@@ -153,7 +153,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         a = scratch.packed(c, c.a, c.rows, runs, None if shares else inside, block_depth)
         scratch.reserve(a, tuple(i for i in c.outer if c.a.step(i)), 1)
     partial = _partial_sums(c, tiling, scratch) if split else None
-    return Plan(
+    return GemmPlan(
         c.dtype, lanes, along, tiling, grid, read, block, turns, blocks, inside,
         extents=tuple(extents), block_depth=block_depth, partial=partial,
         a=a, b=b, first_packs=first_packs, a_stream=stream(c.a, c, inside), b_stream=stream(c.b, c, inside),
@@ -161,13 +161,13 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     )  # fmt: skip
 
 
-def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> Plan:
+def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
     """For sums of slices, in elements of a, that only wait to be added."""
     lanes = target.lanes([c.dtype])
     tiling = Tiling(balanced(c.row_count, 4), panels(c.lanes.extent, lanes, 2))
     unpacked = stream(c.a, c, c.k)
     read, grid = _grid(c, tiling, False, False, False)
-    return Plan(
+    return GemmPlan(
         c.dtype, lanes, Along.COLUMNS, tiling, grid, read, 0, 0, DepthBlocks(0, c.depth), c.k,
         extents=(c.depth,), block_depth=c.depth, partial=None, a=None, b=None, first_packs=False,
         a_stream=unpacked, b_stream=unpacked, private_bytes=0, shared_bytes=reserved,

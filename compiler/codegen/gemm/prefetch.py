@@ -7,7 +7,7 @@ loop, because a processor can only wait for so many lines at a time.
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass
@@ -25,12 +25,12 @@ class Later:
     step: int  # elements from one row to the next
     columns: int
 
-    def ask(self, w: Writer, row: Number) -> None:
+    def ask(self, w: GemmWriter, row: Number) -> None:
         """Prefetch one of the rows."""
         ask(w, w.address(self.pointer, w.mul(row, self.step), self.dtype), self.columns, self.dtype)
 
 
-def ask(w: Writer, start: str, columns: int, dtype: DType) -> None:
+def ask(w: GemmWriter, start: str, columns: int, dtype: DType) -> None:
     """Prefetch neighbouring elements."""
     for column in range(0, columns, ALIGNMENT // dtype.size):
         w.prefetch(w.address(start, column, dtype))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream, Tile, column_sums
-from staticgraph.compiler.codegen.gemm.tiles import Piece, Run, Tiling, panels, row_products
+from staticgraph.compiler.codegen.gemm.tiles import TilePiece, TileRun, Tiling, panels, row_products
 from staticgraph.compiler.codegen.gemm.transpose import transpose
-from staticgraph.compiler.codegen.gemm.writer import Writer
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter
 from staticgraph.compiler.kernel.contraction import Contraction
 
 _TURNING = 5  # to turn a vector of sums around, in multiply-adds
@@ -33,14 +33,14 @@ def row_tiling(rows: int, columns: int, lanes: int, registers: int) -> Tiling:
     most = max(1, min((registers - 2) // (columns + 1), -(-_ACCUMULATORS // columns)))
     size = lanes * max(1, min(most, rows // (_MANY * lanes)))
     whole, rest = divmod(rows, size)
-    runs = (Run(0, size, whole), Run(whole * size, rest, 1))
+    runs = (TileRun(0, size, whole), TileRun(whole * size, rest, 1))
     return Tiling(tuple(r for r in runs if r.size and r.count), panels(columns, lanes, -(-columns // lanes)))
 
 
-def row_sums(w: Writer, tile: Tile) -> list[str]:
+def row_sums(w: GemmWriter, tile: Tile) -> list[str]:
     """The finished sums of the tile, in vectors along the columns."""
     rows, lanes = tile.rows, tile.lanes
-    groups = tuple(Piece(start, lanes, min(lanes, rows - start)) for start in range(0, rows, lanes))
+    groups = tuple(TilePiece(start, lanes, min(lanes, rows - start)) for start in range(0, rows, lanes))
     turned = replace(
         tile, rows=tile.columns, pieces=groups,
         a=Stream(tile.b.dtype, tile.b.lane, 0, tile.b.k), b=Stream(tile.a.dtype, 0, tile.a.row, tile.a.k),

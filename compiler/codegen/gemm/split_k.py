@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.chunks import chunks_wanted
 from staticgraph.compiler.codegen.gemm.micro_kernel import Tile, read_lanes
-from staticgraph.compiler.codegen.gemm.plan import Plan, nanoseconds
+from staticgraph.compiler.codegen.gemm.plan import GemmPlan, nanoseconds
 from staticgraph.compiler.codegen.gemm.scratch import Scratch
-from staticgraph.compiler.codegen.gemm.writer import Writer
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import Store
@@ -35,7 +35,7 @@ class Sliced:
     shared_bytes: int
 
 
-def sliced(c: Contraction, plan: Plan, reserved: int = 0) -> Sliced | None:
+def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
     """`c` with its sum cut into slices, if that gives enough chunks where the tiles do not.
 
     Or if that reads much less: chunks of the result each read one operand from end to end, those of the sum
@@ -92,7 +92,7 @@ def _cut(c: Contraction, least: int) -> tuple[Index, int] | None:
     return max(fitting, key=lambda cut: cut[1], default=None)
 
 
-def slice_sums(w: Writer, tile: Tile) -> list[str]:
+def slice_sums(w: GemmWriter, tile: Tile) -> list[str]:
     """The finished sums of a tile, whose operand a are the sums of slices."""
 
     def read(at: str) -> list[str]:

@@ -37,7 +37,7 @@ class Along(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TilePiece:
     """One vector of a panel: `width` lanes from column `start` of the panel, `valid` of which exist."""
 
     start: int
@@ -51,7 +51,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TileRun:
     """`count` neighbouring equal parts of `size`, the first at `start`."""
 
     start: int
@@ -70,7 +70,7 @@ class PanelRun:
 
     start: int
     count: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TilePiece, ...]
 
     @property
     def size(self) -> int:
@@ -82,7 +82,7 @@ class PanelRun:
 class Tiling:
     """Tiles of all rows and columns."""
 
-    rows: tuple[Run, ...]
+    rows: tuple[TileRun, ...]
     panels: tuple[PanelRun, ...]
 
     @property
@@ -106,7 +106,7 @@ class Tiling:
         return pitch(self.panels)
 
 
-def balanced(extent: int, largest: int) -> tuple[Run, ...]:
+def balanced(extent: int, largest: int) -> tuple[TileRun, ...]:
     """`extent` cut into as few parts of at most `largest` as possible, whose sizes differ by at most one.
 
     >>> balanced(64, 14)
@@ -114,7 +114,7 @@ def balanced(extent: int, largest: int) -> tuple[Run, ...]:
     """
     parts = -(-extent // largest)
     size, longer = divmod(extent, parts)
-    runs = (Run(0, size + 1, longer), Run(longer * (size + 1), size, parts - longer))
+    runs = (TileRun(0, size + 1, longer), TileRun(longer * (size + 1), size, parts - longer))
     return tuple(r for r in runs if r.count)
 
 
@@ -128,12 +128,12 @@ def panels(columns: int, lanes: int, pieces: int) -> tuple[PanelRun, ...]:
     full, rest = divmod(columns, lanes)
     out: list[PanelRun] = []
     for run in balanced(full + (rest > 0), pieces):
-        whole = tuple(Piece(i * lanes, lanes, lanes) for i in range(run.size))
+        whole = tuple(TilePiece(i * lanes, lanes, lanes) for i in range(run.size))
         ends_in_tail = rest > 0 and run.stop == full + 1
         if run.count > ends_in_tail:
             out.append(PanelRun(run.start * lanes, run.count - ends_in_tail, whole))
         if ends_in_tail:
-            last = Piece((run.size - 1) * lanes, piece_width(rest), rest)
+            last = TilePiece((run.size - 1) * lanes, piece_width(rest), rest)
             out.append(PanelRun((run.stop - run.size) * lanes, 1, (*whole[:-1], last)))
     return tuple(out)
 
@@ -143,13 +143,13 @@ def pages_apart(step: int, dtype: DType) -> bool:
     return step * dtype.size % _PAGE == 0
 
 
-def whole_pieces(extent: int, lanes: int) -> tuple[Piece, ...]:
+def whole_pieces(extent: int, lanes: int) -> tuple[TilePiece, ...]:
     """`extent` as whole vectors: powers of two, the wide ones first."""
-    pieces: list[Piece] = []
+    pieces: list[TilePiece] = []
     start = 0
     while start < extent:
         width = min(lanes, 1 << ((extent - start).bit_length() - 1))
-        pieces.append(Piece(start, width, width))
+        pieces.append(TilePiece(start, width, width))
         start += width
     return tuple(pieces)
 
@@ -183,7 +183,7 @@ def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, time
     return best[1]
 
 
-def _products(rows: int, pieces: Sequence[Piece], lanes: int) -> float:
+def _products(rows: int, pieces: Sequence[TilePiece], lanes: int) -> float:
     """Multiply-adds of a step of a tile. Rows share the vectors of narrow pieces, for which their elements
     of a are blended.
     """

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.gemm.micro_kernel import WIDE, Stream, read_lanes
-from staticgraph.compiler.codegen.gemm.tiles import Piece
-from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.gemm.tiles import TilePiece
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.text import memory_type, vector
 from staticgraph.compiler.graph.dtypes import DType
 
 
-def turner(stream: Stream, piece: Piece, count: Number, to: DType) -> tuple[str, tuple[str, ...]]:
+def turner(stream: Stream, piece: TilePiece, count: Number, to: DType) -> tuple[str, tuple[str, ...]]:
     """A helper function (ptr from, ptr to, i64 pitch, i64 count) that turns around one piece: its symbol, and
     its text after what that needs.
 
     Lane l of step s comes from `from[l * stream.lane + s]`, and goes to `to[s * pitch + l]`. Squares first,
     then what is left of the `count` steps.
     """
-    w, side, dtype = Writer(), max(piece.width, 16 // to.size), stream.dtype
+    w, side, dtype = GemmWriter(), max(piece.width, 16 // to.size), stream.dtype
 
     def block(k: Number, steps: int) -> None:
         at, columns = w.address("%from", k, dtype), ["zeroinitializer"] * side
@@ -47,7 +47,7 @@ def turner(stream: Stream, piece: Piece, count: Number, to: DType) -> tuple[str,
     return symbol, (*w.needs, text)
 
 
-def transpose(w: Writer, rows: list[str], dtype: DType) -> list[str]:
+def transpose(w: GemmWriter, rows: list[str], dtype: DType) -> list[str]:
     """The columns of a square of vectors: interleaving inside 128-bit lanes, then exchange of whole lanes."""
     side, inside = len(rows), 16 // dtype.size
     kind = vector(memory_type(dtype), side)

@@ -14,9 +14,9 @@ from staticgraph.compiler.codegen.gemm.loops import Cursor, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
 from staticgraph.compiler.codegen.gemm.plan import registers
 from staticgraph.compiler.codegen.gemm.scratch import aligned
-from staticgraph.compiler.codegen.gemm.tiles import Piece, row_products
+from staticgraph.compiler.codegen.gemm.tiles import TilePiece, row_products
 from staticgraph.compiler.codegen.gemm.transpose import turner
-from staticgraph.compiler.codegen.gemm.writer import Number, Writer
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.support.dataclass import dataclass
@@ -58,7 +58,7 @@ def _pays(c: Contraction, lanes: int) -> bool:
 
 def _phase(c: Contraction, lanes: int, pitch: int) -> Phase:
     """Squares of b, shared out by steps of the sum."""
-    w, (k,) = Writer(), c.k
+    w, (k,) = GemmWriter(), c.k
     columns = c.lanes.extent
     blocks, rest = divmod(k.extent, lanes)
     grid = cut((blocks + (rest > 0),), chunks_wanted(_NANOSECONDS * columns * c.depth))
@@ -67,7 +67,7 @@ def _phase(c: Contraction, lanes: int, pitch: int) -> Phase:
 
     def turn(block: Number, valid: int) -> None:
         stream = Stream(c.b.dtype, 0, c.b.step(k))
-        symbol, needs = turner(stream, Piece(0, lanes, valid), columns, c.dtype)
+        symbol, needs = turner(stream, TilePiece(0, lanes, valid), columns, c.dtype)
         for need in needs:
             w.need(need)
         first = w.mul(block, lanes)

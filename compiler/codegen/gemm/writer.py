@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.dtypes import DType
 Number = str | int  # an int64: an SSA name, or a number known while writing
 
 
-class Writer(Emitter):
+class GemmWriter(Emitter):
     """The text of one function. Index arithmetic on known numbers is done at once."""
 
     def add(self, a: Number, b: Number) -> Number:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Hashable
 from itertools import groupby
 
-from staticgraph.compiler.codegen.llvm.expr import NOTHING, ExprPrinter, Value
+from staticgraph.compiler.codegen.llvm.expr import NOTHING, ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, vector
 from staticgraph.compiler.graph.dtypes import int32, int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, walk
@@ -31,9 +31,9 @@ class Address:
     In each first lane the base is a multiple of `unit` elements into its buffer; 0: it is at the beginning.
     """
 
-    base: Value
+    base: LlvmValue
     stride: int
-    offsets: Value | None = None
+    offsets: LlvmValue | None = None
     offset_type: str = ""
     unit: int = 1
 
@@ -83,7 +83,7 @@ class Addresses:
         return Address(self._pointer(buffer, uniform, form.constant), stride, unit=unit)
 
     def _scattered(
-        self, buffer: str, uniform: list[tuple[Expr, Value, int]], constant: int, offsets: Expr
+        self, buffer: str, uniform: list[tuple[Expr, LlvmValue, int]], constant: int, offsets: Expr
     ) -> Address:
         if self._buffers[buffer].size < 2**31:
             offsets = _in_32_bits(offsets)
@@ -108,13 +108,13 @@ class Addresses:
                     return True
         return False
 
-    def _pointer(self, buffer: str, terms: list[tuple[Expr, Value, int]], constant: int) -> Value:
+    def _pointer(self, buffer: str, terms: list[tuple[Expr, LlvmValue, int]], constant: int) -> LlvmValue:
         printer, emitter = self._printer, self._printer.emitter
         element = memory_type(self._buffers[buffer].dtype)
         level = max([emitter.floor, *[value.level for _, value, _ in terms]])
         constant += sum(int(v.text) * factor for _, v, factor in terms if not v.text.startswith("%"))
         terms = sorted((t for t in terms if t[1].text.startswith("%")), key=lambda t: t[1].level)
-        pointer = Value(self._pointers[buffer], 1, emitter.floor)
+        pointer = LlvmValue(self._pointers[buffer], 1, emitter.floor)
         key: tuple[Hashable, ...] = ("pointer", buffer)
         for depth, group in groupby(terms, key=lambda t: max(t[1].level, emitter.floor)):
             parts = list(group)
@@ -130,7 +130,7 @@ class Addresses:
                         flat = emitter.value(f"add i64 {flat}, {scaled}") if flat else scaled
                     text = emitter.value(f"getelementptr {element}, ptr {pointer.text}, i64 {flat}")
                 reads = NOTHING.union(pointer.reads, *[value.reads for _, value, _ in parts])
-                known = Value(text, 1, depth, reads)
+                known = LlvmValue(text, 1, depth, reads)
                 printer.bind(key, known)
             pointer = known
         if constant:

@@ -35,7 +35,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class StateCopy:
     """`size` bytes from one place to another."""
 
     target: Place
@@ -56,13 +56,13 @@ class Entry:
     needed: tuple[int, ...]
     step: Code
     slots: tuple[Place, ...]
-    copies: tuple[Copy, ...]
+    copies: tuple[StateCopy, ...]
     advances: tuple[tuple[Place, int], ...]
     checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class CState:
     """Where a state has its parts: the first word is `ready` when it was initialised, at `weights` is the
     address of what no function changes, at `pool` that of a thread pool or null, if there may be one. The
     workspace has a few bytes more than it needs, to be aligned.
@@ -72,11 +72,11 @@ class State:
     weights: int
     pool: int | None
     workspace: int
-    initial: Copy  # from what follows the weights
+    initial: StateCopy  # from what follows the weights
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class SharedPool:
     """A thread pool in memory of the caller's: at most so many helpers, each with scratch memory in it."""
 
     helpers: int
@@ -88,7 +88,7 @@ class Pool:
         return pool_layout.POOL_BYTES + ALIGNMENT - 1 + self.helpers * self.private
 
 
-def entry(function: Entry, state: State) -> Code:
+def entry(function: Entry, state: CState) -> Code:
     """The definition of a function of the interface."""
     writer = Emitter()
     _refuse_null(writer, ["%self", *(f"%p{n}" for n in function.needed)])
@@ -119,7 +119,7 @@ def entry(function: Entry, state: State) -> Code:
     return _definition(writer, function.name, parameters)
 
 
-def init(name: str, state: State, weights: str) -> Code:
+def init(name: str, state: CState, weights: str) -> Code:
     """`i32 (ptr self)`: makes memory a state. The weights are the data `weights` of the module."""
     writer = Emitter()
     _refuse_null(writer, ["%self"])
@@ -128,7 +128,7 @@ def init(name: str, state: State, weights: str) -> Code:
     return _definition(writer, name, "ptr %self")
 
 
-def init_from(name: str, state: State, mark: bytes, size: int) -> Code:
+def init_from(name: str, state: CState, mark: bytes, size: int) -> Code:
     """`i32 (ptr self, ptr file, i64 size)`: makes memory a state whose weights are in a file in memory.
 
     The file must be of that size, and begin with `mark`.
@@ -145,7 +145,7 @@ def init_from(name: str, state: State, mark: bytes, size: int) -> Code:
     return _definition(writer, name, "ptr %self, ptr %file, i64 %size")
 
 
-def pool_functions(name: str, pool: Pool, code: PoolCode) -> list[Code]:
+def pool_functions(name: str, pool: SharedPool, code: PoolCode) -> list[Code]:
     """What a C program does with a thread pool; the threads are its own.
 
     `i32 open(ptr pool, i32 helpers)` makes memory a pool. `i32 help(ptr pool, i32 number)` returns when the
@@ -205,7 +205,7 @@ def linked_module(
     return "\n".join([re.sub(r"^define (\w+) @(\w+)\(", head, text, flags=re.MULTILINE), *definitions])
 
 
-def _begin(writer: Emitter, state: State) -> None:
+def _begin(writer: Emitter, state: CState) -> None:
     """Fill a new state, whose weights are known."""
     writer.line(f"store ptr %weights, ptr {_address(writer, Place(STATE, state.weights))}, align 8")
     if state.pool is not None:
@@ -245,7 +245,7 @@ def _word(writer: Emitter, number: int) -> str:
     return _address(writer, Place(POOL, 8 * number))
 
 
-def _copy(writer: Emitter, copy: Copy) -> None:
+def _copy(writer: Emitter, copy: StateCopy) -> None:
     if copy.size:
         writer.copy(_address(writer, copy.target), _address(writer, copy.source), copy.size)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from staticgraph.compiler.codegen.abi import Branch, BufferRef, Inner, Loop, RowAt
+from staticgraph.compiler.codegen.abi import BranchSegment, BufferRef, InnerStep, LoopSegment, RowPointer
 from staticgraph.compiler.codegen.llvm.clock import Clock
 from staticgraph.compiler.codegen.llvm.text import NAME, Code, Emitter, function
 
@@ -129,7 +129,7 @@ def stop_unless(writer: Emitter, call: str) -> None:
     return_unless(writer, writer.value(f"icmp eq i32 {writer.value(call)}, 0"))
 
 
-def branch(writer: Emitter, segment: Branch, address: Address) -> None:
+def branch(writer: Emitter, segment: BranchSegment, address: Address) -> None:
     """Call one of several inner steps."""
     index = writer.value(f"load i32, ptr {address(segment.index)}, align 4")
     cases = [(writer.label(), inner) for inner in segment.branches]
@@ -146,7 +146,7 @@ def branch(writer: Emitter, segment: Branch, address: Address) -> None:
     writer.start(done)
 
 
-def loop(writer: Emitter, segment: Loop, address: Address, watch: BufferRef, clock: Clock) -> None:
+def loop(writer: Emitter, segment: LoopSegment, address: Address, watch: BufferRef, clock: Clock) -> None:
     """Call an inner step as often as it asks for."""
     body, table = segment.body, address(segment.body.table)
     finals = [address(c.final) for c in segment.carried]
@@ -217,7 +217,7 @@ def loop(writer: Emitter, segment: Loop, address: Address, watch: BufferRef, clo
         _copy_if_elsewhere(writer, finals[n], current, segment.carried[n].size)
 
 
-def _row(writer: Emitter, row: RowAt, base: str, counter: str, spare: str) -> str:
+def _row(writer: Emitter, row: RowPointer, base: str, counter: str, spare: str) -> str:
     """The address of a row, or of spare memory where there is no such row."""
     index = writer.value(f"load i{8 * row.counter_bytes}, ptr {counter}, align {row.counter_bytes}")
     if row.counter_bytes < 8:
@@ -251,7 +251,7 @@ def _stop_if(writer: Emitter, status: str, stopped: str) -> None:
     writer.start(following)
 
 
-def _fill(writer: Emitter, inner: Inner, address: Address) -> None:
+def _fill(writer: Emitter, inner: InnerStep, address: Address) -> None:
     table = address(inner.table)
     for slot, ref in enumerate(inner.slots):
         if ref is not None:
@@ -263,7 +263,7 @@ def _set(writer: Emitter, table: str, slot: int, value: str) -> None:
     writer.line(f"store ptr {value}, ptr {place}, align 8")
 
 
-def _call(writer: Emitter, inner: Inner, table: str) -> None:
+def _call(writer: Emitter, inner: InnerStep, table: str) -> None:
     writer.need(f"declare i32 @{inner.code.name}(ptr)")
     stop_unless(writer, f"call i32 @{inner.code.name}(ptr {table})")
 

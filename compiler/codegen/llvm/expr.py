@@ -25,7 +25,7 @@ from staticgraph.compiler.kernel.scalar import CONVERSIONS
 NOTHING: frozenset[Hashable] = frozenset()
 
 
-class Value(NamedTuple):
+class LlvmValue(NamedTuple):
     """A printed expression: an SSA name or a constant."""
 
     text: str
@@ -55,17 +55,17 @@ class ExprPrinter:
     """
 
     def __init__(
-        self, emitter: Emitter, lanes: int = 1, load: Callable[[ExprPrinter, Load], Value] | None = None
+        self, emitter: Emitter, lanes: int = 1, load: Callable[[ExprPrinter, Load], LlvmValue] | None = None
     ) -> None:
         self.emitter = emitter
         self.lanes = lanes
         self._load = load
         self._lane_index: Index | None = None
-        self._known: dict[Hashable, Value] = {}
+        self._known: dict[Hashable, LlvmValue] = {}
         self._by_level: list[list[Hashable]] = []
         self._readers: dict[Hashable, list[Hashable]] = {}
 
-    def bind(self, key: Hashable, value: Value) -> None:
+    def bind(self, key: Hashable, value: LlvmValue) -> None:
         """From here to the end of the scope of `value`, `key`
         (an expression, or any name of yours) is that value.
         """
@@ -76,13 +76,13 @@ class ExprPrinter:
         for source in value.reads:
             self._readers.setdefault(source, []).append(key)
 
-    def bind_lanes(self, index: Index | None, first: Value | None = None) -> None:
+    def bind_lanes(self, index: Index | None, first: LlvmValue | None = None) -> None:
         """The lanes are consecutive values of `index`, beginning with `first`; None: of no index any more."""
         self._lane_index = index
         if index is not None and first is not None:
             self.bind(("first lane", index), first)
 
-    def find(self, key: Hashable) -> Value | None:
+    def find(self, key: Hashable) -> LlvmValue | None:
         """What `key` is bound to."""
         return self._known.get(key)
 
@@ -99,7 +99,7 @@ class ExprPrinter:
                 self._known.pop(key, None)
         del self._by_level[level:]
 
-    def value(self, expr: Expr) -> Value:
+    def value(self, expr: Expr) -> LlvmValue:
         """Print `expr`, unless it is known already."""
         for node in missing(expr, self._known, self._operands):
             self.bind(node, self._print(node))
@@ -116,7 +116,7 @@ class ExprPrinter:
         """An expression in all lanes."""
         return self.spread(self.value(expr), expr.dtype)
 
-    def spread(self, value: Value, dtype: DType) -> str:
+    def spread(self, value: LlvmValue, dtype: DType) -> str:
         """A value repeated in all lanes, if it is single."""
         if value.lanes == self.lanes:
             return value.text
@@ -131,7 +131,7 @@ class ExprPrinter:
                 first = emitter.value(f"insertelement {kind} poison, {element} {value.text}, i64 0")
                 order = vector("i32", self.lanes)
                 text = emitter.value(f"shufflevector {kind} {first}, {kind} poison, {order} zeroinitializer")
-            known = Value(text, self.lanes, value.level, value.reads)
+            known = LlvmValue(text, self.lanes, value.level, value.reads)
             self.bind(key, known)
         return known.text
 
@@ -145,10 +145,10 @@ class ExprPrinter:
             return node.args[:2] + node.args[2].children
         return node.args
 
-    def _print(self, node: Expr) -> Value:
+    def _print(self, node: Expr) -> LlvmValue:
         match node:
             case Const(value, dtype):
-                return Value(constant(value, dtype))
+                return LlvmValue(constant(value, dtype))
             case Load() if self._load is not None:
                 return self._load(self, node)
             case Index() if node is self._lane_index:
@@ -161,7 +161,7 @@ class ExprPrinter:
                 return self._computed(node)
         raise ValueError(f"{node} has no value here")
 
-    def _computed(self, node: Scalar | Lookup) -> Value:
+    def _computed(self, node: Scalar | Lookup) -> LlvmValue:
         emitter = self.emitter
         values = [self._known[x] for x in self._operands(node)]
         level = max(emitter.floor, max(v.level for v in values))
@@ -174,9 +174,9 @@ class ExprPrinter:
                 text = self._with_rare_branch(node, values, lanes)
             else:
                 text = self._instruction(node, values, lanes)
-        return Value(text, lanes, level, reads)
+        return LlvmValue(text, lanes, level, reads)
 
-    def _instruction(self, node: Scalar, values: list[Value], lanes: int) -> str:
+    def _instruction(self, node: Scalar, values: list[LlvmValue], lanes: int) -> str:
         dtypes = [x.dtype for x in node.args]
         site = Site(self.emitter, dtypes[-1], lanes)
         if lanes == 1:
@@ -194,7 +194,7 @@ class ExprPrinter:
             return site.op(_UNSIGNED_DIVISION[node.op], *operands)
         return apply(site, node.op, *operands)
 
-    def _with_rare_branch(self, node: Scalar, values: list[Value], lanes: int) -> str:
+    def _with_rare_branch(self, node: Scalar, values: list[LlvmValue], lanes: int) -> str:
         """`select(common, fast, slow)`, where `slow` is skipped unless some lane needs it."""
         emitter, slow = self.emitter, node.args[2]
         assert isinstance(slow, Scalar)
@@ -216,7 +216,7 @@ class ExprPrinter:
         emitter.start(done)
         return emitter.value(f"phi {site.type} [ {fast}, %{before} ], [ {chosen}, %{after} ]")
 
-    def _far(self, site: Site, node: Scalar, value: Value) -> str:
+    def _far(self, site: Site, node: Scalar, value: LlvmValue) -> str:
         """The form for huge arguments: lane by lane, as it is long."""
         name = f"far.{node.op}.{suffix(register_type(node.dtype))}"
         for need in _far_function(name, node.op, node.dtype):
@@ -226,7 +226,7 @@ class ExprPrinter:
     def _is_lane_number(self, node: Scalar) -> bool:
         return node.op == "cast" and node.args[0] is self._lane_index and node.dtype.is_integer
 
-    def _lane_numbers(self, dtype: DType) -> Value:
+    def _lane_numbers(self, dtype: DType) -> LlvmValue:
         """The value of the lane index in each lane: in the
         dtype that is wanted, as narrow ones are cheaper.
         """
@@ -235,14 +235,14 @@ class ExprPrinter:
         start = 0 if first.text.startswith("%") else int(first.text)
         steps = "<" + ", ".join(f"{element} {start + lane}" for lane in range(self.lanes)) + ">"
         if not first.text.startswith("%"):
-            return Value(steps, self.lanes, first.level)
+            return LlvmValue(steps, self.lanes, first.level)
         emitter = self.emitter
         with emitter.at(first.level):
             text = first.text
             if dtype.size < 8:
                 text = emitter.value(f"trunc i64 {text} to {element}")
-            spread = self.spread(Value(text, 1, first.level), dtype)
-            return Value(
+            spread = self.spread(LlvmValue(text, 1, first.level), dtype)
+            return LlvmValue(
                 emitter.value(f"add {vector(element, self.lanes)} {spread}, {steps}"), self.lanes, first.level
             )
 
@@ -271,7 +271,7 @@ def _far_function(name: str, op: str, dtype: DType) -> tuple[str, ...]:
     """A function of one number, and what it needs itself."""
     x, emitter = Local("x", dtype), Emitter()
     printer = ExprPrinter(emitter)
-    printer.bind(x, Value("%x"))
+    printer.bind(x, LlvmValue("%x"))
     result, kind = printer.single(far(op, x)), register_type(dtype)
     lines = "\n".join(emitter.lines)
     head = f"define internal {kind} @{name}({kind} %x) nounwind"

@@ -16,7 +16,7 @@ from functools import partial
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
 from staticgraph.compiler.codegen.llvm import memory
 from staticgraph.compiler.codegen.llvm.address import Address, Addresses
-from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, Value
+from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, waits_for_memory
 from staticgraph.compiler.codegen.llvm.scalar import apply
 from staticgraph.compiler.codegen.llvm.site import Site
@@ -113,7 +113,7 @@ class _KernelEmitter:
         body = self._body
         match body:
             case (Loop(index, inner, LoopKind.PARALLEL),):
-                self._printer.bind(index, Value("%chunk", 1, self._emitter.level))
+                self._printer.bind(index, LlvmValue("%chunk", 1, self._emitter.level))
                 body = inner
         with self._inside(body):
             self._statements(body)
@@ -153,7 +153,9 @@ class _KernelEmitter:
     def _assign(self, local: Local, text: str) -> None:
         """A changing local is a vector inside a SIMD loop: its lanes may part later."""
         self._printer.forget([local])
-        self._printer.bind(local, Value(text, self._printer.lanes, self._emitter.level, frozenset((local,))))
+        self._printer.bind(
+            local, LlvmValue(text, self._printer.lanes, self._emitter.level, frozenset((local,)))
+        )
 
     def _update(self, stmt: Update) -> None:
         printer, local = self._printer, stmt.local
@@ -170,7 +172,7 @@ class _KernelEmitter:
         if small or index.extent <= 1:
             for k in range(index.extent):
                 with self._emitter.section(), self._inside(body):
-                    self._printer.bind(index, Value(str(k), 1, self._emitter.level))
+                    self._printer.bind(index, LlvmValue(str(k), 1, self._emitter.level))
                     self._statements(body)
                     # The scope is only one of names: the locals that it leaves behind are still valid after
                     # it.
@@ -182,7 +184,7 @@ class _KernelEmitter:
         self._printer.forget(self._stores(body))
         bounds = self._bounds(loop, index.extent)
         with self._emitter.loop(*bounds, 1, self._initial(carried)) as values, self._inside(body):
-            self._printer.bind(index, Value(values.index, 1, self._emitter.level))
+            self._printer.bind(index, LlvmValue(values.index, 1, self._emitter.level))
             self._assign_all(carried, values.carried)
             self._statements(body)
             values.next = [self._printer.vector(local) for local in carried]
@@ -338,7 +340,7 @@ class _KernelEmitter:
 
     def _lanes(self, body: tuple[Stmt, ...], carried: list[Local], first: str) -> list[str]:
         """`body` for a vector of iterations that begins with number `first`."""
-        self._printer.bind_lanes(self._lane_index, Value(first, 1, self._emitter.level))
+        self._printer.bind_lanes(self._lane_index, LlvmValue(first, 1, self._emitter.level))
         self._statements(body)
         return [self._printer.vector(local) for local in carried]
 
@@ -374,7 +376,7 @@ class _KernelEmitter:
 
     # Memory.
 
-    def _load(self, printer: ExprPrinter, node: Load) -> Value:
+    def _load(self, printer: ExprPrinter, node: Load) -> LlvmValue:
         emitter, key = self._emitter, self._key(node.buffer)
         address = self._addresses.address(node.buffer, node.at, self._lane_index)
         mask = self._mask.text if self._mask else None
@@ -392,7 +394,7 @@ class _KernelEmitter:
                 text = memory.load(site, address.base.text, mask)
             else:
                 text = memory.gather(site, address.base.text, *_steps(address, lanes), mask)
-        return Value(text, lanes, level, reads)
+        return LlvmValue(text, lanes, level, reads)
 
     def _store(self, stmt: Store) -> None:
         printer = self._printer

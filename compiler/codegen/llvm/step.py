@@ -16,15 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from staticgraph.compiler.codegen.abi import (
-    Branch,
+    BranchSegment,
     BufferRef,
-    Call,
-    Copy,
-    HostCall,
-    Loop,
+    CopyCall,
+    HostCallSegment,
+    KernelCall,
+    LoopSegment,
     Part,
-    Region,
-    Require,
+    RegionSegment,
+    RequireSegment,
     Segment,
     Work,
 )
@@ -78,7 +78,7 @@ def step(
     writer = _Function(None if clock is None else Timer(clock, watch))
     stopping = _Stopping(watch, private, looks)
     with writer.timed(times, lambda: writer.pointer(private)):
-        if any(isinstance(segment, Region) and segment.watched for segment in segments):
+        if any(isinstance(segment, RegionSegment) and segment.watched for segment in segments):
             forget_skips(writer, writer.base(watch.slot))
         for segment in segments:
             _segment(writer, segment, pool, stopping)
@@ -97,24 +97,24 @@ class _Stopping:
 def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _Stopping) -> None:
     private = writer.pointer(stopping.private)
     match segment:
-        case Region() if segment.parallel:
+        case RegionSegment() if segment.parallel:
             _run(writer, segment, pool, stopping)
-        case Region(phases):
+        case RegionSegment(phases):
             works: Sequence[Work] = [work for parts in phases for part in parts for work in part.work]
             if segment.watched:
                 works = _with_looks(writer, works, segment.cost, stopping)
             _in_order(writer, works, private)
-        case Require(flag):
+        case RequireSegment(flag):
             found = writer.value(f"load i8, ptr {writer.pointer(flag)}, align 1")
             return_unless(writer, writer.value(f"icmp ne i8 {found}, 0"), UNSOUND)
-        case HostCall() | Loop() | Branch():
+        case HostCallSegment() | LoopSegment() | BranchSegment():
             with writer.timed(segment.times, lambda: private):
                 match segment:
-                    case HostCall(slot, index):
+                    case HostCallSegment(slot, index):
                         stop_unless(writer, f"call i32 {writer.base(slot)}(i32 {index}, ptr %table)")
-                    case Loop():
+                    case LoopSegment():
                         loop_code(writer, segment, writer.pointer, stopping.watch, stopping.clock)
-                    case Branch():
+                    case BranchSegment():
                         branch_code(writer, segment, writer.pointer)
 
 
@@ -173,17 +173,17 @@ class _Function(Emitter):
 
     def _work(self, work: Work, private: str) -> None:
         match work:
-            case Call(phase):
+            case KernelCall(phase):
                 operands = self.operands(work, private)
                 if phase.chunks == 1:
                     self.call("void", phase.code.name, *operands, ("i64", "0"))
                     return
                 with self.loop(0, phase.chunks) as values:
                     self.call("void", phase.code.name, *operands, ("i64", values.index))
-            case Copy(target, source, size):
+            case CopyCall(target, source, size):
                 self.copy(self.pointer(target), self.pointer(source), size)
 
-    def operands(self, call: Call, private: str) -> list[tuple[str, str]]:
+    def operands(self, call: KernelCall, private: str) -> list[tuple[str, str]]:
         """What a kernel is given, but for the number of the chunk."""
         return [("ptr", self.pointer(ref)) for ref in (*call.args, call.shared)] + [("ptr", private)]
 
@@ -223,7 +223,7 @@ def _with_looks(writer: _Function, works: Sequence[Work], cost: float, stopping:
     return works[free:]
 
 
-def _run(writer: _Function, region: Region, pool: BufferRef, stopping: _Stopping) -> None:
+def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _Stopping) -> None:
     """Have the pool do a region."""
     function, private = _Function(writer.timer), writer.pointer(stopping.private)
     if region.watched:
@@ -285,7 +285,7 @@ def _part(writer: _Function, part: Part, first: int, inline: bool) -> None:
         writer.line(f"call void @{symbol}(ptr %table, ptr %private)")
     else:
         (call,) = part.work
-        assert isinstance(call, Call), call
+        assert isinstance(call, KernelCall), call
         chunk = writer.value(f"sub i64 %chunk, {first}") if first else "%chunk"
         operands = writer.operands(call, "%private")
         with writer.timed(call.times, lambda: "%private", chunk):

@@ -135,7 +135,7 @@ class Binding(_Words):
     ASSEMBLE = auto()  # the function of Form.OTHER
 
 
-class Form(_Words):
+class FeedForm(_Words):
     """What is returned: one output, a list or a tuple of outputs, or what a function makes of a list."""
 
     SINGLE = auto()

@@ -10,7 +10,7 @@ from staticgraph.compiler.codegen.native.dispatch_layout import (
     WRITEABLE,
     Binding,
     Block,
-    Form,
+    FeedForm,
     Host,
     Result,
     field,
@@ -258,9 +258,9 @@ entry:
   %outputs = alloca ptr, i64 %count
   call void @gather(ptr %host, ptr %binding, ptr %values, ptr %outputs, i64 %count)
   switch i64 %form, label %list [
-    i64 {Form.SINGLE}, label %single
-    i64 {Form.TUPLE}, label %tuple
-    i64 {Form.OTHER}, label %other
+    i64 {FeedForm.SINGLE}, label %single
+    i64 {FeedForm.TUPLE}, label %tuple
+    i64 {FeedForm.OTHER}, label %other
   ]
 single:
   %only = load ptr, ptr %outputs

@@ -18,14 +18,14 @@ from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.target import target_of
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files.code import cpu as kernels
 from staticgraph.runtime.files.code import gpu as gpu_kernels
 from staticgraph.runtime.files.graph_file import CARDS
-from staticgraph.runtime.files.signature import Bound, InputShapes
+from staticgraph.runtime.files.signature import BoundFunction, InputShapes
 from staticgraph.runtime.host_ops.segmented_run import needs_stages
 
 MOST_TARGETS = 8
@@ -33,7 +33,7 @@ _UNKNOWN = (HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded)  # be
 
 
 def compile_for(
-    signatures: Mapping[str, Bound], targets: Sequence[str], shapes: Sequence[InputShapes]
+    signatures: Mapping[str, BoundFunction], targets: Sequence[str], shapes: Sequence[InputShapes]
 ) -> dict[str, list[Any]]:
     """The pieces of machine code by target; see `kernels`. SaveError where the size of an input is not known.
 
@@ -74,7 +74,9 @@ def _target(text: str) -> CpuTarget:
     return target_of(triple, cpu or None)
 
 
-def _sizes(name: str, bound: Bound, shapes: Sequence[InputShapes]) -> list[dict[str, tuple[int, ...]]]:
+def _sizes(
+    name: str, bound: BoundFunction, shapes: Sequence[InputShapes]
+) -> list[dict[str, tuple[int, ...]]]:
     """The shapes of the inputs that a call must give, for each program, each combination once."""
     found = []
     for given in shapes or [{}]:
@@ -96,10 +98,10 @@ def _size(name: str, label: str, tensor: Tensor, given: Sequence[int] | None) ->
     return tuple(int(n) for n in given)
 
 
-def _step(bound: Bound, sizes: Mapping[str, tuple[int, ...]]) -> Step | None:
+def _step(bound: BoundFunction, sizes: Mapping[str, tuple[int, ...]]) -> Step | None:
     """The step of a signature, None where a part of it can only be known or done when it is run."""
     feeds = tuple(sorted((bound.inputs[n] for n in sizes), key=lambda t: (t.op.id, t.value_index)))
-    plan = Plan(bound.graph, Fetches(bound.graph, bound.fetches), feeds)
+    plan = CachedRun(bound.graph, Fetches(bound.graph, bound.fetches), feeds)
     if needs_stages(plan):
         return None
     by_tensor = {bound.inputs[n]: np.zeros(size, bound.inputs[n].dtype.numpy) for n, size in sizes.items()}

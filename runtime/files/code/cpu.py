@@ -23,17 +23,17 @@ from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.cpu import half
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, Prepared, PreparedStep, layout_of, prepared
+from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, LoadedProgram, LoadedStep, layout_of, prepared
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.failures.checked_step import Guard
+from staticgraph.runtime.failures.checked_step import CheckedStep
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files import graph_json
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.attributes import encode_type, type_of
-from staticgraph.runtime.files.signature import Bound
+from staticgraph.runtime.files.signature import BoundFunction
 from staticgraph.runtime.files.strict_json import Kinds, dump, fields, items, parse
 from staticgraph.runtime.session import Session
 
@@ -127,7 +127,7 @@ def feeds(told: dict[str, Any]) -> dict[str, str]:
     return {n: str(type_of(t, f"the type of {n!r}")) for n, t in zip(names, told["arguments"], strict=False)}
 
 
-def adopt(members: Iterable[bytes], signatures: Mapping[str, Bound], session: Session) -> None:
+def adopt(members: Iterable[bytes], signatures: Mapping[str, BoundFunction], session: Session) -> None:
     """Let `session` run the programs of those members that suit this process best, without compiling them."""
     fitting = []
     for data in members:
@@ -148,7 +148,9 @@ def adopt(members: Iterable[bytes], signatures: Mapping[str, Bound], session: Se
         prepared = _prepared(bound.graph, feeds, told, entries[str(number)])
         again = functools.partial(_step, bound, prepared)
         try:
-            made = Executable(prepared, guard=Guard(bound.graph, again) if prepared.step.checked else None)
+            made = Executable(
+                prepared, guard=CheckedStep(bound.graph, again) if prepared.step.checked else None
+            )
         except cpu_jit.MissingCode as missing:
             raise InvalidFileError(f"it has no code for the function {missing}") from None
         session.adopt(bound.fetches, feeds, made)
@@ -197,20 +199,22 @@ def _target(head: dict[str, Any]) -> CpuTarget:
     return CpuTarget(**told, vector_bytes=vector_bytes(told["features"]))
 
 
-def _step(bound: Bound, prepared: Prepared) -> Step:
+def _step(bound: BoundFunction, prepared: LoadedProgram) -> Step:
     """The step of a program once more, from the graph: for a run that is refused."""
     step, types = prepared.step, prepared.program.arguments
-    plan = Plan(bound.graph, Fetches(bound.graph, bound.fetches), step.feeds)
+    plan = CachedRun(bound.graph, Fetches(bound.graph, bound.fetches), step.feeds)
     return plan.step([np.zeros(t.static_shape, t.dtype.numpy) for t in types[: len(step.feeds)]], {})
 
 
-def _input(bound: Bound, name: str) -> Tensor:
+def _input(bound: BoundFunction, name: str) -> Tensor:
     if name not in bound.inputs:
         raise InvalidFileError(f"a program has an input {name!r}, which its signature has not")
     return bound.inputs[name]
 
 
-def _prepared(graph: Graph, feeds: tuple[Tensor, ...], told: dict[str, Any], constants: bytes) -> Prepared:
+def _prepared(
+    graph: Graph, feeds: tuple[Tensor, ...], told: dict[str, Any], constants: bytes
+) -> LoadedProgram:
     def operations(field: str) -> tuple[Operation, ...]:
         names = items(told[field], f"the {field} of a program", str)
         return tuple(graph_json.operation(graph, name) for name in names)
@@ -219,7 +223,7 @@ def _prepared(graph: Graph, feeds: tuple[Tensor, ...], told: dict[str, Any], con
         tuple(type_of(t, f"one of the {field} of a program") for t in told[field])
         for field in ("arguments", "results")
     )
-    step = PreparedStep(
+    step = LoadedStep(
         NO_FUNCTION, feeds, operations("reads"), operations("counters"), tuple(told["advances"]),
         told["fetches"], operations("writes"), operations("draws"), (), told["may_overwrite"],
         checked=told["checked"], needed=[*operations("needed")],

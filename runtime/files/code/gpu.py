@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.prelude import PRELUDE
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import InvalidFileError
@@ -43,7 +43,7 @@ def is_card(target: str) -> bool:
 
 def write(architecture: str, steps: Iterable[tuple[str, Sequence[str], Step]]) -> list[Any]:
     """The pieces of a member with steps, each with its signature and the names of its feeds."""
-    functions: dict[str, Function] = {}
+    functions: dict[str, CudaFunction] = {}
     programs = []
     for signature, names, step in steps:
         compiled = compile_gpu(step)

@@ -63,7 +63,7 @@ class Multiply:
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class CublasOperand:
     """A column-major matrix of a batch: `rows` by `columns` in memory, and read transposed if `transposed`.
 
     Columns are `leading` elements apart, the matrices of the batch `batch_stride`; the first begins `offset`
@@ -86,9 +86,9 @@ class Gemm:
     n: int
     k: int
     batch: int  # of all axes, where pointers say where the matrices are
-    first: Operand  # the second factor of the row-major product
-    second: Operand
-    out: Operand
+    first: CublasOperand  # the second factor of the row-major product
+    second: CublasOperand
+    out: CublasOperand
 
     @property
     def largest(self) -> int:
@@ -118,7 +118,7 @@ def gemm_arguments(product: Product) -> Gemm:
     )
 
 
-def _operand(matrix: Matrix, rows: int, columns: int, size: int) -> Operand:
+def _operand(matrix: Matrix, rows: int, columns: int, size: int) -> CublasOperand:
     """A matrix of these many rows and columns, as it is meant, in the column-major form of its memory."""
     stored_rows, stored_columns = (rows, columns) if matrix.transposed else (columns, rows)
     leading = matrix.stride
@@ -126,7 +126,7 @@ def _operand(matrix: Matrix, rows: int, columns: int, size: int) -> Operand:
         leading = max(leading, stored_rows)  # nothing is that far apart, but cuBLAS checks it
     if leading < stored_rows:
         raise ValueError(f"the rows of {matrix.buffer} overlap: {stored_rows} elements, {leading} apart")
-    return Operand(
+    return CublasOperand(
         matrix.transposed,
         stored_rows,
         stored_columns,
@@ -221,7 +221,7 @@ class Cublas:
         kind = ctypes.c_int(TYPES[product.dtype.name])
         factor, scale = scalar(product.dtype, product.alpha), scalar(product.dtype, int(product.accumulate))
 
-        def described(operand: Operand) -> tuple[Any, ...]:
+        def described(operand: CublasOperand) -> tuple[Any, ...]:
             stride = (ctypes.c_int64(operand.batch_stride),) if batched and strided else ()
             return kind, integer(operand.leading), *stride
 

@@ -16,8 +16,8 @@ from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.runtime.gpu.cuda.cublas import (
     TYPES,
     Cublas,
+    CublasOperand,
     Multiply,
-    Operand,
     check,
     compute_type,
     gemm_arguments,
@@ -57,7 +57,7 @@ class CublasLt:
         gemm = gemm_arguments(product)
         if product.pointers or product.dtype.name not in TYPES or not gemm.m * gemm.n * gemm.k * gemm.batch:
             return None
-        plan = _Plan(self._library, product)
+        plan = _ProductPlan(self._library, product)
         operation = plan.operation()
         plan.set(operation, "MatmulDesc", FIRST_TRANSPOSED, ctypes.c_int32(gemm.first.transposed))
         plan.set(operation, "MatmulDesc", SECOND_TRANSPOSED, ctypes.c_int32(gemm.second.transposed))
@@ -94,7 +94,7 @@ class CublasLt:
         return None if status or not count.value or found.status else found
 
 
-class _Plan:
+class _ProductPlan:
     """The descriptors of a product, destroyed with it."""
 
     def __init__(self, library: Any, product: Product) -> None:
@@ -107,7 +107,7 @@ class _Plan:
         kind = ctypes.c_int(TYPES["float64" if self._product.dtype.name == "float64" else "float32"])
         return self._made("MatmulDesc", ctypes.c_int(compute_type(self._product)), kind)
 
-    def layout(self, dtype: DType, operand: Operand, batch: int) -> Any:
+    def layout(self, dtype: DType, operand: CublasOperand, batch: int) -> Any:
         """The descriptor of an operand."""
         sizes = (ctypes.c_uint64(operand.rows), ctypes.c_uint64(operand.columns))
         made = self._made(
@@ -118,7 +118,9 @@ class _Plan:
             self.set(made, "MatrixLayout", BATCH_STRIDE, ctypes.c_int64(operand.batch_stride))
         return made
 
-    def preference(self, workspace: int, dtype: DType, operands: tuple[Operand, Operand, Operand]) -> Any:
+    def preference(
+        self, workspace: int, dtype: DType, operands: tuple[CublasOperand, CublasOperand, CublasOperand]
+    ) -> Any:
         """What an algorithm may count on."""
         made = self._made("MatmulPreference")
         self.set(made, "MatmulPreference", MOST_WORKSPACE, ctypes.c_uint64(workspace))
@@ -150,7 +152,7 @@ class _Plan:
             destroy(made)
 
 
-def alignment(operand: Operand, size: int) -> int:
+def alignment(operand: CublasOperand, size: int) -> int:
     """The largest power of two by which every matrix of a batch begins, in bytes, up to that of a buffer."""
     together = operand.offset | (operand.batch_stride * size) | ALIGNMENT
     return together & -together

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError, UnimplementedError
 from staticgraph.compiler.lower.memory_use import size_text
@@ -30,7 +30,7 @@ from staticgraph.runtime.gpu.cuda.cublas_lt import CublasLt
 from staticgraph.runtime.gpu.cuda.driver import Card, Direction
 from staticgraph.runtime.gpu.cuda.failure import NO_BINARY, NOT_FOUND, OUT_OF_MEMORY, explained
 from staticgraph.runtime.gpu.graphs.edges import edges
-from staticgraph.runtime.gpu.graphs.launches import Graph, Kernel
+from staticgraph.runtime.gpu.graphs.launches import LoadedGraph, LoadedKernel
 from staticgraph.runtime.gpu.graphs.marks import Mark
 from staticgraph.runtime.gpu.graphs.spans import Spans
 
@@ -153,14 +153,14 @@ class CupyDriver(Connection):
         except self.errors as error:
             raise explained(error, f"to clear {size_text(size)}") from None
 
-    def load(self, functions: Sequence[Function], images: Sequence[bytes] = ()) -> list[Kernel]:
+    def load(self, functions: Sequence[CudaFunction], images: Sequence[bytes] = ()) -> list[LoadedKernel]:
         """As in `Driver`."""
         self._refuse("to load kernels")
         self.enter()
         for image in images:
             if found := self._loaded(functions, image):
                 return found
-        made: list[Kernel] = []
+        made: list[LoadedKernel] = []
         for part, image in in_groups.compiled(functions, self.card.architecture):
             found = self._loaded(part, image)
             if found is None:
@@ -168,18 +168,18 @@ class CupyDriver(Connection):
             made += found
         return made
 
-    def _loaded(self, functions: Sequence[Function], image: bytes) -> list[Kernel] | None:
+    def _loaded(self, functions: Sequence[CudaFunction], image: bytes) -> list[LoadedKernel] | None:
         """The functions of an image; None where it is for other cards, or has not all of them."""
         module = self.cupy.cuda.Module()
         try:
             module.load(image)
-            return [Kernel(self, module, function) for function in functions]
+            return [LoadedKernel(self, module, function) for function in functions]
         except self.errors as error:
             if error.status in (NO_BINARY, NOT_FOUND):
                 return None
             raise explained(error, "to load kernels") from None
 
-    def image(self, functions: Sequence[Function]) -> bytes:
+    def image(self, functions: Sequence[CudaFunction]) -> bytes:
         """As in `Driver`: a cubin."""
         return nvrtc.compile(functions, self.card.architecture)
 
@@ -230,7 +230,7 @@ class CupyDriver(Connection):
         assert self._edges is not None
         return self._edges.nodes()
 
-    def end_capture(self) -> Graph:
+    def end_capture(self) -> LoadedGraph:
         """As in `Driver`."""
         self._stop_capturing()
         try:
@@ -238,7 +238,7 @@ class CupyDriver(Connection):
             graph.upload(self.stream)
         except self.errors as error:
             raise explained(error, "to make a graph of a captured step") from None
-        return Graph(self, graph)
+        return LoadedGraph(self, graph)
 
     def abandon_capture(self) -> None:
         """As in `Driver`."""

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -29,14 +29,14 @@ class Direction(Enum):
     ON_DEVICE = "device to device"
 
 
-class Graph(Protocol):
+class DriverGraph(Protocol):
     """Work that was captured, to be asked for again by one call."""
 
     def replay(self) -> None:
         """Ask for all of it."""
 
 
-class Kernel(Protocol):
+class DriverKernel(Protocol):
     """A function that is loaded."""
 
     def __call__(self, arguments: Sequence[int]) -> None:
@@ -66,14 +66,14 @@ class Convolving(Protocol):
         """Ask for it, with these addresses of its arrays, and that of as much memory as it may have."""
 
 
-class Event(Protocol):
+class DriverEvent(Protocol):
     """A moment in the stream."""
 
     def wait(self) -> None:
         """Return when all that was asked for before it is done."""
 
 
-class Arrival(Protocol):
+class DriverArrival(Protocol):
     """Copies to the card beside the stream, and the moment when those asked for so far are done."""
 
     def send(self, target: int, source: int, size: int) -> None:
@@ -86,7 +86,7 @@ class Arrival(Protocol):
         """Return when they are done."""
 
 
-class Mark(Protocol):
+class DriverMark(Protocol):
     """A moment in the stream whose time is taken: in each replay, where it was captured."""
 
     def since(self, earlier: Any) -> float:
@@ -135,10 +135,10 @@ class Driver(Protocol):
     def clear(self, address: int, size: int) -> None:
         """Ask for bytes of the card to be zero."""
 
-    def load(self, functions: Sequence[Function], images: Sequence[bytes] = ()) -> Sequence[Kernel]:
+    def load(self, functions: Sequence[CudaFunction], images: Sequence[bytes] = ()) -> Sequence[DriverKernel]:
         """Compile functions, all in one go, or take them from a compiled image that fits the card."""
 
-    def image(self, functions: Sequence[Function]) -> bytes:
+    def image(self, functions: Sequence[CudaFunction]) -> bytes:
         """The functions in compiled form, for this card, to be kept in a file."""
 
     def multiplication(self, product: Product) -> Multiplication:
@@ -160,19 +160,19 @@ class Driver(Protocol):
     def waits(self) -> tuple[int, ...]:
         """While capturing: what the next piece of work waits for; when these are done, so is the last one."""
 
-    def end_capture(self) -> Graph:
+    def end_capture(self) -> DriverGraph:
         """What was captured."""
 
     def abandon_capture(self) -> None:
         """Forget what was captured, after an error. Does nothing where nothing is being captured."""
 
-    def event(self) -> Event:
+    def event(self) -> DriverEvent:
         """The present moment in the stream."""
 
-    def arrival(self) -> Arrival:
+    def arrival(self) -> DriverArrival:
         """A way for copies that are done while the stream works on something else."""
 
-    def mark(self) -> Mark:
+    def mark(self) -> DriverMark:
         """The present moment in the stream, whose time is to be taken. It may be captured."""
 
     def another(self) -> Driver:

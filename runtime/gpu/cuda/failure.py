@@ -29,7 +29,7 @@ _OLD = "install a newer driver, or the extra cuda12 in place of cuda13"
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class CudaReason:
     """What a status means, what helps, and the error for it."""
 
     what: str
@@ -38,39 +38,41 @@ class Reason:
 
 
 REASONS = {
-    OUT_OF_MEMORY: Reason("the GPU has no memory left", None, ResourceExhaustedError),
-    FORKED: Reason(
+    OUT_OF_MEMORY: CudaReason("the GPU has no memory left", None, ResourceExhaustedError),
+    FORKED: CudaReason(
         "CUDA could not start: this process was forked from one that uses the GPU",
         "start processes by multiprocessing.get_context('spawn')",
         FailedPreconditionError,
     ),
-    OLD_DRIVER: Reason("the NVIDIA driver is older than the CUDA of CuPy", _OLD, FailedPreconditionError),
-    222: Reason("the NVIDIA driver is older than the compiler of the kernels", _OLD, FailedPreconditionError),
-    BUSY: Reason(
+    OLD_DRIVER: CudaReason("the NVIDIA driver is older than the CUDA of CuPy", _OLD, FailedPreconditionError),
+    222: CudaReason(
+        "the NVIDIA driver is older than the compiler of the kernels", _OLD, FailedPreconditionError
+    ),
+    BUSY: CudaReason(
         "the GPU is busy: it takes one process at a time, or none, and has one",
         "nvidia-smi shows which process that is, and the mode as 'Compute M.'",
     ),
-    NO_CARD: Reason(
+    NO_CARD: CudaReason(
         "there is no GPU here that this process may use",
         "the environment variable CUDA_VISIBLE_DEVICES may hide it",
         FailedPreconditionError,
     ),
-    34: Reason(
+    34: CudaReason(
         "libcuda here is a stub, without a driver", "install the driver of the card", FailedPreconditionError
     ),
-    101: Reason("there is no such GPU", "nvidia-smi -L lists them", FailedPreconditionError),
-    304: Reason("the system does not let this process use the GPU", "/dev/nvidia* must be open to it"),
-    802: Reason("the GPUs are not ready", "the service nvidia-fabricmanager has to run"),
-    803: Reason("the NVIDIA driver and its libraries are of different versions", _SETUP),
-    804: Reason("the GPU does not take libraries that are newer than its driver", _OLD),
-    999: Reason("the NVIDIA driver does not answer", _SETUP),
-    214: Reason("the memory of the GPU is damaged", _BROKEN),
-    700: Reason("a kernel reached outside of its memory", _BROKEN),
-    702: Reason("a kernel took longer than the system lets it", _BROKEN),
-    710: Reason("a kernel stopped at an assertion", _BROKEN),
-    715: Reason("a kernel has an instruction that the GPU does not know", _BROKEN),
-    716: Reason("a kernel reached memory at an address that is no multiple of what it reads", _BROKEN),
-    719: Reason("a kernel failed", _BROKEN),
+    101: CudaReason("there is no such GPU", "nvidia-smi -L lists them", FailedPreconditionError),
+    304: CudaReason("the system does not let this process use the GPU", "/dev/nvidia* must be open to it"),
+    802: CudaReason("the GPUs are not ready", "the service nvidia-fabricmanager has to run"),
+    803: CudaReason("the NVIDIA driver and its libraries are of different versions", _SETUP),
+    804: CudaReason("the GPU does not take libraries that are newer than its driver", _OLD),
+    999: CudaReason("the NVIDIA driver does not answer", _SETUP),
+    214: CudaReason("the memory of the GPU is damaged", _BROKEN),
+    700: CudaReason("a kernel reached outside of its memory", _BROKEN),
+    702: CudaReason("a kernel took longer than the system lets it", _BROKEN),
+    710: CudaReason("a kernel stopped at an assertion", _BROKEN),
+    715: CudaReason("a kernel has an instruction that the GPU does not know", _BROKEN),
+    716: CudaReason("a kernel reached memory at an address that is no multiple of what it reads", _BROKEN),
+    719: CudaReason("a kernel failed", _BROKEN),
 }
 
 
@@ -80,7 +82,7 @@ def failure(status: int, text: str, what: str) -> OpError:
     >>> print(failure(700, "cudaErrorIllegalAddress", "waiting for the GPU").message)
     waiting for the GPU: a kernel reached outside of its memory (cudaErrorIllegalAddress)
     """
-    reason = REASONS.get(status, Reason("CUDA failed", None, OpError))
+    reason = REASONS.get(status, CudaReason("CUDA failed", None, OpError))
     return reason.kind(f"{what}: {reason.what} ({text})", hint=reason.hint)
 
 

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 from typing import Any
 
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.graph.errors import FailedPreconditionError
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.disk import object_cache
@@ -56,7 +56,7 @@ class Inspection:
     usage: dict[str, Usage]
 
 
-def compile(functions: Sequence[Function], architecture: str) -> bytes:
+def compile(functions: Sequence[CudaFunction], architecture: str) -> bytes:
     """An image of them, a cubin, for cards of an architecture such as "sm_90"."""
     text, library = source(functions), _library()
     said = "\n".join([_version(library), architecture, *OPTIONS, text])
@@ -69,7 +69,7 @@ def compile(functions: Sequence[Function], architecture: str) -> bytes:
     return image
 
 
-def inspect(functions: Sequence[Function], architecture: str) -> Inspection:
+def inspect(functions: Sequence[CudaFunction], architecture: str) -> Inspection:
     """Compile them, and tell what the compiler says about each."""
     options = [*OPTIONS, "--ptxas-options=-v"]
     with _compiled(_library(), source(functions), architecture, options) as program:

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.runtime.gpu.cuda import nvrtc
 
 TOGETHER = 24 << 10  # characters of text that are worth what all functions have in common once more
 
 
-def groups(functions: Sequence[Function]) -> list[list[Function]]:
+def groups(functions: Sequence[CudaFunction]) -> list[list[CudaFunction]]:
     """Functions in their order, in groups that take about as long to compile."""
-    found: list[list[Function]] = []
+    found: list[list[CudaFunction]] = []
     size = TOGETHER
     for function in functions:
         if size >= TOGETHER:
@@ -26,7 +26,9 @@ def groups(functions: Sequence[Function]) -> list[list[Function]]:
     return found
 
 
-def compiled(functions: Sequence[Function], architecture: str) -> Iterator[tuple[list[Function], bytes]]:
+def compiled(
+    functions: Sequence[CudaFunction], architecture: str
+) -> Iterator[tuple[list[CudaFunction], bytes]]:
     """All of them, each group with its image."""
     parts = groups(functions)
     if len(parts) < 2:

@@ -24,7 +24,7 @@ _INSTEAD = "device='cpu' runs the same program on the processor"
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class CudaSystem:
     """What the driver of the system says: its version of CUDA, as (13, 0), the status that it starts with,
     and the cards.
     """
@@ -34,7 +34,7 @@ class System:
     cards: tuple[Card, ...]
 
 
-def system() -> System | None:
+def system() -> CudaSystem | None:
     """What the driver says; None where there is no driver."""
     library = libcuda()
     return None if library is None else _asked(library)
@@ -107,7 +107,7 @@ def packages() -> dict[str, str]:
     return {name: found for name in PACKAGES if (found := version(name))}
 
 
-def _asked(library: Any) -> System:
+def _asked(library: Any) -> CudaSystem:
     number = ctypes.c_int()
     library.cuDriverGetVersion(ctypes.byref(number))
     cuda = number.value // 1000, number.value % 1000 // 10
@@ -115,7 +115,7 @@ def _asked(library: Any) -> System:
     if status == 0:
         status = library.cuDeviceGetCount(ctypes.byref(number))
     count = 0 if status else number.value
-    return System(cuda, status, tuple(_card(library, index) for index in range(count)))
+    return CudaSystem(cuda, status, tuple(_card(library, index) for index in range(count)))
 
 
 def _card(library: Any, index: int) -> Card:

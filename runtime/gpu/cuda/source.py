@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.prelude import PRELUDE
 
 
-def source(functions: Iterable[Function]) -> str:
+def source(functions: Iterable[CudaFunction]) -> str:
     """The prelude and these functions. Lines are counted anew in each, so that a message names it."""
     parts = [("prelude", PRELUDE), *((f.name, f.text) for f in functions)]
     return "".join(f'#line 1 "{name}"\n{text}\n' for name, text in parts)

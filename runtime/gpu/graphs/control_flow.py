@@ -24,7 +24,7 @@ from staticgraph.compiler.lower.program import (
     Branch,
     HostCall,
     Inner,
-    Loop,
+    LoopInstruction,
     Program,
     Ref,
     Require,
@@ -33,19 +33,19 @@ from staticgraph.compiler.lower.program import (
 from staticgraph.runtime.resources import remaining
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.gpu.graphs.recorder import Recorder
+    from staticgraph.runtime.gpu.graphs.recorder import GraphRecorder
 
 _TRUTH = np.dtype(np.int8)
 MOST_CAPTURED = 20_000  # instructions of all rounds of a loop in a graph
 
 
-def rounds(loop: Loop) -> int | None:
+def rounds(loop: LoopInstruction) -> int | None:
     """How many rounds a loop always has; None where that depends on values."""
     attrs = loop.node.attrs
     return attrs["bound"] if attrs["exact"] else None
 
 
-def is_known(loop: Loop) -> bool:
+def is_known(loop: LoopInstruction) -> bool:
     """Whether all rounds of a loop can be asked for at once."""
     count = rounds(loop)
     if count is None or any(loop.carried[row.counter].counts is None for row in _rows(loop)):
@@ -56,12 +56,12 @@ def is_known(loop: Loop) -> bool:
 def decides(program: Program) -> bool:
     """Whether the host takes part in a run of a program."""
     return any(
-        isinstance(i, HostCall | Branch | Require) or (isinstance(i, Loop) and not is_known(i))
+        isinstance(i, HostCall | Branch | Require) or (isinstance(i, LoopInstruction) and not is_known(i))
         for i in every_instruction(program)
     )
 
 
-def loop(recorder: Recorder, loop: Loop, table: Sequence[int]) -> None:
+def loop(recorder: GraphRecorder, loop: LoopInstruction, table: Sequence[int]) -> None:
     """Ask for a loop, in a program with this table."""
     turns = _Turns(recorder, loop, table)
     if is_known(loop):
@@ -73,7 +73,7 @@ def loop(recorder: Recorder, loop: Loop, table: Sequence[int]) -> None:
         recorder.decide(turns.all, loop)
 
 
-def branch(recorder: Recorder, branch: Branch, table: Sequence[int]) -> None:
+def branch(recorder: GraphRecorder, branch: Branch, table: Sequence[int]) -> None:
     """Ask for the branch that is taken, in a program with this table."""
     inputs = [at(table, ref) for ref in branch.inputs]
     outputs = [at(table, ref) for ref in branch.outputs]
@@ -93,7 +93,7 @@ class Unsound(Exception):
     """A check of a step that failed: nothing has been changed."""
 
 
-def require(recorder: Recorder, instruction: Require, table: Sequence[int]) -> None:
+def require(recorder: GraphRecorder, instruction: Require, table: Sequence[int]) -> None:
     """Ask for the host to look at a truth value, and to end the run unless it holds."""
 
     def look() -> None:
@@ -106,7 +106,7 @@ def require(recorder: Recorder, instruction: Require, table: Sequence[int]) -> N
 class _Repeated:
     """A body that is run again and again: as graphs, where addresses are those of an earlier time."""
 
-    def __init__(self, recorder: Recorder, inner: Inner) -> None:
+    def __init__(self, recorder: GraphRecorder, inner: Inner) -> None:
         self._recorder = recorder
         self._program = inner.program
         self._simple = not decides(inner.program)
@@ -130,7 +130,7 @@ class _Repeated:
 class _Turns:
     """The rounds of a loop, and where what it carries is before and after each."""
 
-    def __init__(self, recorder: Recorder, loop: Loop, table: Sequence[int]) -> None:
+    def __init__(self, recorder: GraphRecorder, loop: LoopInstruction, table: Sequence[int]) -> None:
         self._recorder = recorder
         self._loop = loop
         self._outer = table
@@ -211,7 +211,7 @@ class _Turns:
         return self._recorder.number(self._now[row.counter], dtype)
 
 
-def _rows(loop: Loop) -> tuple[RowAt, ...]:
+def _rows(loop: LoopInstruction) -> tuple[RowAt, ...]:
     return (*loop.reads, *loop.writes)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.runtime.gpu.cuda.connection import Connection
 from staticgraph.runtime.gpu.cuda.failure import explained
 
@@ -15,12 +15,12 @@ _REGISTERS = 4  # of CUfunction_attribute
 _VERBOSE = 1  # of cudaGraphDebugDotFlags
 
 
-class Kernel:
+class LoadedKernel:
     """A function that is loaded, with room for its arguments: a launch reads them before it returns."""
 
     __slots__ = ("_connection", "_name", "_module", "_launch", "_values", "_table")
 
-    def __init__(self, connection: Connection, module: Any, function: Function) -> None:
+    def __init__(self, connection: Connection, module: Any, function: CudaFunction) -> None:
         self._connection, self._name = connection, function.name
         self._module = module  # unloaded with the last kernel of it
         address = module.get_function(function.name).ptr
@@ -46,7 +46,7 @@ class Kernel:
             raise explained(error, f"to run {self._name}") from None
 
 
-class Graph:
+class LoadedGraph:
     """A captured graph, ready to be launched."""
 
     __slots__ = ("_connection", "_graph", "_launch")

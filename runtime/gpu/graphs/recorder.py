@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
-from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.compile_gpu import GpuCompiled
 from staticgraph.compiler.graph.interpret import failure
@@ -27,7 +27,7 @@ from staticgraph.compiler.lower.program import (
     HostCall,
     Instruction,
     Launch,
-    Loop,
+    LoopInstruction,
     Loops,
     Program,
     Require,
@@ -44,7 +44,7 @@ Table = Sequence[int]  # the addresses of the bases of slots
 Action = Callable[[], None]
 
 
-class Recorder:
+class GraphRecorder:
     """Asks `device` for what programs do. `scratch` is the address of memory for single launches. `overlap`:
     what is captured is done side by side where it can be.
     """
@@ -107,7 +107,7 @@ class Recorder:
                     self.copy(at(table, target), at(table, source), size)
                 case HostCall():
                     self.decide(lambda i=instruction: self._host_call(i, table), instruction)  # type: ignore[misc]
-                case Loop():
+                case LoopInstruction():
                     loop(self, instruction, table)
                 case Branch():
                     branch(self, instruction, table)
@@ -148,7 +148,7 @@ class Recorder:
         for call in work.calls:
             given = [spans[name] for name in call.arguments]
             match call:
-                case Call(function, _, written):
+                case FunctionCall(function, _, written):
                     reads = [span for span, w in zip(given, written, strict=True) if not w]
                     writes = [span for span, w in zip(given, written, strict=True) if w]
                     with self.touching(reads, writes):

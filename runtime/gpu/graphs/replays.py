@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import bfloat16
-from staticgraph.runtime.cached_run import Plan
+from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.store import DeviceStore
@@ -20,7 +20,7 @@ from staticgraph.runtime.gpu.store import DeviceStore
 class Replays:
     """The programs of `plan` that are captured, whose feeds come as arguments in `order`."""
 
-    def __init__(self, plan: Plan, order: Sequence[int], store: DeviceStore) -> None:
+    def __init__(self, plan: CachedRun, order: Sequence[int], store: DeviceStore) -> None:
         self._plan = plan
         self._store = store
         self._dtypes = [plan.feeds[i].dtype.numpy for i in order]

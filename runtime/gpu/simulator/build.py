@@ -18,7 +18,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from staticgraph.compiler.codegen.cuda.function import Extents, Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, Extents
 from staticgraph.compiler.support import forks
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.gpu.cuda.source import source
@@ -39,9 +39,9 @@ class BuildError(RuntimeError):
 class Unit:
     """Functions that are compiled together, and loaded."""
 
-    def __init__(self, functions: Sequence[Function], options: Sequence[str] = ()) -> None:
+    def __init__(self, functions: Sequence[CudaFunction], options: Sequence[str] = ()) -> None:
         """`options`: more of the compiler's, such as `-fsanitize=undefined`."""
-        self.functions: dict[str, Function] = {}
+        self.functions: dict[str, CudaFunction] = {}
         for f in functions:
             if self.functions.setdefault(f.name, f) != f:
                 raise ValueError(f"two functions have the name {f.name}")
@@ -82,7 +82,7 @@ class Unit:
         forks.reclaim(self._lock)
 
 
-def translation_unit(functions: Sequence[Function]) -> str:
+def translation_unit(functions: Sequence[CudaFunction]) -> str:
     """The text that the compiler of the host is given."""
     table = ", ".join(f"simt::Entry<{f.name}>::launcher" for f in functions)
     return f"""#include "dialect.h"
@@ -99,7 +99,7 @@ SIMT_EXPORT const char* simt_run(unsigned which, const unsigned* grid, const uns
 """
 
 
-def library(functions: Sequence[Function], options: Sequence[str] = ()) -> bytes:
+def library(functions: Sequence[CudaFunction], options: Sequence[str] = ()) -> bytes:
     """The shared library of some functions, from the folder of objects or compiled now."""
     text, compiler = translation_unit(functions), host_compiler()
     options = [*OPTIONS, *options]

@@ -20,10 +20,10 @@ from dataclasses import field
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.gpu.cuda.driver import Card, Direction, Kernel
+from staticgraph.runtime.gpu.cuda.driver import Card, Direction, DriverKernel
 from staticgraph.runtime.gpu.simulator import convolution as convolving
 from staticgraph.runtime.gpu.simulator import product as products
 from staticgraph.runtime.gpu.simulator.build import Unit
@@ -96,7 +96,7 @@ class StandIn(Queue):
         self.memory.view(address, size)
         self.ask(Work(COPY, f"clearing {size} bytes", lambda: self.memory.view(address, size).fill(0)))
 
-    def load(self, functions: Sequence[Function], images: Sequence[bytes] = ()) -> list[Kernel]:
+    def load(self, functions: Sequence[CudaFunction], images: Sequence[bytes] = ()) -> list[DriverKernel]:
         self.outside_a_capture("loading functions")
         if not functions:
             return []
@@ -105,7 +105,7 @@ class StandIn(Queue):
         unit = Unit(functions)
         return [StandInKernel(self, f, unit) for f in functions]
 
-    def image(self, functions: Sequence[Function]) -> bytes:
+    def image(self, functions: Sequence[CudaFunction]) -> bytes:
         self.open()
         return _IMAGE + b"\n".join(_digest(f) for f in functions)
 
@@ -150,11 +150,11 @@ class StandIn(Queue):
         return self.memory.limit - self.memory.used
 
 
-def _digest(function: Function) -> bytes:
+def _digest(function: CudaFunction) -> bytes:
     return hashlib.sha256(f"{function.name}\n{function.text}".encode()).hexdigest().encode()
 
 
-def _fits(image: bytes, functions: Sequence[Function]) -> bool:
+def _fits(image: bytes, functions: Sequence[CudaFunction]) -> bool:
     """Whether all these functions are in an image."""
     inside = set(image.removeprefix(_IMAGE).split(b"\n"))
     return image.startswith(_IMAGE) and all(_digest(f) in inside for f in functions)

@@ -23,7 +23,7 @@ _FENCE = np.full(_GUARD // 4 + 1, _GUARDED, np.uint32).tobytes()
 
 
 @dataclass(slots=True, eq=False)
-class Block:
+class GuardedBlock:
     """A piece of memory: its bytes, and those around it."""
 
     address: int
@@ -59,12 +59,12 @@ class Memory:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.used = 0
-        self._blocks: dict[int, Block] = {}
+        self._blocks: dict[int, GuardedBlock] = {}
         self._places = Spans()  # of blocks
         self._pinned = Spans()
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[GuardedBlock]:
         """All of them."""
         return list(self._blocks.values())
 
@@ -78,7 +78,7 @@ class Memory:
             raise ResourceExhaustedError(f"the device has {left} bytes left, and {size} were asked for")
         whole, start = _aligned(size)
         whole[start : start + size] = UNSET
-        block = Block(whole.ctypes.data + start, size, whole, start)
+        block = GuardedBlock(whole.ctypes.data + start, size, whole, start)
         self._blocks[block.address] = block
         self._places.add(block.address, size)
         self.used += taken
@@ -100,7 +100,7 @@ class Memory:
         weakref.finalize(whole.base, self._pinned.remove, address)  # which every view of it refers to
         return whole[start : start + size]
 
-    def find(self, address: int, size: int) -> Block | None:
+    def find(self, address: int, size: int) -> GuardedBlock | None:
         """The block that these bytes are part of."""
         start = self._places.find(address, size)
         return None if start is None else self._blocks[start]

@@ -9,7 +9,7 @@ from dataclasses import field
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
-from staticgraph.compiler.codegen.cuda.function import Function
+from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.simulator import convolution as convolving
@@ -92,7 +92,7 @@ class StandInKernel:
     """A function that is loaded. Its first call must not be in a capture: a card loads it there and then."""
 
     queue: Queue
-    function: Function
+    function: CudaFunction
     unit: Unit
     called: bool = False
 

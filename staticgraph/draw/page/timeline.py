@@ -12,7 +12,7 @@ from staticgraph.compiler.lower.program import (
     HostCall,
     Instruction,
     Launch,
-    Loop,
+    LoopInstruction,
     Loops,
     Program,
     Ref,
@@ -90,7 +90,7 @@ def _uses(instruction: Instruction) -> Iterator[_Use]:
             yield from (_Use(ref, 0, False) for ref, _ in inputs)
             for ref, type in outputs:
                 yield _Use(ref, type.size * type.dtype.size, True, f"{type} of {node.op.name}")
-        case Loop():
+        case LoopInstruction():
             read = [instruction.pred, *instruction.captures, *(row.base for row in instruction.reads)]
             read += [c.init for c in (*instruction.carried, *instruction.whole) if c.init is not None]
             yield from (_Use(ref, 0, False) for ref in read)
@@ -112,7 +112,7 @@ def _arguments(work: Loops | Kernel) -> list[Buffer]:
     return [b for b in buffers if not (b.local or b.shared)]
 
 
-def _inner(instruction: Loop | Branch) -> Iterator[_Use]:
+def _inner(instruction: LoopInstruction | Branch) -> Iterator[_Use]:
     """The memory of what a loop runs, or of the branch that takes most: its table, arena and condition."""
     inner = max(inner_programs(instruction), key=lambda each: each.program.arena)
     size = inner.pred.offset + padded(1) - inner.table.offset

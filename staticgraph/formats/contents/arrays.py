@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.runtime.files.arrays.weights import types_of
 from staticgraph.runtime.files.checkpoint import checkpoint_file
-from staticgraph.runtime.files.summary import Summary, Variable, summary
+from staticgraph.runtime.files.summary import Summary, VariableSummary, summary
 from staticgraph.train.tensor_bundle import Bundle, SliceFiles, is_bundle, is_slice_file
 
 _KINDS = {".npz": "NumPy arrays", ".safetensors": "safetensors"}
@@ -44,6 +44,8 @@ def _shards(prefix: str) -> list[str]:
     return glob.glob(f"{glob.escape(prefix)}.data-?????-of-?????")
 
 
-def variables(types: Mapping[str, TensorType]) -> dict[str, Variable]:
+def variables(types: Mapping[str, TensorType]) -> dict[str, VariableSummary]:
     """Values of these types, in the order of their names."""
-    return {name: Variable(str(type), type.size * type.dtype.size) for name, type in sorted(types.items())}
+    return {
+        name: VariableSummary(str(type), type.size * type.dtype.size) for name, type in sorted(types.items())
+    }

@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.runtime.debug.crash_file import read
-from staticgraph.runtime.files.summary import Function, Summary, Variable
+from staticgraph.runtime.files.summary import FunctionSummary, Summary, VariableSummary
 
 
 def failed_run(path: str) -> Summary:
@@ -18,7 +18,7 @@ def failed_run(path: str) -> Summary:
     with found.session.held() as store:
         for name, variable in found.session.graph.variables.items():
             size = store.stored(variable.op).nbytes if variable.op in store else 0
-            variables[name] = Variable(str(variable.type), size, variable.op in store)
+            variables[name] = VariableSummary(str(variable.type), size, variable.op in store)
     fed = {t.name: str(TensorType(t.dtype, np.shape(value))) for t, value in run.feeds.items()}
     step = ", ".join(op.name for op in run.targets)
     first = next(iter(found.message.splitlines()), "")
@@ -30,7 +30,7 @@ def failed_run(path: str) -> Summary:
         None,
         "",
         os.path.getsize(path),
-        {"run": Function(fed, {t.name: str(t.type) for t in run.fetches}, "list", step or None)},
+        {"run": FunctionSummary(fed, {t.name: str(t.type) for t in run.fetches}, "list", step or None)},
         variables,
         details={name: text for name, text in details.items() if text},
     )

@@ -19,7 +19,7 @@ from staticgraph.formats.tf.messages.variable import VariableDef
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.formats.tf.saved_model.builder import variables_prefix
 from staticgraph.formats.tf.saved_model.loader import read_saved_model
-from staticgraph.runtime.files.summary import Function, Summary, Variable
+from staticgraph.runtime.files.summary import FunctionSummary, Summary, VariableSummary
 from staticgraph.train.meta_graph import read_meta_graph_file
 
 _VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
@@ -43,7 +43,7 @@ def saved_model(folder: str) -> Summary:
     """What is in a SavedModel: the signatures of its graphs, and the types of its variables' values."""
     model = read_saved_model(folder)
     metas, prefix = model.meta_graphs, variables_prefix(folder)
-    signatures: dict[str, Function] = {}
+    signatures: dict[str, FunctionSummary] = {}
     for meta in metas:
         before = f"{_tags(meta)}: " if len(metas) > 1 else ""
         signatures |= {f"{before}{name}": found for name, found in _signatures(meta).items()}
@@ -53,16 +53,16 @@ def saved_model(folder: str) -> Summary:
     made.details["tags"] = "; ".join(map(_tags, metas))
     for name, variable in (checkpoint(prefix).variables if is_checkpoint(prefix) else {}).items():
         trainable = name in made.variables and made.variables[name].trainable
-        made.variables[name] = Variable(variable.type, variable.bytes, True, trainable)
+        made.variables[name] = VariableSummary(variable.type, variable.bytes, True, trainable)
     return made
 
 
-def whole(graph: GraphDef) -> Function:
+def whole(graph: GraphDef) -> FunctionSummary:
     """A graph as a function of its placeholders, which returns the values that no other node takes."""
     taken = {each.lstrip("^").partition(":")[0] for node in graph.node for each in node.input}
     ends = [n for n in graph.node if n.name not in taken and n.input and not _is_silent(n)]
     inputs = {n.name: _node_type(n) for n in graph.node if n.op in _INPUTS}
-    return Function(inputs, {n.name: _node_type(n) for n in ends}, "dict", None)
+    return FunctionSummary(inputs, {n.name: _node_type(n) for n in ends}, "dict", None)
 
 
 def _is_silent(node: NodeDef) -> bool:
@@ -75,7 +75,7 @@ def _summary(
     kind: str,
     size: int,
     graphs: Iterable[GraphDef],
-    signatures: dict[str, Function],
+    signatures: dict[str, FunctionSummary],
     metas: Iterable[MetaGraphDef] = (),
 ) -> Summary:
     """What is common to all of them."""
@@ -93,22 +93,22 @@ def _summary(
         " ".join(["TensorFlow", *sorted(versions)]) if any(versions) else "",
         size,
         signatures,
-        {name: Variable(_node_type(n), 0, False, name in trained) for name, n in variables.items()},
+        {name: VariableSummary(_node_type(n), 0, False, name in trained) for name, n in variables.items()},
         sum(_bytes(node.attr["value"].tensor) for node in nodes if node.op == "Const"),
         dict(sorted(Counter(node.op for node in nodes).items())),
         details={"functions": ", ".join(functions)} if functions else {},
     )
 
 
-def _signatures(meta: MetaGraphDef) -> dict[str, Function]:
+def _signatures(meta: MetaGraphDef) -> dict[str, FunctionSummary]:
     return {name: _signature(told) for name, told in sorted(meta.signature_def.items())}
 
 
-def _signature(told: SignatureDef) -> Function:
+def _signature(told: SignatureDef) -> FunctionSummary:
     def types(infos: Mapping[str, Any]) -> dict[str, str]:
         return {name: _type(info.dtype, info.tensor_shape) for name, info in sorted(infos.items())}
 
-    return Function(types(told.inputs), types(told.outputs), "dict", None)
+    return FunctionSummary(types(told.inputs), types(told.outputs), "dict", None)
 
 
 def _tags(meta: MetaGraphDef) -> str:

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.shapes import shape_text
 from staticgraph.formats.onnx.load import read_model
 from staticgraph.formats.onnx.proto import TensorProto, TensorShapeProto, TypeProto, ValueInfoProto
 from staticgraph.formats.onnx.tensors import DTYPES
-from staticgraph.runtime.files.summary import Function, Summary, Variable
+from staticgraph.runtime.files.summary import FunctionSummary, Summary, VariableSummary
 
 _BITS = {"UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2}  # of elements that only ONNX has
 
@@ -34,7 +34,7 @@ def onnx_model(path: str) -> Summary:
         model.ir_version,
         " ".join(filter(None, (model.producer_name, model.producer_version))),
         os.path.getsize(path),
-        {graph.name or "graph": Function(inputs, _types(graph.output), "dict", None)},
+        {graph.name or "graph": FunctionSummary(inputs, _types(graph.output), "dict", None)},
         {each.name: _weights(each) for each in graph.initializer},
         operations=dict(sorted(Counter(node.op_type for node in graph.node).items())),
         details=details,
@@ -67,11 +67,13 @@ def _element(number: int) -> str:
     return DTYPES[number].name if number in DTYPES else TensorProto.DataType.text(number).lower()
 
 
-def _weights(proto: TensorProto) -> Variable:
+def _weights(proto: TensorProto) -> VariableSummary:
     shape = tuple(max(size, 0) for size in proto.dims)
     known = DTYPES.get(proto.data_type)
     bits = 8 * known.size if known else _BITS.get(TensorProto.DataType.text(proto.data_type), 8)
-    return Variable(f"{_element(proto.data_type)}{shape_text(shape)}", -(-math.prod(shape) * bits // 8))
+    return VariableSummary(
+        f"{_element(proto.data_type)}{shape_text(shape)}", -(-math.prod(shape) * bits // 8)
+    )
 
 
 def _location(proto: TensorProto) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.codegen.cuda.attention.cost import is_sooner
-from staticgraph.compiler.codegen.cuda.attention.form import Form, form
+from staticgraph.compiler.codegen.cuda.attention.form import AttentionForm, form
 from staticgraph.compiler.codegen.cuda.attention.online import online
 from staticgraph.compiler.codegen.cuda.attention.softmax import softmax
 from staticgraph.compiler.codegen.cuda.attention.tile import some_keys, whole_rows
 from staticgraph.compiler.codegen.cuda.attention.whole import keeps_to_columns, whole
 from staticgraph.compiler.codegen.cuda.card import WARP
-from staticgraph.compiler.codegen.cuda.function import Work
+from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.codegen.cuda.rows.group import of_tile
 from staticgraph.compiler.codegen.cuda.rows.inlined import Inlined
@@ -29,7 +29,7 @@ def attention(
     rows: Sequence[Index],
     sums: Sequence[Nest],
     precision: Precision = Precision.FLOAT32,
-) -> Work | None:
+) -> KernelWork | None:
     """The work of a kernel of rows that is attention; None for others, and where it does not pay."""
     made = form(nests, buffers, rows, sums)
     if made is None or max(i.extent for i in (*made.rows, made.keys)) >= _COUNTED:
@@ -40,17 +40,17 @@ def attention(
     if cut is None or not cut.is_enough(made):
         powers, part = softmax(inlined.nests, made.rows, made.keys), some_keys(made, tensor)
         if powers is not None and part is not None and is_sooner(made, part, precision):
-            return Work((online(made, powers, part),))
+            return KernelWork((online(made, powers, part),))
     if cut is None or not is_sooner(made, cut, precision):
         return None
     program = _program(made, inlined)
     if program is None or not keeps_to_columns(program, made.keys.extent):
         return None
     shared = of_tile(program, cut.first.threads // WARP)
-    return None if shared is None else Work((whole(made, program, shared, cut),))
+    return None if shared is None else KernelWork((whole(made, program, shared, cut),))
 
 
-def _program(made: Form, inlined: Inlined) -> RowProgram | None:
+def _program(made: AttentionForm, inlined: Inlined) -> RowProgram | None:
     """What is done to rows."""
     around = tuple(i for i in made.rows if i.extent != 1)
     placer = Placer()

@@ -7,8 +7,8 @@ numbers are those of an H200, per microsecond.
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.attention.form import WEIGHTS, Form
-from staticgraph.compiler.codegen.cuda.attention.tile import Tile
+from staticgraph.compiler.codegen.cuda.attention.form import WEIGHTS, AttentionForm
+from staticgraph.compiler.codegen.cuda.attention.tile import AttentionTile
 from staticgraph.compiler.codegen.cuda.card import CORES
 from staticgraph.compiler.codegen.cuda.product import Precision
 
@@ -22,7 +22,7 @@ _LAUNCH = 2.5  # microseconds
 _MUCH = 1 << 30  # bytes of scores: what does not fit is not done sooner
 
 
-def is_sooner(form: Form, tile: Tile, precision: Precision) -> bool:
+def is_sooner(form: AttentionForm, tile: AttentionTile, precision: Precision) -> bool:
     """Whether one function, by this tile, is to be preferred."""
     queries, keys, batch = form.query.extent, form.keys.extent, form.batch.extent
     scores = batch * queries * keys

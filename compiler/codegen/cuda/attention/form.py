@@ -36,7 +36,7 @@ SCORES, WEIGHTS = "scores", "weights"  # of every row, in shared memory
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class AttentionForm:
     """Attention for each of `rows`: the last of them counts queries, the others are the batch.
 
     `nests` make weights of scores. Of the contraction `second`, the left operand is the weights; None: the
@@ -74,7 +74,7 @@ class Form:
 
 def form(
     nests: Sequence[Nest], buffers: Mapping[str, Buffer], rows: Sequence[Index], sums: Sequence[Nest]
-) -> Form | None:
+) -> AttentionForm | None:
     """The parts of a kernel of rows that is attention; None for other kernels."""
     if sums or len(nests) < 2 or not rows:
         return None
@@ -102,7 +102,7 @@ def form(
         second = _with_epilogue(last, total, out, rows, buffers)
         if second is None:
             return None
-    made = Form(tuple(rows), keys, query_key, tuple(between), second, buffers)
+    made = AttentionForm(tuple(rows), keys, query_key, tuple(between), second, buffers)
     return made if _in_order(made) else None
 
 
@@ -218,7 +218,7 @@ def _with_epilogue(
     return replace(found, stores=stores, targets=places, loads=known)
 
 
-def _in_order(made: Form) -> bool:
+def _in_order(made: AttentionForm) -> bool:
     """Whether no product reads what is written, and no buffer is written twice."""
     operands = {made.first.a.buffer, made.first.b.buffer}
     written = [s.buffer for nest in made.nests for s in nest.stores if s.buffer != WEIGHTS]

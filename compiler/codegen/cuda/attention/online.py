@@ -10,13 +10,13 @@ give. Keys that bring a greater number scale down what is there. In the end, res
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.attention.form import SCORES, Form
+from staticgraph.compiler.codegen.cuda.attention.form import SCORES, AttentionForm
 from staticgraph.compiler.codegen.cuda.attention.parts import Blocks, Lines, each_pack
 from staticgraph.compiler.codegen.cuda.attention.softmax import Softmax
-from staticgraph.compiler.codegen.cuda.attention.tile import Tile
+from staticgraph.compiler.codegen.cuda.attention.tile import AttentionTile
 from staticgraph.compiler.codegen.cuda.card import WARP
-from staticgraph.compiler.codegen.cuda.expr import Writer
-from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.codegen.cuda.products.block import steps
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.scalar import constant
@@ -26,7 +26,7 @@ from staticgraph.compiler.kernel.expr import Load, identity
 _LEAST = constant(identity("maximum", float32).value, float32)
 
 
-def online(form: Form, softmax: Softmax, tile: Tile) -> Call:
+def online(form: AttentionForm, softmax: Softmax, tile: AttentionTile) -> FunctionCall:
     """The function."""
     blocks = Blocks(form, tile)
     product, shape, right, work = blocks.second(rounded=False, first="first_key")
@@ -76,14 +76,14 @@ def _rows(blocks: Blocks, softmax: Softmax) -> Lines:
     columns, queries, keys = tile.first.columns, form.query.extent, form.keys.extent
     count = columns // WARP
 
-    def score(writer: Writer, load: Load) -> str | None:
+    def score(writer: CudaWriter, load: Load) -> str | None:
         if load.buffer != SCORES:
             return None
         name = writer.name("score")
         writer.line(f"const float {name} = {SCORES}[at];")
         return name
 
-    writer = Writer(form.buffers, score)
+    writer = CudaWriter(form.buffers, score)
     for index in form.batch.indices:
         writer.bind_index(index, blocks.axis.values[index])
     writer.line(f"const int lane = threadIdx.x % {WARP};")

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from staticgraph.compiler.codegen.cuda.attention.form import SCORES, WEIGHTS, Form
-from staticgraph.compiler.codegen.cuda.attention.tile import Tile, operands
-from staticgraph.compiler.codegen.cuda.function import Call, call
+from staticgraph.compiler.codegen.cuda.attention.form import SCORES, WEIGHTS, AttentionForm
+from staticgraph.compiler.codegen.cuda.attention.tile import AttentionTile, operands
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, call
 from staticgraph.compiler.codegen.cuda.products.axes import Axis
 from staticgraph.compiler.codegen.cuda.products.block import steps
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
-from staticgraph.compiler.codegen.cuda.products.inner import Inner, inner
+from staticgraph.compiler.codegen.cuda.products.inner import InnerLoop, inner
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
 from staticgraph.compiler.codegen.cuda.vectors import parameters
@@ -25,7 +25,7 @@ Lines = list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptTile:
     """Weights as left operand: rows of them wait in shared memory, from that of the key `first` on."""
 
     shape: Shape
@@ -58,8 +58,8 @@ class Kept:
 class Blocks:
     """The blocks of threads: one for each of a batch and each tile of queries."""
 
-    form: Form
-    tile: Tile
+    form: AttentionForm
+    tile: AttentionTile
 
     @property
     def axis(self) -> Axis:
@@ -79,7 +79,7 @@ class Blocks:
             text = value if text == "0" else f"({text} * {index.extent} + {value})"
         return text
 
-    def function(self, kind: str, lines: Lines, written: Set[str] = frozenset()) -> Call:
+    def function(self, kind: str, lines: Lines, written: Set[str] = frozenset()) -> FunctionCall:
         """The call of a function that does `lines` in each block, by which rows have `written` buffers."""
         form, tile, axis = self.form, self.tile, self.axis
         text = "\n".join([
@@ -123,18 +123,18 @@ class Blocks:
             *each_pack(work, [f"const int32_t at_column = first_column + {packs.column};", *put]),
         ]
 
-    def second(self, rounded: bool, first: str = "0") -> tuple[Contraction, Shape, Operand, Inner]:
+    def second(self, rounded: bool, first: str = "0") -> tuple[Contraction, Shape, Operand, InnerLoop]:
         """The second product, its shape, its right operand, and what threads do. `rounded`: weights have no
         more bits than tensor cores take. `first`: the key whose weight comes first in shared memory.
         """
         form, tile = self.form, self.tile
         assert form.second is not None and tile.second is not None
         _, right = operands(form, form.second, tile.second)
-        left = Kept(tile.second, tile.pitch, tile.second.tensor and not rounded, first)
+        left = KeptTile(tile.second, tile.pitch, tile.second.tensor and not rounded, first)
         return form.second, tile.second, right, inner(form.along(form.second), left, right)
 
 
-def each_pack(work: Inner, body: Lines) -> Lines:
+def each_pack(work: InnerLoop, body: Lines) -> Lines:
     """`body` for every pack of the results of a thread."""
     return [
         "#pragma unroll",

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from staticgraph.compiler.codegen.cuda.attention.form import Form
+from staticgraph.compiler.codegen.cuda.attention.form import AttentionForm
 from staticgraph.compiler.codegen.cuda.products import block
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
@@ -43,7 +43,7 @@ _TENSOR_SHAPES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class AttentionTile:
     """A block's queries: the shapes of both products have as many rows and threads. In shared memory, rows of
     scores are `pitch` elements apart.
     """
@@ -58,7 +58,7 @@ class Tile:
         """How many there are."""
         return self.first.rows
 
-    def is_enough(self, form: Form) -> bool:
+    def is_enough(self, form: AttentionForm) -> bool:
         """Whether so many queries share keys and values that these are not read too often."""
         return self.queries >= min(_ENOUGH, form.query.extent)
 
@@ -73,25 +73,27 @@ class Tile:
         return self.queries * self.pitch
 
 
-def operands(form: Form, product: Contraction, shape: Shape) -> tuple[Operand, Operand]:
+def operands(form: AttentionForm, product: Contraction, shape: Shape) -> tuple[Operand, Operand]:
     """Those of a product. That of the second one's left operand is of no use: the weights are there."""
     return block.operands(product, form.along(product), shape)
 
 
-def whole_rows(form: Form, tensor: bool) -> Tile | None:
+def whole_rows(form: AttentionForm, tensor: bool) -> AttentionTile | None:
     """The tile with the most queries for whose rows there is room; None if it does not pay."""
     return _most_queries(form, tensor, lambda shapes: _whole(form, shapes))
 
 
-def some_keys(form: Form, tensor: bool) -> Tile | None:
+def some_keys(form: AttentionForm, tensor: bool) -> AttentionTile | None:
     """A tile for rows that are done some keys after others; None if it does not pay."""
     if form.second is None:
         return None
     return _most_queries(form, tensor, lambda shapes: _part(form, shapes))
 
 
-def _most_queries(form: Form, tensor: bool, cut: Callable[[list[Shape]], Tile | None]) -> Tile | None:
-    found: Tile | None = None
+def _most_queries(
+    form: AttentionForm, tensor: bool, cut: Callable[[list[Shape]], AttentionTile | None]
+) -> AttentionTile | None:
+    found: AttentionTile | None = None
     longest = _LONGEST_BY_TENSOR if tensor else _LONGEST
     if max(form.first.depth, form.second.lanes.extent if form.second is not None else 0) > longest:
         return None
@@ -108,12 +110,12 @@ def _most_queries(form: Form, tensor: bool, cut: Callable[[list[Shape]], Tile | 
     return found
 
 
-def _whole(form: Form, shapes: list[Shape]) -> Tile:
+def _whole(form: AttentionForm, shapes: list[Shape]) -> AttentionTile:
     second = _least_waste(shapes, form.second.lanes.extent) if form.second is not None else None
     return _tile(form, _least_waste(shapes, form.keys.extent), second, form.keys.extent)
 
 
-def _part(form: Form, shapes: list[Shape]) -> Tile | None:
+def _part(form: AttentionForm, shapes: list[Shape]) -> AttentionTile | None:
     """All results of a query must be in registers."""
     assert form.second is not None
     enough = [s for s in shapes if s.columns >= form.second.lanes.extent]
@@ -121,14 +123,14 @@ def _part(form: Form, shapes: list[Shape]) -> Tile | None:
     return _tile(form, first, min(enough, key=lambda s: s.columns), first.columns) if enough else None
 
 
-def _tile(form: Form, first: Shape, second: Shape | None, keys: int) -> Tile:
+def _tile(form: AttentionForm, first: Shape, second: Shape | None, keys: int) -> AttentionTile:
     """The tile with the scores of so many keys."""
     left, right = operands(form, form.first, first)
     pool = 2 * (left.elements + right.elements)
     if second is not None and form.second is not None:
         _, value = operands(form, form.second, second)
         pool, keys = max(pool, 2 * value.elements), -(-keys // second.depth) * second.depth
-    return Tile(first, second, -(-keys // _GAP) * _GAP + _GAP, pool)
+    return AttentionTile(first, second, -(-keys // _GAP) * _GAP + _GAP, pool)
 
 
 def _least_waste(shapes: list[Shape], columns: int) -> Shape:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from staticgraph.compiler.codegen.cuda.attention.form import SCORES, WEIGHTS, Form
+from staticgraph.compiler.codegen.cuda.attention.form import SCORES, WEIGHTS, AttentionForm
 from staticgraph.compiler.codegen.cuda.attention.parts import IN_SHARED, Blocks, for_columns
-from staticgraph.compiler.codegen.cuda.attention.tile import Tile
+from staticgraph.compiler.codegen.cuda.attention.tile import AttentionTile
 from staticgraph.compiler.codegen.cuda.card import WARP
-from staticgraph.compiler.codegen.cuda.expr import Writer
-from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.codegen.cuda.products.block import steps
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing, stmts_of
@@ -27,7 +27,7 @@ from staticgraph.compiler.kernel.index import linear, simplify_index
 from staticgraph.compiler.kernel.stmt import Store
 
 
-def whole(form: Form, program: RowProgram, sharing: Sharing, tile: Tile) -> Call:
+def whole(form: AttentionForm, program: RowProgram, sharing: Sharing, tile: AttentionTile) -> FunctionCall:
     """The function. `program` is what is done to rows."""
     blocks, keys = Blocks(form, tile), form.keys.extent
     rows = _Rows(program, sharing, blocks)
@@ -75,7 +75,7 @@ class _Rows(RowWriter):
         self.writer.line(f"const int lane = threadIdx.x % {WARP};")
         super().rows()
 
-    def element(self, writer: Writer, load: Load) -> str | None:
+    def element(self, writer: CudaWriter, load: Load) -> str | None:
         if load.buffer not in IN_SHARED:
             return super().element(writer, load)
         name = writer.name("score")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from staticgraph.compiler.codegen.cuda.expr import Writer
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import C_TYPES
 from staticgraph.compiler.codegen.cuda.scalar import loaded, stored
 from staticgraph.compiler.graph.dtypes import DType
@@ -24,7 +24,7 @@ def replaced(store: Store, table: Table) -> Store:
 class Lanes:
     """`stores` for each of some `tables` of indices, those of neighbours in the first result."""
 
-    def __init__(self, writer: Writer, stores: Sequence[Store], tables: Sequence[Table]) -> None:
+    def __init__(self, writer: CudaWriter, stores: Sequence[Store], tables: Sequence[Table]) -> None:
         self.writer, self.count = writer, len(tables)
         self.stores = [[replaced(s, table) for table in tables] for s in stores]
         self.loads: dict[Load, list[Load]] = {}  # by what it is in `stores`

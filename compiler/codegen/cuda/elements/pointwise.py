@@ -18,8 +18,8 @@ from contextlib import nullcontext
 
 from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes, replaced
 from staticgraph.compiler.codegen.cuda.elements.transposed import transposed
-from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
-from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, walk
 from staticgraph.compiler.kernel.index import Affine, Range, offset, simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest
@@ -34,9 +34,9 @@ _FEW = 2  # operands
 _MOST_BUFFERS = 480  # of one function: a card takes 4 KiB of arguments
 
 
-def pointwise(nests: Sequence[Nest], buffers: Mapping[str, Buffer]) -> list[Call]:
+def pointwise(nests: Sequence[Nest], buffers: Mapping[str, Buffer]) -> list[FunctionCall]:
     """Calls that do the nests, one after the other or several at once. There is no `Reduce` in them."""
-    calls: list[Call] = []
+    calls: list[FunctionCall] = []
     waiting: list[_Flat] = []
     for part in (part for nest in nests for part in _flattened(nest, buffers) if part.index.extent):
         if turned := transposed(part.nest, buffers):
@@ -47,7 +47,7 @@ def pointwise(nests: Sequence[Nest], buffers: Mapping[str, Buffer]) -> list[Call
     return calls + _calls(waiting, buffers)
 
 
-def _calls(parts: Sequence[_Flat], buffers: Mapping[str, Buffer]) -> list[Call]:
+def _calls(parts: Sequence[_Flat], buffers: Mapping[str, Buffer]) -> list[FunctionCall]:
     return [_call(group, buffers) for group in _groups(parts, buffers)]
 
 
@@ -170,9 +170,9 @@ def _lie_apart(one: Range, other: Range, period: int) -> bool:
     return low[0] >= 0 and low[1] < high[0] and high[1] < period
 
 
-def _call(parts: list[_Flat], buffers: Mapping[str, Buffer]) -> Call:
+def _call(parts: list[_Flat], buffers: Mapping[str, Buffer]) -> FunctionCall:
     """One function for parts that leave each other's results alone."""
-    writer, first = Writer(buffers), 0
+    writer, first = CudaWriter(buffers), 0
     for number, part in enumerate(parts):
         blocks = part.blocks
         head = "else" if number else ""
@@ -187,7 +187,7 @@ def _call(parts: list[_Flat], buffers: Mapping[str, Buffer]) -> Call:
     return call("pointwise", parameters, writer.text, (first, 1, 1), (THREADS, 1, 1))
 
 
-def _write(writer: Writer, part: _Flat, block: str) -> None:
+def _write(writer: CudaWriter, part: _Flat, block: str) -> None:
     """What the blocks of a part do, the first of which has the number 0 in `block`."""
     vectors, lanes, each = part.vectors, part.lanes, part.vectors_of_a_thread
     kind = index_type(Index("thread", part.blocks * each * THREADS))
@@ -212,7 +212,7 @@ def _write(writer: Writer, part: _Flat, block: str) -> None:
 
 
 def _write_elements(
-    writer: Writer, part: _Flat, vectors: Sequence[Index], lanes: int, start: int = 0
+    writer: CudaWriter, part: _Flat, vectors: Sequence[Index], lanes: int, start: int = 0
 ) -> None:
     """What a thread does: the elements `start + vector * lanes` and so on. Nothing is stored before all is
     computed, and nothing computed before all is loaded.

@@ -18,9 +18,9 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 
-from staticgraph.compiler.codegen.cuda.elements.spread import Body, Nest
-from staticgraph.compiler.codegen.cuda.expr import Writer
-from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
+from staticgraph.compiler.codegen.cuda.elements.spread import Body, SpreadNest
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
 from staticgraph.compiler.graph.dtypes import bool_, int32
@@ -57,7 +57,7 @@ class Scatter:
 
 def scatter(body: Body, buffers: Mapping[str, Buffer]) -> Scatter | None:
     """A phase of a kernel as updates of rows, or None if it is something else."""
-    nest = Nest.of(body[0])
+    nest = SpreadNest.of(body[0])
     loops = [s for s in nest.around if isinstance(s, Loop)]
     columns = [s.index for s in loops if s.kind is LoopKind.PARALLEL]
     rounds = [s.index for s in loops if s.kind is not LoopKind.PARALLEL]
@@ -82,7 +82,7 @@ def scatter(body: Body, buffers: Mapping[str, Buffer]) -> Scatter | None:
 class _Inlined:
     """Expressions inside a nest in terms of the number of the update and the column alone."""
 
-    def __init__(self, update: Index, rounds: Sequence[Index], nest: Nest) -> None:
+    def __init__(self, update: Index, rounds: Sequence[Index], nest: SpreadNest) -> None:
         self.table: dict[Expr, Expr] = {}
         self.condition: Expr = Const(True, bool_)
         stride = 1
@@ -115,15 +115,15 @@ def _is_worth(updates: int, rows: int, columns: int) -> bool:
     return _LEAST <= updates <= _MANY and looked_at <= _MOST
 
 
-def scatter_calls(found: Scatter, buffers: Mapping[str, Buffer]) -> tuple[list[Call], int]:
+def scatter_calls(found: Scatter, buffers: Mapping[str, Buffer]) -> tuple[list[FunctionCall], int]:
     """The calls that do the updates, and how much memory they need for the notes: `KEYS`, in bytes."""
     keys = Buffer(int32, (found.update.extent,), written=True)
     return [_notes(found, {**buffers, KEYS: keys}), _updates(found, {**buffers, KEYS: keys})], keys.size * 4
 
 
-def _notes(found: Scatter, buffers: Mapping[str, Buffer]) -> Call:
+def _notes(found: Scatter, buffers: Mapping[str, Buffer]) -> FunctionCall:
     """Notes the row of each update, or -1 where it does nothing."""
-    writer, count = Writer(buffers), found.update.extent
+    writer, count = CudaWriter(buffers), found.update.extent
     row = scalar.select(found.condition, scalar.cast(found.row, int32), Const(-1, int32))
     writer.line(f"const int thread = blockIdx.x * {_THREADS} + threadIdx.x;")
     with writer.block(f"if (thread < {count})"):
@@ -136,12 +136,12 @@ def _notes(found: Scatter, buffers: Mapping[str, Buffer]) -> Call:
     return call("scatter_notes", parameters, writer.text, (-(-count // _THREADS), 1, 1), (_THREADS, 1, 1))
 
 
-def _updates(found: Scatter, buffers: Mapping[str, Buffer]) -> Call:
+def _updates(found: Scatter, buffers: Mapping[str, Buffer]) -> FunctionCall:
     """All updates of a row by one warp, which has a part of its columns in registers."""
     store, count, width = found.store, found.update.extent, found.column.extent
     by_row = found.rows <= count
     warps = min(found.rows, count)
-    writer = Writer(buffers)
+    writer = CudaWriter(buffers)
     writer.line(f"const int warp = (blockIdx.x * {_THREADS} + threadIdx.x) / 32, lane = threadIdx.x % 32;")
     writer.line(f"if (warp >= {warps}) return;")
     if by_row:
@@ -185,7 +185,7 @@ unsigned found = __ballot_sync(SG_FULL, part + lane < {count} && {keys}[part + l
 class _Row:
     """The columns of a row that a thread has in registers."""
 
-    def __init__(self, writer: Writer, found: Scatter, key: Index) -> None:
+    def __init__(self, writer: CudaWriter, found: Scatter, key: Index) -> None:
         self.writer, self.store, self.element = writer, found.store, found.element
         width = found.column.extent
         count = -(-min(width, _COLUMNS) // 32)

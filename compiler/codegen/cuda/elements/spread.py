@@ -45,7 +45,7 @@ def spread(kernel: Kernel) -> list[Body]:
     own = used_once([(stmt,) for stmt in kernel.body]) & kernel.locals.keys()
     bodies: list[list[Stmt]] = [[]]
     for stmt in kernel.body:
-        found = Nest.of(stmt).spread(kernel, own)
+        found = SpreadNest.of(stmt).spread(kernel, own)
         if found is None:
             bodies[-1].append(stmt)
         else:
@@ -60,20 +60,20 @@ def used_once(bodies: Sequence[Body]) -> Set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class SpreadNest:
     """Loops, definitions and conditions, each directly inside the one before, and what is inside the last."""
 
     around: tuple[Loop | Let | If, ...]
     inside: Body
 
     @staticmethod
-    def of(stmt: Stmt) -> Nest:
+    def of(stmt: Stmt) -> SpreadNest:
         around: list[Loop | Let | If] = []
         inside: Body = (stmt,)
         while inside and isinstance(inside[-1], Loop | If) and _are_definitions(inside[:-1], inside):
             around += [s for s in inside if isinstance(s, Loop | Let | If)]
             inside = inside[-1].body
-        return Nest(tuple(around), inside)
+        return SpreadNest(tuple(around), inside)
 
     def spread(self, kernel: Kernel, own: Set[str]) -> Loop | None:
         """The nest as one parallel loop, or None if no loop of it can be spread.

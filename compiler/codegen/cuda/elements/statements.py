@@ -13,8 +13,15 @@ from dataclasses import replace
 from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
 from staticgraph.compiler.codegen.cuda.elements.scatter import KEYS, scatter, scatter_calls
 from staticgraph.compiler.codegen.cuda.elements.spread import Body, spread, used_once
-from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
-from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, Extents, Parameter, Work, call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
+from staticgraph.compiler.codegen.cuda.function import (
+    C_TYPES,
+    Extents,
+    FunctionCall,
+    KernelWork,
+    Parameter,
+    call,
+)
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.dependence import accesses
@@ -44,7 +51,7 @@ _OWN_BYTES = 512  # of scratch memory that a thread keeps for itself; more of it
 _MOST_SCRATCH = 1 << 26  # bytes of that: fewer threads share the items where it would be more
 
 
-def statements(kernel: Kernel) -> Work:
+def statements(kernel: Kernel) -> KernelWork:
     """The functions that do what a kernel says, and the scratch memory that they need."""
     flat = flatten(kernel)
     buffers = dict(flat.buffers)
@@ -60,8 +67,8 @@ class _Phases:
         self.private = used_once(bodies) & kernel.locals.keys()
         self.scratch: dict[str, int] = {}
 
-    def work(self) -> Work:
-        calls: list[Call] = []
+    def work(self) -> KernelWork:
+        calls: list[FunctionCall] = []
         plain: list[Nest] = []
         for body in filter(_runs, self.bodies):
             nest = _plain(body, self.private)
@@ -71,15 +78,15 @@ class _Phases:
                 calls += [*self.pointwise(plain), *self.calls(body)]
                 plain = []
         calls += self.pointwise(plain)
-        return Work(tuple(calls), tuple(self.scratch.items()))
+        return KernelWork(tuple(calls), tuple(self.scratch.items()))
 
-    def pointwise(self, nests: list[Nest]) -> list[Call]:
+    def pointwise(self, nests: list[Nest]) -> list[FunctionCall]:
         """What does phases that store one element at a time."""
         calls = pointwise(nests, self.kernel.buffers)
         self.provide(name for call in calls for name in call.arguments)
         return calls
 
-    def calls(self, body: Body) -> list[Call]:
+    def calls(self, body: Body) -> list[FunctionCall]:
         """What does any other phase."""
         found = scatter(body, self.kernel.buffers)
         if found is None:
@@ -95,7 +102,7 @@ class _Phases:
             if name not in self.kernel.arguments:
                 self.scratch.setdefault(name, _bytes(self.kernel.buffers[name]))
 
-    def call(self, body: Body) -> Call:
+    def call(self, body: Body) -> FunctionCall:
         writer = _StatementWriter(self.kernel.buffers)
         touched = accesses(body)
         used = {a.buffer: self.kernel.buffers[a.buffer] for a in touched}
@@ -142,7 +149,7 @@ class _Phases:
         return (grid, 1, 1), (block, 1, 1)
 
 
-class _StatementWriter(Writer):
+class _StatementWriter(CudaWriter):
     """Writes statements for one thread."""
 
     def body(self, body: tuple[Stmt, ...]) -> None:

@@ -18,9 +18,9 @@ from contextlib import contextmanager, nullcontext
 
 from staticgraph.compiler.codegen.cuda.card import THREADS
 from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes, Table
-from staticgraph.compiler.codegen.cuda.elements.turned import Plan, plan
-from staticgraph.compiler.codegen.cuda.expr import Writer
-from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, Parameter, call
+from staticgraph.compiler.codegen.cuda.elements.turned import TransposePlan, plan
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
+from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, Parameter, call
 from staticgraph.compiler.codegen.cuda.strides import accessed
 from staticgraph.compiler.kernel.expr import Index, Load, substitute
 from staticgraph.compiler.kernel.index import offset
@@ -31,25 +31,25 @@ _EARLY = 128  # bytes of other operands that a thread reads before the barrier
 _BLOCKS = 4  # that fit a multiprocessor: with several tiles, NVIDIA's compiler spills to have more of them
 
 
-def transposed(nest: Nest, buffers: Mapping[str, Buffer]) -> Call | None:
+def transposed(nest: Nest, buffers: Mapping[str, Buffer]) -> FunctionCall | None:
     """A call that does a nest without reductions; None if no operand of it is worth a tile."""
     found = plan(nest, buffers)
-    return _Function(found, buffers).call() if found else None
+    return _TransposeFunction(found, buffers).call() if found else None
 
 
-class _Function:
+class _TransposeFunction:
     """Writes the function that does a plan."""
 
-    def __init__(self, plan: Plan, buffers: Mapping[str, Buffer]) -> None:
+    def __init__(self, plan: TransposePlan, buffers: Mapping[str, Buffer]) -> None:
         self.plan, self.buffers = plan, buffers
-        self.writer = writer = Writer(buffers)
+        self.writer = writer = CudaWriter(buffers)
         self.read = {x: writer.name(x.buffer) for x in plan.turned}  # the squares of a thread, in registers
         self.kept = {x: writer.name("tile") for x in plan.turned}
         self.pack = Index("pack", plan.along.extent // plan.width)
         tables: list[Table] = [{plan.along: self.pack * plan.width + lane} for lane in range(plan.width)]
         self.lanes = Lanes(writer, plan.stores, tables)
 
-    def call(self) -> Call:
+    def call(self) -> FunctionCall:
         """The call of it."""
         self.find_tile()
         self.read_squares()

@@ -33,7 +33,7 @@ _BANKS = 128  # bytes that shared memory reads or writes at a time
 _MOST = 1 << 30  # iterations of a loop, and blocks: positions of a block are `int`
 
 
-def plan(nest: Nest, buffers: Mapping[str, Buffer]) -> Plan | None:
+def plan(nest: Nest, buffers: Mapping[str, Buffer]) -> TransposePlan | None:
     """The tiles of a nest without reductions; None if no operand of it is worth one, or they do not fit."""
     if math.prod(i.extent for i in nest.domain) < LEAST:
         return None
@@ -42,7 +42,7 @@ def plan(nest: Nest, buffers: Mapping[str, Buffer]) -> Plan | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TransposePlan:
     """What is done in tiles. Along both loops, `width` elements are a vector."""
 
     stores: tuple[Store, ...]
@@ -139,7 +139,7 @@ def _is_one(form: Affine, slow: Index, fast: Index) -> bool:
     return step is not None and form.stride(slow) == step * fast.extent
 
 
-def _plan(nest: Nest, buffers: Mapping[str, Buffer]) -> Plan | None:
+def _plan(nest: Nest, buffers: Mapping[str, Buffer]) -> TransposePlan | None:
     """The tiles of a nest, however large; None if no operand lies across."""
 
     def form(access: Load | Store) -> Affine:
@@ -171,7 +171,7 @@ def _plan(nest: Nest, buffers: Mapping[str, Buffer]) -> Plan | None:
     while edge**2 // width > _READS * THREADS:
         edge //= 2
     batch = Axis("z", tuple(i for i in nest.domain if i not in (along, across)))
-    return Plan(stores, along, across, batch, tuple(turned), width, edge)
+    return TransposePlan(stores, along, across, batch, tuple(turned), width, edge)
 
 
 def _in_vectors(form: Affine, index: Index, width: int) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from staticgraph.compiler.codegen.cuda.function import Call, call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, call
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis
 from staticgraph.compiler.codegen.cuda.products.copied import Copied
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented, operations, parameters
-from staticgraph.compiler.codegen.cuda.products.inner import Inner, inner
+from staticgraph.compiler.codegen.cuda.products.inner import InnerLoop, inner
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Cut, Shape
 from staticgraph.compiler.codegen.cuda.products.staged import Staged
@@ -34,7 +34,7 @@ def _kind(c: Contraction, x: Access, shape: Shape) -> type[Operand]:
     return Copied if x.dtype is c.dtype and not shape.tensor else Staged
 
 
-def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) -> Call:
+def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) -> FunctionCall:
     """The call. With `slices`, each block has a slice of the sum, and the result an index for them."""
     shape = cut.shape
     left, right = operands(c, along, shape)
@@ -81,7 +81,7 @@ def _room(c: Contraction, shape: Shape) -> int | None:
 
 
 def steps(
-    operands: Sequence[Operand], work: Inner, depth: int, first: str, last: str, stages: int = 2
+    operands: Sequence[Operand], work: InnerLoop, depth: int, first: str, last: str, stages: int = 2
 ) -> list[str]:
     """The sums, from the `first` product to before the `last` one, in steps of `depth` of them. `operands`
     are brought to shared memory, which has room for so many `stages`; some may still read there at the end.

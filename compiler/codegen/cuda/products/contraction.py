@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from staticgraph.compiler.codegen.cuda.card import CORES
-from staticgraph.compiler.codegen.cuda.function import Call, Work
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis, axes
 from staticgraph.compiler.codegen.cuda.products.block import tiles
@@ -26,17 +26,17 @@ _THIN, _TINY = 4, 64  # rows or columns, results: fewer do not fill a tile
 _COUNTED = 2**30  # rows, columns, or products of a sum, of which tiles count fewer
 
 
-def tile(product: Contraction, precision: Precision = Precision.FLOAT32) -> Work:
+def tile(product: Contraction, precision: Precision = Precision.FLOAT32) -> KernelWork:
     """The work of a contraction. Where not all bits of float32 are needed, tensor cores multiply them."""
     return by_library(product, precision) or own(product, precision)
 
 
-def by_library(product: Contraction, precision: Precision = Precision.FLOAT32) -> Work | None:
+def by_library(product: Contraction, precision: Precision = Precision.FLOAT32) -> KernelWork | None:
     """The work of a contraction by the library; None where that cannot do it, or would take longer."""
     return library(product, axes(product), outputs_of(product), precision)
 
 
-def own(product: Contraction, precision: Precision = Precision.FLOAT32) -> Work:
+def own(product: Contraction, precision: Precision = Precision.FLOAT32) -> KernelWork:
     """The work of a contraction without the library."""
     along, outputs = axes(product), outputs_of(product)
     if has_tiles(product, along):
@@ -53,10 +53,10 @@ def has_tiles(c: Contraction, along: Axes) -> bool:
     return fits and min(rows, columns) >= _THIN and rows * columns > _TINY
 
 
-def by_tiles(c: Contraction, along: Axes, outputs: Axis, cut: Cut) -> Work:
+def by_tiles(c: Contraction, along: Axes, outputs: Axis, cut: Cut) -> KernelWork:
     """The work by tiles, cut in a certain way."""
     if cut.slices == 1:
-        return Work((tiles(c, along, cut),))
+        return KernelWork((tiles(c, along, cut),))
     slices = Index("slices", cut.slices)
     every = Axis(outputs.name, (slices, *outputs.indices))
     return _sliced(c, outputs, every, lambda partial: tiles(partial, along, cut, slices))
@@ -70,11 +70,11 @@ def _cut(c: Contraction, along: Axes, precision: Precision) -> Cut:
     return choose(rows, columns, c.depth, times, size, operations(c), tensor)
 
 
-def directly(c: Contraction, outputs: Axis) -> Work:
+def directly(c: Contraction, outputs: Axis) -> KernelWork:
     """The work without tiles."""
     slices = _slices(c, threads(c, outputs))
     if not slices:
-        return Work((direct(c, outputs),))
+        return KernelWork((direct(c, outputs),))
     every = Axis(outputs.name, (*(s.number for s in slices), *outputs.indices))
     return _sliced(c, outputs, every, lambda partial: direct(partial, every, slices))
 
@@ -95,8 +95,10 @@ def _slices(c: Contraction, busy: int) -> list[Slices]:
     return found
 
 
-def _sliced(c: Contraction, outputs: Axis, every: Axis, first: Callable[[Contraction], Call]) -> Work:
+def _sliced(
+    c: Contraction, outputs: Axis, every: Axis, first: Callable[[Contraction], FunctionCall]
+) -> KernelWork:
     """`first` gives the sums of slices, whose numbers come first in `every`; these are then added."""
     sums = in_scratch(_PARTIAL, c.dtype, every)
     adding = add_slices(c, sums, outputs, every.extent // outputs.extent)
-    return Work((first(into(c, sums)), adding), ((_PARTIAL, every.extent * c.dtype.size),))
+    return KernelWork((first(into(c, sums)), adding), ((_PARTIAL, every.extent * c.dtype.size),))

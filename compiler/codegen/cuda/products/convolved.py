@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
 from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
-from staticgraph.compiler.codegen.cuda.function import Call, Work
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.codegen.cuda.products.windows import Buffers, Order, Packed, windowed
+from staticgraph.compiler.codegen.cuda.products.windows import Buffers, PackedWindow, WindowOrder, windowed
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.kernel.expr import Const, Expr, Load, Reduce, Scalar, substitute, walk
 from staticgraph.compiler.kernel.lower_reductions import Nest
@@ -31,7 +31,7 @@ _IMAGE, _OTHER, _MADE, _WORKSPACE = "image", "other", "convolved", "workspace"  
 
 def convolved(
     nest: Nest, buffers: Buffers, precision: Precision, refused: Collection[Convolution] | None
-) -> Work | None:
+) -> KernelWork | None:
     """The work of a nest whose sums are a convolution by the library, which does not do those that are
     `refused`; None if it is there for none, or they are none, or our own functions are as good.
     """
@@ -46,7 +46,7 @@ def convolved(
     packing: list[Nest] = []
     scratch: dict[str, Buffer] = {}
 
-    def operand(packed: Packed, name: str) -> str:
+    def operand(packed: PackedWindow, name: str) -> str:
         if packed.lies_so:
             return packed.element.buffer
         scratch[name] = Buffer(packed.element.dtype, packed.order.shape, written=True)
@@ -68,9 +68,9 @@ def convolved(
     left = [replace(s, value=substitute(s.value, {core: result})) for s in nest.stores if s is not target]
     every = {**buffers, **scratch}
     before = pointwise(packing, every) if packing else []
-    after: list[Call] = pointwise([Nest(nest.domain, tuple(left))], every) if left else []
+    after: list[FunctionCall] = pointwise([Nest(nest.domain, tuple(left))], every) if left else []
     sizes = {name: buffer.size * buffer.dtype.size for name, buffer in scratch.items()}
-    return Work((*before, convolution, *after), (*sizes.items(), (_WORKSPACE, convolution.room)))
+    return KernelWork((*before, convolution, *after), (*sizes.items(), (_WORKSPACE, convolution.room)))
 
 
 def _pays(convolution: Convolution) -> bool:
@@ -90,7 +90,7 @@ def _core(total: Reduce, dtype: DType, stores: Sequence[Store]) -> Expr | None:
     return None if total in walk(*hidden) else core
 
 
-def _target(stores: Sequence[Store], core: Expr, order: Order, buffers: Buffers) -> Store | None:
+def _target(stores: Sequence[Store], core: Expr, order: WindowOrder, buffers: Buffers) -> Store | None:
     """The store of nothing but what the library computes, into a buffer that is of use to it as it is."""
     read = {e.buffer for s in stores for e in walk(*expressions(s)) if isinstance(e, Load)}
     plain = (s for s in stores if s.value is core and s.buffer not in read)

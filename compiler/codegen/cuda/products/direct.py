@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
-from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, call
+from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, call
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.products.axes import Axis, Values, in_packs, integer, is_wide, place
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, pack_width, parameters
@@ -53,7 +53,7 @@ def threads(c: Contraction, outputs: Axis) -> int:
     return outputs.extent * WARP if shares_sums(c) else outputs.extent // _width(c, outputs.last)
 
 
-def direct(c: Contraction, outputs: Axis, slices: Sequence[Slices] = ()) -> Call:
+def direct(c: Contraction, outputs: Axis, slices: Sequence[Slices] = ()) -> FunctionCall:
     """The call. The numbers of slices are indices of `outputs`."""
     shared = shares_sums(c)
     width = 1 if shared else _width(c, outputs.last)

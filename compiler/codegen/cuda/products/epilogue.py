@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from staticgraph.compiler.codegen.cuda.expr import Writer
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, Parameter
 from staticgraph.compiler.codegen.cuda.products.axes import Values, in_packs, integer, is_wide, place
 from staticgraph.compiler.codegen.cuda.scalar import loaded, stored
@@ -34,7 +34,7 @@ def epilogue(c: Contraction, values: Values, fastest: Index | None, width: int, 
         lines += _read(f"read{number}", x, f"at{places.index(x)}", fastest, width)
     for number, x in enumerate(c.targets):
         lines.append(f"Vector<{C_TYPES[x.dtype.name]}, {width}> made{number};")
-    writer = Writer({})
+    writer = CudaWriter({})
     with writer.block(f"#pragma unroll\nfor (int j = 0; j < {width}; j++)"):
         writer.bind(c.acc, acc)
         for local, x in c.loads.items():

@@ -15,7 +15,7 @@ _LINE = 8  # rows or columns that a warp's lanes have at once, and products of t
 
 
 @dataclass(frozen=True, slots=True)
-class Inner:
+class InnerLoop:
     """Statements of a thread: which results it has, and a step of their sums; and where these are.
 
     A step reads the `stage` of shared memory that is filled.
@@ -70,12 +70,12 @@ class Packs:
     acc: str
 
 
-def inner(along: Axes, left: Side, right: Side) -> Inner:
+def inner(along: Axes, left: Side, right: Side) -> InnerLoop:
     """What the threads do with two operands: see `by_threads` and `by_warps`."""
     return (by_warps if left.shape.tensor else by_threads)(along, left, right)
 
 
-def by_threads(along: Axes, left: Side, right: Side) -> Inner:
+def by_threads(along: Axes, left: Side, right: Side) -> InnerLoop:
     """Each thread by itself: groups of `high` rows and `wide` columns, at equal distances.
 
     A warp is 4 threads high and 8 wide, and neighbours have the same columns: shared memory then gives four
@@ -131,7 +131,7 @@ def by_threads(along: Axes, left: Side, right: Side) -> Inner:
     width = pack_width(along.columns.last, wide)
     at_column = f"column + g * {width} / {wide} * {shape.columns // columns} + g * {width} % {wide}"
     packs = Packs(width, shape.high, shape.wide // width, of_row, at_column, f"sums[i][g * {width} + j]")
-    return Inner(before, step, packs, _added(left) if shape.parts > 1 else [])
+    return InnerLoop(before, step, packs, _added(left) if shape.parts > 1 else [])
 
 
 def _added(left: Side) -> list[str]:
@@ -164,7 +164,7 @@ def _added(left: Side) -> list[str]:
     ]
 
 
-def by_warps(along: Axes, left: Side, right: Side) -> Inner:
+def by_warps(along: Axes, left: Side, right: Side) -> InnerLoop:
     """Warps with tensor cores: `high` x `wide` results a warp, in pieces of 16 x 8. Lane 4 g + t has, of each
     piece, the results of rows g and g + 8, and of columns 2 t and 2 t + 1.
     """
@@ -202,4 +202,4 @@ def by_warps(along: Axes, left: Side, right: Side) -> Inner:
     at_row = f"row + i * {_LINE}"
     at_column = f"column + g / {pieces} * {_LINE} + lane % 4 * 2 + g % {pieces}"
     acc = f"sums[i / 2][g / {pieces}][i % 2 * 2 + g % {pieces} + j]"
-    return Inner(before, step, Packs(width, 2 * rows, columns * pieces, at_row, at_column, acc))
+    return InnerLoop(before, step, Packs(width, 2 * rows, columns * pieces, at_row, at_column, acc))

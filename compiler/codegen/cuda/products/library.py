@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from staticgraph.compiler.codegen.cuda.function import Call, Work
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis
 from staticgraph.compiler.codegen.cuda.products.pointers import apart, pointers
@@ -51,7 +51,7 @@ class _Form:
         return math.prod(i.extent for i in self.rest)
 
 
-def library(c: Contraction, along: Axes, outputs: Axis, precision: Precision = _EXACT) -> Work | None:
+def library(c: Contraction, along: Axes, outputs: Axis, precision: Precision = _EXACT) -> KernelWork | None:
     """The work by the library; None where that cannot do it, or would take longer."""
     core = _core(c)
     if core is None or c.limits or len(c.k) != 1:
@@ -107,7 +107,7 @@ def _scaled(c: Contraction, core: Expr) -> tuple[float, bool] | None:
 
 def _in_two_steps(
     c: Contraction, core: Expr, along: Axes, outputs: Axis, precision: Precision
-) -> Work | None:
+) -> KernelWork | None:
     """The product into a result that has room for it, or into scratch memory; then the epilogue."""
     read = {x.buffer for x in c.loads.values()}
     plain = [n for n, s in enumerate(c.stores) if s.value is core]
@@ -129,11 +129,11 @@ def _in_two_steps(
     return _followed(_products(c, form, core.dtype, scratch, precision), after, (scratch.buffer, size))
 
 
-def _followed(first: Work, last: Call, *scratch: tuple[str, int]) -> Work:
-    return Work((*first.calls, last), (*first.scratch, *scratch))
+def _followed(first: KernelWork, last: FunctionCall, *scratch: tuple[str, int]) -> KernelWork:
+    return KernelWork((*first.calls, last), (*first.scratch, *scratch))
 
 
-def _after(c: Contraction, core: Expr, where: Access, left: Iterable[int], outputs: Axis) -> Call:
+def _after(c: Contraction, core: Expr, where: Access, left: Iterable[int], outputs: Axis) -> FunctionCall:
     """The call that makes the results, those of these numbers, of the product."""
     left, found = list(left), Local("product", core.dtype)
     stores = tuple(replace(c.stores[n], value=substitute(c.stores[n].value, {core: found})) for n in left)
@@ -181,7 +181,7 @@ def _matrix(x: Access, rows: Index, columns: Index) -> Matrix | None:
 def _products(
     c: Contraction, form: _Form, dtype: DType, out: Access, precision: Precision, alpha: float = 1.0,
     accumulate: bool = False,
-) -> Work:  # fmt: skip
+) -> KernelWork:  # fmt: skip
     """The product; or a few, one for each value of the indices that are left."""
     sides = ((c.a, form.m, form.k), (c.b, form.k, form.n), (out, form.m, form.n))
     if form.swapped:
@@ -199,6 +199,6 @@ def _products(
         accumulate, alpha, precision, tuple(i.extent for i in form.rest),
     )  # fmt: skip
     if form.pieces <= _FEW:
-        return Work(tuple(apart(one)))
+        return KernelWork(tuple(apart(one)))
     one = replace(one, pointers=_POINTERS)
-    return Work((pointers(one), one), ((_POINTERS, 3 * one.count * uint64.size),))
+    return KernelWork((pointers(one), one), ((_POINTERS, 3 * one.count * uint64.size),))

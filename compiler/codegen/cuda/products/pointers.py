@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.card import THREADS
-from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
 from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.codegen.cuda.products.axes import Axis
 from staticgraph.compiler.graph.dtypes import uint64
@@ -31,7 +31,7 @@ def apart(product: Product) -> Iterator[Product]:
         yield replace(product, axes=(), a=a, b=b, out=out)
 
 
-def pointers(product: Product) -> Call:
+def pointers(product: Product) -> FunctionCall:
     """The call that writes the addresses of all matrices, a thread those of one point of the batch."""
     extents = (*product.axes, product.batch)
     axis = Axis("at", tuple(Index(f"axis{n}", extent) for n, extent in enumerate(extents)))

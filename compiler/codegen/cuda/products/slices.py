@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
-from staticgraph.compiler.codegen.cuda.function import Call, call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, call
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.products.axes import Axis
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, pack_width, parameters
@@ -37,7 +37,7 @@ def into(c: Contraction, target: Access) -> Contraction:
     return replace(c, stores=(Store(target.buffer, (), c.acc),), targets=(target,), loads={}, buffers=buffers)
 
 
-def add_slices(c: Contraction, sums: Access, outputs: Axis, slices: int) -> Call:
+def add_slices(c: Contraction, sums: Access, outputs: Axis, slices: int) -> FunctionCall:
     """The call that adds the slices of each sum, of which there are so many, and computes the results."""
     c = replace(c, buffers=into(c, sums).buffers)
     if slices > _MANY:
@@ -58,14 +58,16 @@ def add_slices(c: Contraction, sums: Access, outputs: Axis, slices: int) -> Call
     return _for_each("add_slices", c, outputs, width, [*before, *outputs.split("result"), *work], sums)
 
 
-def elementwise(c: Contraction, outputs: Axis) -> Call:
+def elementwise(c: Contraction, outputs: Axis) -> FunctionCall:
     """The call that computes results which need no sum."""
     width = pack_width(outputs.last, 16 // max(x.dtype.size for x in (*c.targets, *c.loads.values())))
     work = epilogue(c, outputs.values, outputs.last, width, "no sum")
     return _for_each("after_product", c, outputs, width, [*outputs.split("result"), *work])
 
 
-def _for_each(kind: str, c: Contraction, outputs: Axis, width: int, work: list[str], *read: Access) -> Call:
+def _for_each(
+    kind: str, c: Contraction, outputs: Axis, width: int, work: list[str], *read: Access
+) -> FunctionCall:
     """A call whose threads make a pack of results each."""
     number, per_block = _number(outputs), THREADS * width
     lines = [f"const {number} result = ({number}(blockIdx.x) * {THREADS} + threadIdx.x) * {width};"]
@@ -75,7 +77,7 @@ def _for_each(kind: str, c: Contraction, outputs: Axis, width: int, work: list[s
     return call(kind, parameters(c, *read), "\n".join(lines + work), (blocks, 1, 1), (THREADS, 1, 1))
 
 
-def _add_many(c: Contraction, sums: Access, outputs: Axis, slices: int) -> Call:
+def _add_many(c: Contraction, sums: Access, outputs: Axis, slices: int) -> FunctionCall:
     """A call whose warps add many slices of one sum each."""
     number, per_block = _number(outputs), THREADS // WARP
     lines = [f"const {number} result = {number}(blockIdx.x) * {per_block} + threadIdx.x / {WARP};"]

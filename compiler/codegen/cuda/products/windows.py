@@ -31,7 +31,7 @@ _LEAST_AXES, _MOST_AXES = 2, 3  # of space
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WindowOrder:
     """An array without gaps, by the indices that move it; None stands for an axis of one element."""
 
     indices: tuple[Index | None, ...]
@@ -58,14 +58,14 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedWindow:
     """An operand as the library wants it: `element` for each point of `order`.
 
     `lies_so`: that is how its buffer has it.
     """
 
     element: Load
-    order: Order
+    order: WindowOrder
     lies_so: bool
 
 
@@ -77,9 +77,9 @@ class Windowed:
     """
 
     sum: Reduce
-    image: Packed
-    other: Packed
-    made: Order
+    image: PackedWindow
+    other: PackedWindow
+    made: WindowOrder
     convolution: Convolution
 
 
@@ -225,8 +225,11 @@ def _described(
     pixels = tuple(Index(f"at{n}", len(a.seen)) if a is not _ONE else None for n, a in enumerate(space))
     numbers = None if batch is None else batch.position
     positions, taps = (tuple(axis.position for axis in space), tuple(axis.tap for axis in space))
-    of_image = Order((numbers, *pixels, channels.tap))
-    of_result, of_filter = Order((numbers, *positions, outputs)), Order((outputs, *taps, channels.tap))
+    of_image = WindowOrder((numbers, *pixels, channels.tap))
+    of_result, of_filter = (
+        WindowOrder((numbers, *positions, outputs)),
+        WindowOrder((outputs, *taps, channels.tap)),
+    )
     places = [axis.place for axis in (batch, *space, channels) if axis is not None and axis is not _ONE]
     whole = buffers[image.buffer].size == math.prod(of_image.shape)
     at = list(image.at)
@@ -243,8 +246,10 @@ def _described(
     second, third = (of_filter, of_result) if made is Made.RESULT else (of_result, of_filter)
     return Windowed(
         total,
-        Packed(Load(image.buffer, tuple(at), image.dtype), of_image, whole and places == sorted(places)),
-        Packed(other, second, second.is_that_of(other.at, buffers[other.buffer])),
+        PackedWindow(
+            Load(image.buffer, tuple(at), image.dtype), of_image, whole and places == sorted(places)
+        ),
+        PackedWindow(other, second, second.is_that_of(other.at, buffers[other.buffer])),
         third,
         convolution,
     )

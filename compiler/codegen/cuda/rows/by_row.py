@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.codegen.cuda.card import CORES
-from staticgraph.compiler.codegen.cuda.function import Work
+from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing, sharing
 from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, row_program
 from staticgraph.compiler.codegen.cuda.rows.remembered import remembered
@@ -21,7 +21,7 @@ _FEW = CORES // 2
 _SHORT = 32  # columns of rows that one thread does
 _MANY = 512 * CORES  # of such rows
 
-Found = tuple[Work, list[Nest], Mapping[str, Buffer]]
+Found = tuple[KernelWork, list[Nest], Mapping[str, Buffer]]
 
 
 def by_row(
@@ -50,7 +50,7 @@ def by_row(
         return None
     ends, totals = taken.ends(shared)
     scratch = tuple((name, b.size * b.dtype.size) for name, b in totals.items())
-    return Work((row_call(program, shared, taken.parts),), scratch), ends, {**buffers, **totals}
+    return KernelWork((row_call(program, shared, taken.parts),), scratch), ends, {**buffers, **totals}
 
 
 def _shared(program: RowProgram, sums: bool, across: bool) -> tuple[RowProgram, Sharing | None]:

@@ -7,7 +7,7 @@ memory, where there is room for that, and add them up in order; otherwise each w
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.cuda.card import WARP
-from staticgraph.compiler.codegen.cuda.expr import Writer
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing
 from staticgraph.compiler.codegen.cuda.rows.program import Sweep
@@ -19,7 +19,7 @@ _POOL = 40 << 10  # bytes of shared memory for all sums
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RowPart:
     """A local buffer in which a thread sums over its rows. The sums of blocks go to the buffer `total`, a row
     from each.
     """
@@ -31,18 +31,18 @@ class Part:
     total: str
 
 
-def part_rows(part: Part, parts: list[Part], sharing: Sharing) -> int:
+def part_rows(part: RowPart, parts: list[RowPart], sharing: Sharing) -> int:
     """How many rows of sums all blocks write."""
     return sharing.blocks * (1 if _meet(part, parts, sharing) else sharing.warps)
 
 
-def _meet(part: Part, parts: list[Part], sharing: Sharing) -> bool:
+def _meet(part: RowPart, parts: list[RowPart], sharing: Sharing) -> bool:
     """Whether the sums of the warps of a block are added up."""
     room = sharing.warps * sum(p.size * max(p.dtype.size, 4) for p in parts)
     return sharing.lanes > WARP or sharing.warps == 1 or part.size == 1 or room <= _POOL
 
 
-def finish_number(writer: Writer, part: Part, name: str, sharing: Sharing) -> None:
+def finish_number(writer: CudaWriter, part: RowPart, name: str, sharing: Sharing) -> None:
     """Write a sum that is one number, which all threads of a group have as `name`."""
     how = combiner(part.combine, part.dtype)
     if sharing.lanes < WARP:
@@ -57,7 +57,9 @@ def finish_number(writer: Writer, part: Part, name: str, sharing: Sharing) -> No
     writer.line(f"if (threadIdx.x == 0) {part.total}[blockIdx.x] = {stored(part.dtype, name)};")
 
 
-def finish(writer: Writer, part: Part, array: str, sweep: Sweep, parts: list[Part], sharing: Sharing) -> None:
+def finish(
+    writer: CudaWriter, part: RowPart, array: str, sweep: Sweep, parts: list[RowPart], sharing: Sharing
+) -> None:
     """Write a row of sums, of which each thread has those of its columns of `sweep` in `array`."""
     how, size, lanes, width = combiner(part.combine, part.dtype), part.size, sharing.lanes, sweep.width
     rounds = sharing.rounds(sweep)

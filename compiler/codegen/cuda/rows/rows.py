@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from staticgraph.compiler.codegen.cuda.card import WARP
-from staticgraph.compiler.codegen.cuda.expr import Writer
-from staticgraph.compiler.codegen.cuda.function import Call, Parameter, call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing, stmts_of
-from staticgraph.compiler.codegen.cuda.rows.parts import Part, finish, finish_number
+from staticgraph.compiler.codegen.cuda.rows.parts import RowPart, finish, finish_number
 from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, Sweep
 from staticgraph.compiler.codegen.cuda.scalar import constant, stored
 from staticgraph.compiler.codegen.cuda.strides import counter
@@ -32,7 +32,7 @@ _OF_ROW = 4  # numbers of a row that are loaded first
 _AHEAD = 8  # vectors that a thread loads before it needs them, of a row that it does not keep
 
 
-def row_call(program: RowProgram, sharing: Sharing, parts: list[Part]) -> Call:
+def row_call(program: RowProgram, sharing: Sharing, parts: list[RowPart]) -> FunctionCall:
     """The function that does `program`, and writes the sums of its `parts`."""
     return RowWriter(program, sharing, parts).call()
 
@@ -40,7 +40,7 @@ def row_call(program: RowProgram, sharing: Sharing, parts: list[Part]) -> Call:
 class RowWriter:
     """Writes the function of a program."""
 
-    def __init__(self, program: RowProgram, sharing: Sharing, parts: list[Part]) -> None:
+    def __init__(self, program: RowProgram, sharing: Sharing, parts: list[RowPart]) -> None:
         self.program, self.sharing, self.parts = program, sharing, parts
         self.uneven = sharing.lanes < WARP and program.row.extent % (WARP // sharing.lanes) != 0
         self.once = program.row.extent <= sharing.blocks * sharing.groups
@@ -50,12 +50,12 @@ class RowWriter:
         self.filled: set[Expr] = set()
         self.lane = "lane"  # what the number of the thread in its group is called
         self.here = ""  # the place of the present column in them
-        self.writer = Writer(program.buffers, self.element)
+        self.writer = CudaWriter(program.buffers, self.element)
 
-    def element(self, writer: Writer, load: Load) -> str | None:
+    def element(self, writer: CudaWriter, load: Load) -> str | None:
         return f"{self.arrays[load.buffer]}[{self.here}]" if load.buffer in self.arrays else None
 
-    def call(self) -> Call:
+    def call(self) -> FunctionCall:
         writer, sharing, program = self.writer, self.sharing, self.program
         alone = sharing.lanes == sharing.threads
         writer.line(f"const int lane = threadIdx.x{'' if alone else f' % {sharing.lanes}'};")

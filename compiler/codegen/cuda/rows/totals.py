@@ -8,7 +8,7 @@ from dataclasses import field, replace
 
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing
 from staticgraph.compiler.codegen.cuda.rows.inlined import outermost
-from staticgraph.compiler.codegen.cuda.rows.parts import Part, part_rows
+from staticgraph.compiler.codegen.cuda.rows.parts import RowPart, part_rows
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, free_indices, substitute
 from staticgraph.compiler.kernel.lower_reductions import Nest
@@ -36,10 +36,10 @@ class RowSums:
     """What each row adds to sums over `rows`: `steps`, for the local buffers of `parts`."""
 
     rows: tuple[Index, ...]
-    parts: list[Part] = field(default_factory=list)
+    parts: list[RowPart] = field(default_factory=list)
     steps: list[Nest] = field(default_factory=list)
     buffers: dict[str, Buffer] = field(default_factory=dict)
-    _totals: dict[_Total, Part] = field(default_factory=dict)
+    _totals: dict[_Total, RowPart] = field(default_factory=dict)
     _ends: list[tuple[Nest, dict[Reduce, _Total]]] = field(default_factory=list)
 
     @staticmethod
@@ -76,7 +76,7 @@ class RowSums:
             more = Reduce(total.axes, total.combine, each) if total.axes else each
             more = read(total.combine, Load(name, columns, dtype), more)
             self.steps.append(Nest((*self.rows, *columns), (Store(name, columns, more),)))
-            part = Part(name, total.combine, dtype, self.buffers[name].size, f"total{number}")
+            part = RowPart(name, total.combine, dtype, self.buffers[name].size, f"total{number}")
             self._totals[total] = part
             self.parts.append(part)
         return total

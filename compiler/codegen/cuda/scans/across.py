@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from staticgraph.compiler.codegen.cuda.card import THREADS
-from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
-from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
+from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
 from staticgraph.compiler.codegen.cuda.scans.line import PARTIAL, Line
 from staticgraph.compiler.kernel.expr import Index
 
 
-def columns(line: Line) -> Call:
+def columns(line: Line) -> FunctionCall:
     """The totals of all parts."""
     writer, number = line.writer(), register_type(line.dtype)
     _thread(writer, line, line.parts)
@@ -33,7 +33,7 @@ def columns(line: Line) -> Call:
     return line.call("scan", writer, line.scan.target, _blocks(line, line.parts), THREADS, meets=False)
 
 
-def totals(line: Line) -> Call:
+def totals(line: Line) -> FunctionCall:
     """What each part gives but the last, which nobody needs."""
     writer, number = line.writer(), register_type(line.dtype)
     _thread(writer, line, line.parts - 1)
@@ -49,7 +49,7 @@ def _blocks(line: Line, parts: int) -> int:
     return -(-line.scan.rows * parts // THREADS)
 
 
-def _thread(writer: Writer, line: Line, parts: int) -> None:
+def _thread(writer: CudaWriter, line: Line, parts: int) -> None:
     """The row and the part of a thread."""
     rows = line.scan.rows
     kind = index_type(Index("", rows * parts + THREADS))
@@ -61,7 +61,7 @@ def _thread(writer: Writer, line: Line, parts: int) -> None:
 
 
 @contextmanager
-def _items(writer: Writer, line: Line) -> Iterator[None]:
+def _items(writer: CudaWriter, line: Line) -> Iterator[None]:
     """For each item of the thread's part."""
     count = line.scan.length
     kind = line.counter(line.length)

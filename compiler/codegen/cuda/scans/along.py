@@ -10,8 +10,8 @@ function, which has run before.
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
-from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
-from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
+from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
 from staticgraph.compiler.codegen.cuda.scans.line import PARTIAL, Line
@@ -22,7 +22,7 @@ _WARPS = THREADS // WARP
 TILE = STRIP * _WARPS  # items of a block
 
 
-def by_warp(line: Line) -> Call:
+def by_warp(line: Line) -> FunctionCall:
     """A warp for each row."""
     writer, rows = line.writer(), line.scan.rows
     writer.line(f"const int lane = threadIdx.x % {WARP};")
@@ -41,7 +41,7 @@ def by_warp(line: Line) -> Call:
     return line.call("scan", writer, line.scan.target, -(-rows // _WARPS), THREADS, meets=True)
 
 
-def by_block(line: Line) -> Call:
+def by_block(line: Line) -> FunctionCall:
     """A block for each part of each row."""
     writer = line.writer()
     _team(writer, line)
@@ -70,7 +70,7 @@ def by_block(line: Line) -> Call:
     return line.call("scan", writer, line.scan.target, line.scan.rows * line.parts, THREADS, meets=True)
 
 
-def totals(line: Line) -> Call:
+def totals(line: Line) -> FunctionCall:
     """What each part gives but the last, which nobody needs: a block for each."""
     writer, number = line.writer(), register_type(line.dtype)
     _team(writer, line, line.parts - 1)
@@ -90,7 +90,7 @@ def totals(line: Line) -> Call:
     return line.call("scan_totals", writer, PARTIAL, grid, THREADS, meets=True)
 
 
-def _team(writer: Writer, line: Line, parts: int | None = None) -> None:
+def _team(writer: CudaWriter, line: Line, parts: int | None = None) -> None:
     """The row and the part of a block."""
     parts = parts or line.parts
     writer.line(f"const int lane = threadIdx.x % {WARP}, warp = threadIdx.x / {WARP};")
@@ -99,12 +99,12 @@ def _team(writer: Writer, line: Line, parts: int | None = None) -> None:
         writer.line(f"const int part = blockIdx.x % {parts};" if parts > 1 else "const int part = 0;")
 
 
-def _row(writer: Writer, line: Line, text: str) -> None:
+def _row(writer: CudaWriter, line: Line, text: str) -> None:
     writer.line(f"const {index_type(line.row)} row = {text};")
     writer.bind_index(line.row, "row")
 
 
-def _begin(writer: Writer, line: Line) -> None:
+def _begin(writer: CudaWriter, line: Line) -> None:
     writer.line(f"{register_type(line.dtype)} carry = {constant(0, line.dtype)};  // all before")
     writer.line("bool begun = false;")
 
@@ -135,7 +135,7 @@ def _tiles(line: Line) -> str:
     return f"for ({start}, {end}; first < end; first += {TILE})"
 
 
-def _load(writer: Writer, line: Line, first: str) -> None:
+def _load(writer: CudaWriter, line: Line, first: str) -> None:
     number, kind = register_type(line.dtype), line.counter(TILE)
     writer.line(f"{number} x[{ITEMS}];")
     writer.line("#pragma unroll")
@@ -147,7 +147,7 @@ def _load(writer: Writer, line: Line, first: str) -> None:
             writer.line(f"x[v] = {writer.wide(line.item())};")
 
 
-def _store(writer: Writer, line: Line, first: str) -> None:
+def _store(writer: CudaWriter, line: Line, first: str) -> None:
     kind = line.counter(TILE)
     writer.line("#pragma unroll")
     with writer.block(f"for (int v = 0; v < {ITEMS}; ++v)"):
@@ -158,7 +158,7 @@ def _store(writer: Writer, line: Line, first: str) -> None:
             writer.line(f"{line.scan.target}[{place}] = {stored(line.dtype, 'x[v]')};")
 
 
-def _shuffle(writer: Writer, line: Line) -> None:
+def _shuffle(writer: CudaWriter, line: Line) -> None:
     """The totals of a strip: of each 32 items, then of these after those before them."""
     number = register_type(line.dtype)
     writer.line("#pragma unroll")

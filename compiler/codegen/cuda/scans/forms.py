@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.cuda.elements.statements import statements
-from staticgraph.compiler.codegen.cuda.function import Work, joined
+from staticgraph.compiler.codegen.cuda.function import KernelWork, joined
 from staticgraph.compiler.codegen.cuda.scans import scan as scans
 from staticgraph.compiler.codegen.cuda.scans import select as selections
-from staticgraph.compiler.kernel.form import Scan, Selection, Staged, Updates
+from staticgraph.compiler.kernel.form import Scan, Selection, StagedForm, Updates
 from staticgraph.compiler.kernel.stmt import Kernel
 
 _STAGED = 1024  # elements that are worth several functions, rather than one with few threads
@@ -14,14 +14,14 @@ _CROWDED = 1 << 28  # notes of updates, where each row that is written looks at 
 _MANY, _RUN = 1 << 14, 64  # updates, and updates of a row: too many of them to be done one after the other
 
 
-def by_form(kernel: Kernel) -> Work | None:
+def by_form(kernel: Kernel) -> KernelWork | None:
     """The work of a kernel by what it computes; None if its loops are as good."""
     match kernel.form:
         case Scan() as form if scans.is_worth(form):
             return scans.scan(form, kernel.buffers)
         case Selection() as form if selections.is_worth(form):
             return selections.select(form, kernel.buffers)
-        case Staged() as form if max(b.size for b in kernel.buffers.values()) >= _STAGED:
+        case StagedForm() as form if max(b.size for b in kernel.buffers.values()) >= _STAGED:
             return _staged(kernel, form)
         case Updates(staged) as form if _is_crowded(form):
             return _staged(kernel, staged)
@@ -34,7 +34,7 @@ def _is_crowded(form: Updates) -> bool:
     return looked_at >= _CROWDED or (form.count >= _MANY and form.count >= _RUN * form.rows)
 
 
-def _staged(kernel: Kernel, form: Staged) -> Work:
+def _staged(kernel: Kernel, form: StagedForm) -> KernelWork:
     buffers, works = kernel.buffers | form.scratch, []
     for stage in form.stages:
         match stage:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
-from staticgraph.compiler.codegen.cuda.function import Call, Extents, Parameter, call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
+from staticgraph.compiler.codegen.cuda.function import Extents, FunctionCall, Parameter, call
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.strides import split
 from staticgraph.compiler.codegen.cuda.vectors import parameters
@@ -77,14 +77,16 @@ class Line:
         places = [*split(self.row // self.inner, outer), along, *split(self.row % self.inner, inner)]
         return simplify_index(substitute(expr, dict(zip(scan.at, map(simplify_index, places), strict=True))))
 
-    def writer(self) -> Writer:
+    def writer(self) -> CudaWriter:
         """A writer that begins with how two items are combined: `Combine::of(left, right)`."""
         number = register_type(self.dtype)
-        inside = Writer({})
+        inside = CudaWriter({})
         inside.bind(self.scan.left, "left")
         inside.bind(self.scan.right, "right")
         result = inside.wide(self.scan.combine)
-        writer = Writer({**self.buffers, PARTIAL: Buffer(self.dtype, (self.scan.rows * self.parts,), True)})
+        writer = CudaWriter(
+            {**self.buffers, PARTIAL: Buffer(self.dtype, (self.scan.rows * self.parts,), True)}
+        )
         writer.line("struct Combine {")
         writer.line(f"  typedef {number} R;")
         writer.line("  static SG_MEMBER R of(R left, R right) {")
@@ -96,7 +98,9 @@ class Line:
         """The type of the number of an item, or of one so far beyond the last."""
         return index_type(Index("", self.scan.length + beyond))
 
-    def call(self, kind: str, writer: Writer, written: str, grid: int, threads: int, meets: bool) -> Call:
+    def call(
+        self, kind: str, writer: CudaWriter, written: str, grid: int, threads: int, meets: bool
+    ) -> FunctionCall:
         """The function that was written."""
         grids: Extents = (grid, 1, 1)
         arguments: list[Parameter] = parameters(writer.buffers, {written}, writer.text)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
-from staticgraph.compiler.codegen.cuda.expr import Writer
-from staticgraph.compiler.codegen.cuda.function import C_TYPES, Call, Work
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
+from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.scans.along import by_warp
 from staticgraph.compiler.codegen.cuda.scans.line import Line
 from staticgraph.compiler.codegen.cuda.scans.ranking import Ranking
@@ -72,7 +72,7 @@ class Pass:
         own = {n: b for n, b in self.buffers.items() if n not in self.ranking.buffers}
         return {n: b.size * b.dtype.size for n, b in own.items()}
 
-    def call(self, kind: str, writer: Writer, written: Sequence[str]) -> Call:
+    def call(self, kind: str, writer: CudaWriter, written: Sequence[str]) -> FunctionCall:
         """The function that was written: a block for each tile."""
         return self.ranking.call(kind, writer, written, self.ranking.selection.rows * self.tiles, THREADS)
 
@@ -82,21 +82,21 @@ def _names(side: int) -> tuple[str, str]:
     return f"radix_keys{side % 2}", f"radix_columns{side % 2}"
 
 
-def radix(ranking: Ranking) -> Work:
+def radix(ranking: Ranking) -> KernelWork:
     """The calls that bring whole rows in order."""
     passes = -(-ranking.selection.key_bits // _BITS)
-    calls: list[Call] = []
+    calls: list[FunctionCall] = []
     sizes: dict[str, int] = {}
     for number in range(passes):
         each = Pass(ranking, number, passes)
         calls += [_count(each), _starts(each), _place(each)]
         sizes |= each.scratch
-    return Work(tuple(calls), tuple(sizes.items()))
+    return KernelWork(tuple(calls), tuple(sizes.items()))
 
 
-def _count(each: Pass) -> Call:
+def _count(each: Pass) -> FunctionCall:
     """How often each digit is in each tile."""
-    writer = Writer(each.buffers)
+    writer = CudaWriter(each.buffers)
     _begin(writer, each)
     with _items(writer, each):
         writer.line(f"if (inside && !(peers & below)) {_MINE} += __popc(peers);")
@@ -108,7 +108,7 @@ def _count(each: Pass) -> Call:
     return each.call("radix_count", writer, [_COUNTS])
 
 
-def _starts(each: Pass) -> Call:
+def _starts(each: Pass) -> FunctionCall:
     """How many items of a row have the same digit in a tile or in those before it."""
     counts = each.buffers[_COUNTS]
     at = tuple(Index(name, n) for name, n in zip(("digit", "tile"), counts.shape, strict=True))
@@ -117,12 +117,12 @@ def _starts(each: Pass) -> Call:
     return by_warp(Line(sums, each.buffers))
 
 
-def _place(each: Pass) -> Call:
+def _place(each: Pass) -> FunctionCall:
     """Bring each item to its place: after those of lower digits, and of those with its own digit that it
     comes after.
     """
     ranking, last = each.ranking, each.number == each.passes - 1
-    writer = Writer(each.buffers)
+    writer = CudaWriter(each.buffers)
     _begin(writer, each)
     writer.line(f"SG_SHARED(uint16_t, ranks, {TILE});  // among those of the warp that have the same digit")
     with _items(writer, each):
@@ -190,7 +190,7 @@ for (int w = 0; w < {_WARPS}; ++w) {{{{
 __syncthreads();"""
 
 
-def _begin(writer: Writer, each: Pass) -> None:
+def _begin(writer: CudaWriter, each: Pass) -> None:
     """What a block works on; no digit is counted yet. Thread `n` has to do with digit `n`, too."""
     text = _BEGIN.format(
         all=_WARPS * _DIGITS, digits=_DIGITS, tiles=each.tiles, tile=TILE, strip=_ITEMS * WARP,
@@ -200,13 +200,13 @@ def _begin(writer: Writer, each: Pass) -> None:
     writer.bind_index(each.ranking.row, "row")
 
 
-def _key(writer: Writer, each: Pass) -> str:
+def _key(writer: CudaWriter, each: Pass) -> str:
     """The key of the item number `at`."""
     return f"{_names(each.number - 1)[0]}[base + at]" if each.number else each.ranking.key(writer, "at")
 
 
 @contextmanager
-def _items(writer: Writer, each: Pass) -> Iterator[None]:
+def _items(writer: CudaWriter, each: Pass) -> Iterator[None]:
     """For each item of a thread: its `key` and `digit`, and who has the same one."""
     writer.line(f"#pragma unroll {_AT_ONCE}")
     with writer.block(f"for (int v = 0; v < {_ITEMS}; ++v)"):

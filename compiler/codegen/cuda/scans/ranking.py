@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from staticgraph.compiler.codegen.cuda.expr import Writer
-from staticgraph.compiler.codegen.cuda.function import Call, call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, call
 from staticgraph.compiler.codegen.cuda.strides import split
 from staticgraph.compiler.codegen.cuda.vectors import parameters
 from staticgraph.compiler.graph.dtypes import int32
@@ -39,12 +39,12 @@ class Ranking:
         """Whether a key and a column are more than 64 bits together."""
         return self.selection.key.dtype.size > 4
 
-    def key(self, writer: Writer, column: str) -> str:
+    def key(self, writer: CudaWriter, column: str) -> str:
         """The key in a column of the present row, which the writer knows."""
         writer.bind_index(self.selection.column, column)
         return writer.wide(self._at(self.selection.key))
 
-    def store(self, writer: Writer, rank: str, column: str) -> None:
+    def store(self, writer: CudaWriter, rank: str, column: str) -> None:
         """Store the item of a column at its rank, if that is among those that are selected."""
         selection = self.selection
         order = Index("rank", max(self.length, 1))
@@ -57,7 +57,9 @@ class Ranking:
             ):
                 writer.store(name, (*self._rows(), order), value)
 
-    def call(self, kind: str, writer: Writer, written: Sequence[str], grid: int, threads: int) -> Call:
+    def call(
+        self, kind: str, writer: CudaWriter, written: Sequence[str], grid: int, threads: int
+    ) -> FunctionCall:
         """The function that was written; its threads meet."""
         arguments = parameters(writer.buffers, {*written}, writer.text)
         return call(kind, arguments, writer.text, (grid, 1, 1), (threads, 1, 1), meets=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.cuda.card import CORES, THREADS
-from staticgraph.compiler.codegen.cuda.function import Call, Work
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.scans import across, along
 from staticgraph.compiler.codegen.cuda.scans.along import STRIP, TILE
 from staticgraph.compiler.codegen.cuda.scans.line import Line
@@ -28,25 +28,25 @@ def is_worth(found: Scan) -> bool:
     return found.length >= _SHORT and found.rows > 0 and found.target not in reads
 
 
-def scan(found: Scan, buffers: Mapping[str, Buffer]) -> Work:
+def scan(found: Scan, buffers: Mapping[str, Buffer]) -> KernelWork:
     """The calls that do a scan of rows that are not empty."""
     line = Line(found, buffers)
     if line.inner * line.dtype.size >= _SECTOR:
         return _across(line)
     if found.length <= STRIP or (found.length <= 4 * STRIP and found.rows > 1):
-        return Work((along.by_warp(line),))
+        return KernelWork((along.by_warp(line),))
     if found.rows >= _FEW or found.length < 2 * TILE:
-        return Work((along.by_block(line),))
+        return KernelWork((along.by_block(line),))
     tiles = -(-found.length // TILE)
     line = divided(line, min(tiles, _BLOCKS // found.rows), TILE)
     return _in_parts(line, along.totals(line), along.by_block(line))
 
 
-def _across(line: Line) -> Work:
+def _across(line: Line) -> KernelWork:
     """Neighbouring threads have neighbouring rows: of these, memory gives several at a time."""
     parts = min(-(-_WAITING // line.scan.rows), line.scan.length // _PIECE)
     if parts <= 1:
-        return Work((across.columns(line),))
+        return KernelWork((across.columns(line),))
     line = divided(line, parts, 1)
     return _in_parts(line, across.totals(line), across.columns(line))
 
@@ -58,6 +58,6 @@ def divided(line: Line, parts: int, unit: int) -> Line:
     return replace(line, parts=-(-line.scan.length // length), length=length)
 
 
-def _in_parts(line: Line, totals: Call, scans: Call) -> Work:
+def _in_parts(line: Line, totals: FunctionCall, scans: FunctionCall) -> KernelWork:
     """First what the parts give, then each part after those before it."""
-    return Work((totals, scans), line.scratch)
+    return KernelWork((totals, scans), line.scratch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from staticgraph.compiler.codegen.cuda.function import Work
+from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.codegen.cuda.scans.radix import radix
 from staticgraph.compiler.codegen.cuda.scans.ranking import Ranking
 from staticgraph.compiler.codegen.cuda.scans.tile import largest, scratch, sorted_pieces, stages
@@ -23,7 +23,7 @@ def is_worth(found: Selection) -> bool:
     return found.rows > 0 and found.count > 0 and found.column.extent >= _SHORT and is_apart
 
 
-def select(found: Selection, buffers: Mapping[str, Buffer]) -> Work:
+def select(found: Selection, buffers: Mapping[str, Buffer]) -> KernelWork:
     """The calls that do a selection of something."""
     ranking = Ranking(found, buffers)
     most = largest(ranking)
@@ -33,4 +33,4 @@ def select(found: Selection, buffers: Mapping[str, Buffer]) -> Work:
     sizes: dict[str, int] = {}
     for name, buffer in (item for stage in todo[:-1] for item in scratch(ranking, stage).items()):
         sizes[name] = max(buffer.size * buffer.dtype.size, sizes.get(name, 0))
-    return Work(tuple(sorted_pieces(ranking, stage) for stage in todo), tuple(sizes.items()))
+    return KernelWork(tuple(sorted_pieces(ranking, stage) for stage in todo), tuple(sizes.items()))

@@ -11,8 +11,8 @@ Of keys that are equal, the column decides, so that no two are.
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.cuda.card import WARP
-from staticgraph.compiler.codegen.cuda.expr import Writer, index_type
-from staticgraph.compiler.codegen.cuda.function import Call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
+from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.codegen.cuda.scans.ranking import Ranking
 from staticgraph.compiler.graph.dtypes import int32, uint32, uint64
 from staticgraph.compiler.kernel.expr import Index
@@ -76,7 +76,7 @@ def scratch(ranking: Ranking, stage: Stage) -> dict[str, Buffer]:
     return {keys: Buffer(kind, (size,), written=True), columns: Buffer(int32, (size,), written=True)}
 
 
-def sorted_pieces(ranking: Ranking, stage: Stage) -> Call:
+def sorted_pieces(ranking: Ranking, stage: Stage) -> FunctionCall:
     """The best pairs of each piece in order; those of the last stage are the result."""
     selection, piece = ranking.selection, stage.piece
     together = max(1, _LEAST // piece) if stage.is_last else 1  # rows of a block
@@ -87,7 +87,7 @@ def sorted_pieces(ranking: Ranking, stage: Stage) -> Call:
         buffers |= {n: Buffer(b.dtype, b.shape) for n, b in _before(ranking, stage).items()}
     if not stage.is_last:
         buffers |= scratch(ranking, stage)
-    writer = Writer(buffers)
+    writer = CudaWriter(buffers)
     _declare(writer, ranking, pairs)
     kind = index_type(Index("", selection.rows + together))
     if together > 1:
@@ -110,13 +110,13 @@ def _before(ranking: Ranking, stage: Stage) -> dict[str, Buffer]:
     return {keys: Buffer(uint64 if ranking.wide else uint32, size), columns: Buffer(int32, size)}
 
 
-def _declare(writer: Writer, ranking: Ranking, pairs: int) -> None:
+def _declare(writer: CudaWriter, ranking: Ranking, pairs: int) -> None:
     writer.line(f"SG_SHARED(uint64_t, keys, {pairs});")
     if ranking.wide:
         writer.line(f"SG_SHARED(int, columns, {pairs});")
 
 
-def _load(writer: Writer, ranking: Ranking, stage: Stage, together: int, threads: int) -> None:
+def _load(writer: CudaWriter, ranking: Ranking, stage: Stage, together: int, threads: int) -> None:
     """Bring pairs to shared memory; what is beyond the end is worse than all others."""
     with writer.block(_each(together * stage.piece, threads)):
         writer.line("uint64_t key = ~uint64_t(0);\nint column = 0x7fffffff;")
@@ -141,7 +141,7 @@ def _load(writer: Writer, ranking: Ranking, stage: Stage, together: int, threads
             writer.line("columns[i] = column;")
 
 
-def _network(writer: Writer, ranking: Ranking, piece: int, pairs: int, threads: int) -> None:
+def _network(writer: CudaWriter, ranking: Ranking, piece: int, pairs: int, threads: int) -> None:
     """Exchange pairs. Neighbouring 64 of them, which steps of up to 32 stay in, always have the same warp."""
     writer.line("__syncthreads();")
     rounds = writer.block(f"for (int size = 2; size <= {piece}; size *= 2)")
@@ -160,7 +160,7 @@ def _network(writer: Writer, ranking: Ranking, piece: int, pairs: int, threads: 
     writer.line("__syncthreads();")
 
 
-def _store(writer: Writer, ranking: Ranking, stage: Stage, together: int, threads: int) -> None:
+def _store(writer: CudaWriter, ranking: Ranking, stage: Stage, together: int, threads: int) -> None:
     end = (together - 1) * stage.piece + min(stage.count, stage.piece)
     with writer.block(_each(end, threads)):
         column = "columns[i]" if ranking.wide else "int(uint32_t(keys[i]))"
@@ -182,7 +182,7 @@ def _each(count: int, threads: int) -> str:
     return f"for (int i = threadIdx.x; i < {count}; i += {threads})"
 
 
-def _rows(writer: Writer, ranking: Ranking, stage: Stage) -> None:
+def _rows(writer: CudaWriter, ranking: Ranking, stage: Stage) -> None:
     """The row that a pair belongs to, where a block has several."""
     kind = index_type(Index("", ranking.selection.rows + _LEAST))
     writer.line(f"const {kind} row = base + i / {stage.piece};")

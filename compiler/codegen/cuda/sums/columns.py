@@ -8,8 +8,8 @@ order in which threads run changes nothing: whatever is added, is added in the o
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.cuda.card import CORES, THREADS, WARP
-from staticgraph.compiler.codegen.cuda.expr import Writer
-from staticgraph.compiler.codegen.cuda.function import Call, Work, call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork, call
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant
 from staticgraph.compiler.codegen.cuda.strides import counter
@@ -23,15 +23,15 @@ _ROWS = 16  # of a thread at least, where rows are divided among blocks
 _WARPS = THREADS // WARP
 
 
-def columns(sums: Sums) -> Work:
+def columns(sums: Sums) -> KernelWork:
     """The calls that do `sums`."""
     tile = _Columns(sums, 1).tile
     rows = sums.height // (THREADS * sums.width_across // tile)
     parts = min(BLOCKS // -(-sums.count // tile), rows // _ROWS)
     if parts < WORTH:
-        return Work((_Columns(sums, 1).call(),))
+        return KernelWork((_Columns(sums, 1).call(),))
     first, then, scratch = in_parts(sums, parts)
-    return Work((_Columns(first, parts).call(), _Columns(then, 1).call()), scratch)
+    return KernelWork((_Columns(first, parts).call(), _Columns(then, 1).call()), scratch)
 
 
 class _Columns:
@@ -44,10 +44,10 @@ class _Columns:
         self.lanes = min(WARP, 1 << (self.vectors.extent - 1).bit_length())
         self.tile = self.lanes * self.width  # columns of a block
         self.counter = counter(sums.count + self.tile)
-        self.writer = Writer(sums.flat)
+        self.writer = CudaWriter(sums.flat)
         self.partial: dict[Local, str] = {}  # arrays with the sums of a thread, then with those of warps
 
-    def call(self) -> Call:
+    def call(self) -> FunctionCall:
         writer, sums = self.writer, self.sums
         writer.line(f"const int lane = threadIdx.x % {self.lanes};")
         writer.line(f"const {self.counter} q = {self.counter}(blockIdx.x) * {self.lanes} + lane;")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
-from staticgraph.compiler.codegen.cuda.expr import Writer
-from staticgraph.compiler.codegen.cuda.function import Call, Work, call
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork, call
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.strides import counter
 from staticgraph.compiler.codegen.cuda.sums.columns import BLOCKS, WORTH
@@ -15,19 +15,19 @@ from staticgraph.compiler.kernel.expr import Index, identity
 _VECTORS = 4  # of a thread at least, where they are divided among blocks
 
 
-def full(sums: Sums) -> Work:
+def full(sums: Sums) -> KernelWork:
     """The calls that do `sums`."""
     parts = min(BLOCKS // sums.count, sums.height // (THREADS * sums.width_along * _VECTORS))
     if parts < WORTH:
-        return Work((_call(sums, 1),))
+        return KernelWork((_call(sums, 1),))
     first, then, scratch = in_parts(sums, parts)
-    return Work((_call(first, parts), _call(then, 1)), scratch)
+    return KernelWork((_call(first, parts), _call(then, 1)), scratch)
 
 
-def _call(sums: Sums, parts: int) -> Call:
+def _call(sums: Sums, parts: int) -> FunctionCall:
     """A block for each result, or for each of `parts` of it."""
     vectors, lane, body = sums.along(sums.width_along)
-    writer = Writer(sums.flat)
+    writer = CudaWriter(sums.flat)
     column, stores = sums.results()
     writer.bind_index(column, "int(blockIdx.x)")
     for local, reduce in sums.reduces.items():
