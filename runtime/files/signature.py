@@ -1,6 +1,6 @@
 """Signatures: the functions of a saved graph, each with a name, inputs, outputs and perhaps a step.
 
-A user writes a `Signature`. In a graph it becomes a `BoundFunction`, with tensors that were found and checked.
+A user writes a `Signature`. In a graph it becomes a `BoundFunction`, with tensors that were found.
 """
 
 from __future__ import annotations
