@@ -5,14 +5,14 @@ signature, each compiled once and called again and again.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from staticgraph.compiler.capture.calls import NO_CALLS, Calls
 from staticgraph.compiler.capture.needed import StaticFeedNeeded, VariableTypeNeeded
-from staticgraph.compiler.capture.segments import NO_CALLS, Calls
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
@@ -27,11 +27,31 @@ from staticgraph.runtime.memory.buffer_pool import BufferPool
 from staticgraph.runtime.reports.recompile_reason import CallSignature, reason
 from staticgraph.runtime.variables import PendingWrites, VariableStore
 
-if TYPE_CHECKING:
-    from staticgraph.runtime.fast_path.inline_cache import FastPath
-    from staticgraph.runtime.host_ops.segmented_run import SegmentedRun
-
 PROGRAM_LIMIT = 128  # per set of fetches: batches of ever new sizes must not fill the memory
+
+
+class FastPath(Protocol):
+    """The fast path of a cached run: it runs programs with as little Python as possible."""
+
+    def function(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that takes the fast path if it can, and else calls `otherwise`."""
+
+    def __call__(self, *values: Any) -> Any:
+        """Return the fetched structure for these values, NotImplemented if there is no fast path."""
+
+    def add(self, program: Executable) -> None:
+        """Prepare a fast path for a program that has run, if that is possible and worth it."""
+
+
+class Segmented(Protocol):
+    """A run in several compiled segments, as far as others than `SegmentedRun` look at it."""
+
+    @property
+    def changes_early(self) -> bool:
+        """True if variables may be changed before the whole run has succeeded."""
+
+    def take_failed(self) -> Any:
+        """Return the state of the run that failed last, once; None if there is none."""
 
 
 @dataclass(slots=True)
@@ -50,7 +70,7 @@ class CachedRun:
     static: tuple[int, ...] = ()
     variables: tuple[Operation, ...] = ()
     programs: dict[CallSignature, Executable] = field(default_factory=dict)
-    staged: SegmentedRun | None = None  # what runs this, where it takes more than one step
+    staged: Segmented | None = None  # what runs this, where it takes more than one step
     chain: FastPath | None = None  # what runs this as the last of several stages
     recyclers: list[BufferPool] = field(init=False)  # one per fetched tensor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -37,12 +37,35 @@ from staticgraph.runtime.variables import PendingWrites
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
     from staticgraph.runtime.cpu.loaded_program import LoadedProgram
-    from staticgraph.runtime.failures.checked_step import CheckedStep
-    from staticgraph.runtime.fast_path.call_record import CallRecord
     from staticgraph.runtime.memory.buffer_pool import BufferPool
     from staticgraph.runtime.variables import VariableStore
 
 _HOST = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
+
+
+class Caller(Protocol):
+    """Memory by which native code calls an executable: `words` hold the address of its function."""
+
+    words: Any
+
+
+class Checks(Protocol):
+    """The checks of a step: `sound` is its last result, `fail` tells what is wrong. See `CheckedStep`."""
+
+    @property
+    def sound(self) -> np.ndarray:
+        """One truth value: False if the run must change nothing."""
+
+    @property
+    def finite(self) -> bool:
+        """True if the step also tells if all that it makes is finite."""
+
+    @property
+    def last(self) -> bool:
+        """False if something that may fail comes after the step."""
+
+    def fail(self, arguments: Sequence[np.ndarray]) -> NoReturn:
+        """Raise the error for a run with these arguments, as compiled code holds them."""
 
 
 class Executable:
@@ -59,7 +82,7 @@ class Executable:
         self,
         prepared: Compiled | LoadedProgram,
         static: Iterable[tuple[int, bytes]] = (),
-        guard: CheckedStep | None = None,
+        guard: Checks | None = None,
         again: Callable[[], Compiled] | None = None,
     ) -> None:
         self.prepared = prepared  # what a run needs of the compiled step
@@ -73,7 +96,7 @@ class Executable:
         self.entry = self.library[prepared.entry.name]
         self.table = (ctypes.c_void_p * program.slots)()
         self.watch = Watch() if program.may_stop else None
-        self.bindings: WeakSet[CallRecord] = WeakSet()  # what calls the native function without Python
+        self.bindings: WeakSet[Caller] = WeakSet()  # what calls the native function without Python
         self.enter(self.entry)
         self._address = ctypes.addressof(self.table)
         give_back_unused()  # the peak is from here on: the arena comes on top of what is kept

@@ -243,7 +243,8 @@ class Session:
             if self._tells_places:
                 from staticgraph.runtime.profiling.placement_log import PlacementLog
 
-                self._compiles.observers.append(PlacementLog(self.graph, self._compiles, self.device))
+                device = "CPU:0" if self.device is None else self.device.name
+                self._compiles.observers.append(PlacementLog(self.graph, self._compiles, device))
         return self._compiles
 
     @property

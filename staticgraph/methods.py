@@ -20,7 +20,7 @@ from staticgraph.mathematics import math_ops, reductions
 from staticgraph.runtime.failures import crash_dump as failing
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.cached_run import CachedRun
+    from staticgraph.runtime.failures.crash_dump import KeptRun
     from staticgraph.runtime.variables import VariableStore
 
 Axes = int | Sequence[int] | None
@@ -158,7 +158,7 @@ in_tensorflow.append(_operation_view)
 
 def _write_failure(
     path: Path,
-    plan: CachedRun,
+    plan: KeptRun,
     arrays: Sequence[Any],
     computed: Mapping[Tensor, Any],
     store: VariableStore,

@@ -1,7 +1,7 @@
 """Imports run one way: `staticgraph` -> `runtime` -> `compiler`, and down a list of layers inside `compiler`.
 
 The tables below are the architecture. Every file is parsed, not imported, so an import inside a function is
-as good as one at the top; only `if TYPE_CHECKING:` is exempt, because nothing runs there. Names drop the
+as good as one at the top, and so is one under `if TYPE_CHECKING:`: a reader follows it too. Names drop the
 leading `staticgraph.` (`compiler.graph`, `runtime.session`); `staticgraph` alone is the public package.
 """
 
@@ -105,13 +105,8 @@ def sources(root: Path) -> dict[str, Path]:
 
 
 def statements(node: ast.AST, inside_function: bool = False) -> Iterator[tuple[ast.AST, bool]]:
-    """Every node below `node` that can run, and whether it is inside a function."""
+    """Every node below `node`, and whether it is inside a function."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and ast.unparse(child.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}:
-            for other in child.orelse:
-                yield other, inside_function
-                yield from statements(other, inside_function)
-            continue
         yield child, inside_function
         starts_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
         yield from statements(child, inside_function or starts_function)
@@ -187,8 +182,13 @@ def part_of(module: str) -> str:
 
 
 def cycles(uses: list[Import]) -> list[str]:
-    """Import cycles between the first-level parts of the packages."""
-    edges = {(part_of(use.module), part_of(use.target)) for use in uses}
+    """Import cycles between the rooms of the packages, and between single modules."""
+    rooms = {(part_of(use.module), part_of(use.target)) for use in uses}
+    modules = {(use.module, use.target) for use in uses}
+    return [*_cycles(rooms), *_cycles(modules)]
+
+
+def _cycles(edges: set[tuple[str, str]]) -> list[str]:
     graph = nx.DiGraph((a, b) for a, b in edges if a != b)
     return [
         "import cycle: " + " -> ".join([*cycle, cycle[0]])
@@ -236,10 +236,7 @@ GOOD = {
     "runtime/session.py": "import llvmlite.binding\nfrom staticgraph.compiler import graph",
     "compiler/graph/__init__.py": "",
     "compiler/graph/dtypes.py": "import dataclasses\nimport numpy as np",
-    "compiler/graph/node.py": (
-        "from typing import TYPE_CHECKING\nfrom staticgraph.compiler.graph import dtypes\n"
-        "if TYPE_CHECKING:\n    from staticgraph.compiler.ops import sums\n"
-    ),
+    "compiler/graph/node.py": "from staticgraph.compiler.graph import dtypes",
     "compiler/ops/sums.py": "from staticgraph.compiler.graph import node",
     "compiler/kernel/loops.py": "from staticgraph.compiler.graph.dtypes import DType",
     "runtime/other.py": "import staticgraph.runtime.session",
@@ -253,14 +250,9 @@ BAD = {
         "def f():\n    import staticgraph.compiler.ops.sums",
         "may import no other layer",
     ),
-    "up, beside type checking": (
+    "up, for types": (
         "compiler/graph/bad.py",
-        "if TYPE_CHECKING:\n    pass\nelse:\n    from staticgraph.compiler.ops import sums",
-        "may import no other layer",
-    ),
-    "up, without type checking": (
-        "compiler/graph/bad.py",
-        "if not TYPE_CHECKING:\n    from staticgraph.compiler.ops import sums",
+        "if TYPE_CHECKING:\n    from staticgraph.compiler.ops import sums",
         "may import no other layer",
     ),
     "up to the runtime": ("compiler/ops/bad.py", "import staticgraph.runtime.session", "ops may import"),
@@ -286,6 +278,11 @@ BAD = {
     "eval": ("runtime/bad.py", "value = eval(text)", "data into code"),
     "import by name": ("runtime/bad.py", "import importlib\nimportlib.import_module(name)", "data into code"),
     "cycle": ("runtime/session.py", "import staticgraph.runtime.other", "import cycle"),
+    "cycle inside a room": (
+        "compiler/graph/dtypes.py",
+        "def f():\n    from staticgraph.compiler.graph import node",
+        "import cycle",
+    ),
 }
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.runtime.profiling.profile import OTHER
+from staticgraph.runtime.profiling.step_times import OTHER
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "examples"))
 from digits_cnn import build

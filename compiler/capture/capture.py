@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.capture.calls import NO_CALLS, Calls
 from staticgraph.compiler.capture.derivatives import perform_custom_gradient, perform_gradients, watched
 from staticgraph.compiler.capture.effects import perform_effect
 from staticgraph.compiler.capture.nan_guard import DECISIONS
@@ -35,7 +36,7 @@ from staticgraph.compiler.capture.regions import (
     perform_while,
     with_inner,
 )
-from staticgraph.compiler.capture.segments import NO_CALLS, Calls, crosses, inputs_read, is_host
+from staticgraph.compiler.capture.segments import crosses, inputs_read, is_host
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.builder import Builder, plain
 from staticgraph.compiler.graph.dtypes import bool_, int32, uint64

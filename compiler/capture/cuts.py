@@ -15,8 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from staticgraph.compiler.capture.regions import outermost, regions_of, with_inner
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.region import Region
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 
 _STATELESS = (Effect.PURE, Effect.SOURCE, Effect.CONTROL, Effect.MARK)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.reverse import RoundsNeeded, vjp
@@ -11,17 +10,14 @@ from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, Va
 from staticgraph.compiler.capture.prune import gradient_parts
 from staticgraph.compiler.capture.reads import Reads
 from staticgraph.compiler.capture.regions import around, by_python, perform_region, with_inner
+from staticgraph.compiler.capture.state import CaptureState
 from staticgraph.compiler.graph.errors import GradientError, layout
 from staticgraph.compiler.graph.function import Function, Value, substitute
 from staticgraph.compiler.graph.lambda_lift import close, depends_on
 from staticgraph.compiler.graph.opdef import OPS, Effect
-from staticgraph.compiler.graph.region import Region
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.prove_requirements import proven
-
-if TYPE_CHECKING:
-    from staticgraph.compiler.capture.capture import Capture
 
 
 def watched(operations: Iterable[Operation]) -> tuple[set[Tensor], Reads]:
@@ -35,7 +31,7 @@ def watched(operations: Iterable[Operation]) -> tuple[set[Tensor], Reads]:
     return {t for t in found if variable_of(t) is None}, Reads(owners, bool(found))
 
 
-def perform_gradients(at: Capture, op: Operation) -> tuple[Value, ...]:
+def perform_gradients(at: CaptureState, op: Operation) -> tuple[Value, ...]:
     """The derivatives that a gradients operation stands for."""
     ys, seeds, xs, stops = gradient_parts(op)
     targets = [at.value(t) for t in ys]  # before `_places`: a y that is a variable is read here
@@ -73,7 +69,7 @@ def _loop_around(op: Operation, tensor: Tensor, end: Region | None) -> Operation
     return None
 
 
-def perform_custom_gradient(at: Capture, op: Operation) -> Sequence[Value]:
+def perform_custom_gradient(at: CaptureState, op: Operation) -> Sequence[Value]:
     """Return the results of a custom gradient. Its derivatives are performed if the step has any."""
     ys, xs = op.attrs["ys"], op.attrs["xs"]
     results = [at.value(t) for t in op.tensors[:ys]]
@@ -85,7 +81,9 @@ def perform_custom_gradient(at: Capture, op: Operation) -> Sequence[Value]:
     return at.build.node(OPS["custom_vjp"], inputs, attrs).outputs
 
 
-def _derivative(at: Capture, op: Operation, ys: Sequence[Value]) -> tuple[Function | None, list[Value], str]:
+def _derivative(
+    at: CaptureState, op: Operation, ys: Sequence[Value]
+) -> tuple[Function | None, list[Value], str]:
     """Return the derivatives as a Function of the cotangents, then captures; what it captures; and why there
     is none.
     """
@@ -142,7 +140,7 @@ def _lacking(op: Operation, problem: Operation) -> str:
     return layout(text, op.where, [("it", problem.where)], hint)
 
 
-def _places(at: Capture, x: Tensor) -> list[Value]:
+def _places(at: CaptureState, x: Tensor) -> list[Value]:
     """Return the values by which a derivative by `x` is taken: for a variable, what stands for its reads."""
     owner = variable_of(x)
     return [at.value(x)] if owner is None or owner in at.fed_variables else at.reads.markers(owner)

@@ -7,21 +7,18 @@ before its turn. Where there is a condition, the call back into Python is a bran
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.capture.state import CaptureState
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.tensor import Operation
 
-if TYPE_CHECKING:
-    from staticgraph.compiler.capture.capture import Capture
 
-
-def perform_effect(at: Capture, op: Operation, inputs: Sequence[Value]) -> tuple[Value, ...]:
+def perform_effect(at: CaptureState, op: Operation, inputs: Sequence[Value]) -> tuple[Value, ...]:
     """The results of an operation with an effect: of those that have any, their first input."""
     if (wrong := _wrong(op, inputs)) is None:
         if at.calls.final:  # what an earlier stage of the run computes is computed again
@@ -41,7 +38,7 @@ def _wrong(op: Operation, inputs: Sequence[Value]) -> Value | None:
     return None
 
 
-def _if(at: Capture, pred: Value, done: Value) -> Value:
+def _if(at: CaptureState, pred: Value, done: Value) -> Value:
     """`done` where `pred` holds, else the order as it was."""
     functions, captured = close(at.build, (), [[done], [at.order]], lambda v: v is done)
     index = ops.select(pred, np.int32(0), np.int32(1))

@@ -8,27 +8,23 @@ they assign to, the states of random ops, the order of effects, and if all that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
+from staticgraph.compiler.capture.state import CaptureState
 from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.errors import ShapeError, UnimplementedError, layout
 from staticgraph.compiler.graph.function import Value, substitute
 from staticgraph.compiler.graph.lambda_lift import close, depends_on
 from staticgraph.compiler.graph.opdef import OPS, Effect
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import compatible
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.control_flow import taken
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.trip_count import most_rounds
-
-if TYPE_CHECKING:
-    from staticgraph.compiler.capture.capture import Capture
-
 
 UNROLLED = 4096  # rounds
 
@@ -102,7 +98,7 @@ def is_rounds(tensor: Tensor) -> bool:
 class RegionWrites:
     """What the operations of a few regions change: their values now, and where new ones are put."""
 
-    def __init__(self, at: Capture, inside: Sequence[Operation]) -> None:
+    def __init__(self, at: CaptureState, inside: Sequence[Operation]) -> None:
         self.at = at
         writes = [op for op in inside if op.definition.effect is Effect.WRITE]
         owners = [variable_of(op.tensors[0], through_writes=True) for op in writes]
@@ -136,7 +132,7 @@ class RegionWrites:
             at.sound = rest.pop(0)
 
 
-def perform_while(at: Capture, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
+def perform_while(at: CaptureState, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
     """The results of a loop. `inner`: tensors inside it whose values in the last round are wanted too."""
     cond, body = op.attrs["cond"], op.attrs["body"]
     wanted = tuple(t.op for t in inner)
@@ -160,7 +156,7 @@ def perform_while(at: Capture, op: Operation, inner: Sequence[Tensor]) -> tuple[
 
 
 def _unrolled(
-    at: Capture, op: Operation, values: Sequence[Value], inner: Sequence[Tensor]
+    at: CaptureState, op: Operation, values: Sequence[Value], inner: Sequence[Tensor]
 ) -> tuple[Value, ...]:
     """The results of a loop whose rounds differ in their shapes: one round written after the other."""
     cond, body = op.attrs["cond"], op.attrs["body"]
@@ -177,7 +173,7 @@ def _unrolled(
     raise by_python(at, op)
 
 
-def by_python(at: Capture, op: Operation) -> HostNeeded | UnimplementedError:
+def by_python(at: CaptureState, op: Operation) -> HostNeeded | UnimplementedError:
     """Note that only Python can do the loop `op`. Return what to raise: the operation of the present region
     that it is a part of is needed; or the error, if a derivative flows through that.
     """
@@ -196,7 +192,7 @@ def by_python(at: Capture, op: Operation) -> HostNeeded | UnimplementedError:
 
 
 def _rolled(
-    at: Capture, op: Operation, changes: RegionWrites, given: Sequence[Value], inner: Sequence[Tensor]
+    at: CaptureState, op: Operation, changes: RegionWrites, given: Sequence[Value], inner: Sequence[Tensor]
 ) -> tuple[Value, ...]:
     """The results of a loop whose rounds are the same code."""
     cond, body = op.attrs["cond"], op.attrs["body"]
@@ -231,7 +227,7 @@ def _power_of_two(count: Value) -> Value:
 class _Carried:
     """What a loop carries: values before the first round, and the params of its body that stand for them."""
 
-    def __init__(self, at: Capture, init: Sequence[Value]) -> None:
+    def __init__(self, at: CaptureState, init: Sequence[Value]) -> None:
         self._build = at.build
         self.init = list(init)
         self.params = [at.build.fresh_parameter("carried", v.type) for v in init]
@@ -252,7 +248,7 @@ class _Carried:
 
 
 def perform_region(
-    at: Capture, region: Region, params: Sequence[Value], inner: Sequence[Tensor], results: bool = True
+    at: CaptureState, region: Region, params: Sequence[Value], inner: Sequence[Tensor], results: bool = True
 ) -> list[Value]:
     """Perform a region.
 
@@ -295,7 +291,7 @@ def only_entered(
 
 
 def _loop(
-    at: Capture,
+    at: CaptureState,
     op: Operation,
     pred: Value,
     carried: _Carried,
@@ -338,7 +334,7 @@ def _check_carried(op: Operation, params: Sequence[Value], made: Sequence[Value]
         )
 
 
-def perform_branch(at: Capture, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
+def perform_branch(at: CaptureState, op: Operation, inner: Sequence[Tensor]) -> tuple[Value, ...]:
     """Return the results of the branch that is taken, none if only tensors inside are wanted.
 
     `inner`: tensors inside whose values are wanted too, zeros if another branch is taken.
@@ -369,7 +365,7 @@ def perform_branch(at: Capture, op: Operation, inner: Sequence[Tensor]) -> tuple
     return tuple(outputs[:count])
 
 
-def _taken(at: Capture, op: Operation, number: int, inner: Sequence[Tensor]) -> tuple[Value, ...]:
+def _taken(at: CaptureState, op: Operation, number: int, inner: Sequence[Tensor]) -> tuple[Value, ...]:
     """Return the results of a branch that is known to be taken."""
     region = taken(op.attrs["branches"], number)
     for tensor in inner:
@@ -385,7 +381,7 @@ def _number(pred: Value) -> int:
     return int(not value) if pred.dtype.is_bool else int(value)
 
 
-def _branch(at: Capture, pred: Value, made: Sequence[Sequence[Value]], first: int) -> list[Value]:
+def _branch(at: CaptureState, pred: Value, made: Sequence[Sequence[Value]], first: int) -> list[Value]:
     """One node of several lists of results. What was made after the node of number `first` belongs to it."""
 
     def inside(value: Value) -> bool:

@@ -18,28 +18,8 @@ from staticgraph.compiler.capture.cuts import is_cut, string_variables, taken, w
 from staticgraph.compiler.capture.regions import is_rounds, outermost, regions_of, with_inner
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.opdef import Effect, Kind
-from staticgraph.compiler.graph.region import Region
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """The host ops around one compiled stage of a run.
-
-    `after`: those that the stage computes the inputs of. `elsewhere`: those that the stage must leave out,
-    and operations that an earlier stage has done.
-    """
-
-    after: tuple[Operation, ...] = ()
-    elsewhere: frozenset[Operation] = frozenset()
-    final: bool = True  # whether the variables get the new values that the stage computes
-    region: Region | None = None  # whose operations it is about: of the graph itself, or of a loop or branch
-    may_fail: bool = False  # whether the run can fail after the stage: variables may not be overwritten in it
-    settled: frozenset[Tensor] = frozenset()  # fed tensors of before a cut: no derivative flows through them
-
-
-NO_CALLS = Calls()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,10 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import Effect, OpDef, Role, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import RecordedCall, bind_call
-from staticgraph.compiler.graph.region import Region, may_use
 from staticgraph.compiler.graph.scopes.names import Names, check_op_name
 from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Scoped, canonical_device
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.compiler.support.forks import brief
 
 _SHOWN = 8  # tensors of a list in a message

@@ -16,9 +16,8 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import REQUIRED, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.recording import RecordedCall
-from staticgraph.compiler.graph.region import Region, may_use
 from staticgraph.compiler.graph.shapes import TensorType, compatible
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.compiler.support.dataclass import dataclass
 
 

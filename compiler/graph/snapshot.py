@@ -6,13 +6,10 @@ returned this operand would not have read anything: so it returns a snapshot.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-
-if TYPE_CHECKING:
-    from staticgraph.compiler.graph.graph import Graph
 
 
 class _Snapshots(dict[Operation, None]):
@@ -48,7 +45,7 @@ def snapshot(value: Any) -> Any:
     return made
 
 
-def numbered(graph: Graph) -> int:
-    """Return the number of operations that are no snapshots, of which TensorFlow makes default seeds."""
+def numbered(graph: Any) -> int:
+    """Return the number of operations of a `Graph` without snapshots. Default seeds are made of it."""
     made = graph.attached.get(_Snapshots, {})
     return graph.version - sum(op.id < graph.version and graph.recorded[op.id] is op for op in made)

@@ -1,9 +1,14 @@
-"""Operations and tensors of the user's graph, in TF1's manner."""
+"""Operations, tensors and regions of the user's graph, in TF1's manner.
+
+A region holds operations that are carried out as a part of another one, such as the body of a loop. They are
+operations of the graph like all others, with names and lines. They may use tensors of their own region and of
+those around it; nothing outside may use theirs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import RuleError, ShapeError, layout, misuse
@@ -11,11 +16,6 @@ from staticgraph.compiler.graph.opdef import METHODS, OpDef
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
-
-if TYPE_CHECKING:
-    from staticgraph.compiler.graph.graph import Graph
-    from staticgraph.compiler.graph.region import Region
-
 
 # Set by the public package: gives the module that knows how TensorFlow shows operations.
 in_tensorflow: list[Callable[[], Any]] = []
@@ -31,7 +31,7 @@ class Operation:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: Any,
         definition: OpDef,
         name: str,
         tensors: tuple[Tensor, ...],
@@ -45,7 +45,7 @@ class Operation:
         region: Region | None = None,
         gradient: str | None = None,
     ) -> None:
-        self.graph = graph
+        self.graph = graph  # the `Graph`, whose module imports this one
         self.definition = definition
         self.name = name
         self.tensors = tensors  # those of its parameters that are tensors, in the op's order
@@ -131,11 +131,11 @@ class Tensor(Symbolic):
         self.type = type
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> Any:
         return self.op.graph
 
     @property
-    def recorder(self) -> Graph:
+    def recorder(self) -> Any:
         """Where ops on this tensor are recorded."""
         return self.op.graph
 
@@ -198,3 +198,73 @@ class Tensor(Symbolic):
     def __str__(self) -> str:
         shape = "" if self.type.shape is None else f", shape={self.shape}"
         return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'
+
+
+def may_use(region: Region | None, other: Region | None) -> bool:
+    """Whether operations of `region` may use tensors of `other`; None is where a graph is in no region."""
+    return other is None or other is region or (region is not None and other in region.around)
+
+
+class Region:
+    """A part of a graph: `params` -> `results`.
+
+    Params are outputs of `region_parameter` operations; a branch has none. `owner` is the operation that the
+    region is a part of, known when that is made. `hosted` tells whether there is something in it that only
+    Python does, once that was asked.
+    """
+
+    __slots__ = ("parent", "params", "results", "owner", "hosted")
+
+    def __init__(self, parent: Region | None) -> None:
+        self.parent = parent
+        self.params: tuple[Tensor, ...] = ()
+        self.results: tuple[Tensor, ...] = ()
+        self.owner: Operation | None = None
+        self.hosted: bool | None = None
+
+    @property
+    def around(self) -> list[Region]:
+        """The region itself, and those that it lies in, innermost first."""
+        found: list[Region] = []
+        region: Region | None = self
+        while region is not None:
+            found.append(region)
+            region = region.parent
+        return found
+
+    def operations(self, roots: tuple[Operation, ...] = (), results: bool = True) -> list[Operation]:
+        """Return the operations of this region, not of those inside it, that its results and `roots` need;
+        without `results`, that only `roots` need.
+        """
+        return sorted(self._walk(roots, results)[0], key=lambda op: op.id)
+
+    def captures(self) -> tuple[list[Tensor], list[Operation]]:
+        """What the results need of the world outside: tensors, and operations that must run before."""
+        inside, tensors, controls = self._walk(())
+        outer = [t for t in self.results if t.op not in inside]
+        return list(dict.fromkeys([*tensors, *outer])), controls
+
+    def _walk(
+        self, roots: tuple[Operation, ...], results: bool = True
+    ) -> tuple[set[Operation], list[Tensor], list[Operation]]:
+        given = (t.op for t in self.results) if results else ()
+        stack = [op for op in (*given, *roots) if op.region is self]
+        inside: set[Operation] = set()
+        tensors: dict[Tensor, None] = {}
+        controls: dict[Operation, None] = {}
+        while stack:
+            op = stack.pop()
+            if op in inside:
+                continue
+            inside.add(op)
+            for tensor in op.all_inputs:
+                if tensor.op.region is self:
+                    stack.append(tensor.op)
+                else:
+                    tensors[tensor] = None
+            for control in op.control_inputs:
+                if control.region is self:
+                    stack.append(control)
+                else:
+                    controls[control] = None
+        return inside, list(tensors), list(controls)

@@ -20,8 +20,8 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import Shape, TensorType, compatible
+from staticgraph.compiler.graph.tensor import Region
 from staticgraph.compiler.ops.kinds import structural
 
 _Branch = TypeVar("_Branch", Function, Region)
@@ -36,9 +36,7 @@ def region_parameter(*, dtype: DType, shape: Any) -> Any:
     """A param of a region: what a loop carries from round to round, as its body finds it."""
 
 
-def _while_type(
-    *inputs: TensorType, cond: Region, body: Region, back_prop: bool
-) -> tuple[TensorType, ...]:
+def _while_type(*inputs: TensorType, cond: Region, body: Region, back_prop: bool) -> tuple[TensorType, ...]:
     carried = tuple(t.type for t in body.params)
     (pred,) = (t.type for t in cond.results)
     one_truth = _fits(pred, TensorType(bool_, ()))

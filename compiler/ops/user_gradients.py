@@ -10,8 +10,8 @@ from staticgraph.compiler.graph.errors import GradientError, UnimplementedError,
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.lambda_lift import inline
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Region
 from staticgraph.compiler.ops.control_flow import all_fit
 from staticgraph.compiler.ops.kinds import composite, same_type, structural
 

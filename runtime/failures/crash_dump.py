@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,19 +30,42 @@ from staticgraph.compiler.graph.errors import (
     SaveError,
     UnavailableError,
 )
+from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
-
-if TYPE_CHECKING:
-    from staticgraph.runtime.cached_run import CachedRun
 
 MOST = 100  # files in one folder: a program that goes on after each failure must not fill the disk
 _ORDINARY = (
     AbortedError, CancelledError, DeadlineExceededError, FailedPreconditionError, FeedError, FetchError,
     OutOfRangeError, UnavailableError,
 )  # fmt: skip
+
+
+class KeptRun(Protocol):
+    """A run that may fail, as far as its crash dump needs it. See `CachedRun`."""
+
+    @property
+    def graph(self) -> Graph:
+        """The user's graph."""
+
+    @property
+    def fetches(self) -> Fetches:
+        """The tensors and operations that the user asked for."""
+
+    @property
+    def feeds(self) -> tuple[Tensor, ...]:
+        """The fed tensors."""
+
+    @property
+    def staged(self) -> Any:
+        """What runs it in several segments, or None."""
+
+    @property
+    def compile_log(self) -> Any:
+        """The compile log of the session, which has its settings."""
 
 
 class CrashWriter(Protocol):
@@ -53,7 +76,7 @@ class CrashWriter(Protocol):
     def __call__(
         self,
         path: Path,
-        plan: CachedRun,
+        plan: KeptRun,
         arrays: Sequence[np.ndarray],
         computed: Mapping[Tensor, np.ndarray],
         store: VariableStore,
@@ -66,7 +89,7 @@ writers: list[CrashWriter] = []  # set by the public package
 
 
 @contextmanager
-def kept(folder: str, plan: CachedRun, arrays: Sequence[np.ndarray], store: VariableStore) -> Iterator[None]:
+def kept(folder: str, plan: KeptRun, arrays: Sequence[np.ndarray], store: VariableStore) -> Iterator[None]:
     """Context for a run of `plan` with these values of its feeds; a file in `folder` tells how it fails."""
     early = plan.staged is not None and plan.staged.changes_early
     before = _copy(plan, store) if early else store
@@ -80,13 +103,12 @@ def kept(folder: str, plan: CachedRun, arrays: Sequence[np.ndarray], store: Vari
 
 
 def _written(
-    folder: Path, plan: CachedRun, arrays: Sequence[np.ndarray], store: VariableStore, error: Exception
+    folder: Path, plan: KeptRun, arrays: Sequence[np.ndarray], store: VariableStore, error: Exception
 ) -> str:
     """Write the file; a line that says where it is, or why it is not."""
     computed: Mapping[Tensor, np.ndarray] = {}
-    if plan.staged is not None and plan.staged.failed is not None:
-        turn, plan.staged.failed = plan.staged.failed, None
-        computed = turn.values
+    if plan.staged is not None and (failed := plan.staged.take_failed()) is not None:
+        computed = failed.values
     try:
         path = _free(folder)
         for write in writers:
@@ -127,7 +149,7 @@ def _told(settings: Settings) -> dict[str, str]:
     }
 
 
-def _copy(plan: CachedRun, store: VariableStore) -> VariableStore:
+def _copy(plan: KeptRun, store: VariableStore) -> VariableStore:
     """The variables and the random states that a run may change before it fails."""
     from staticgraph.compiler.capture.regions import outermost, with_inner  # building a graph needs no passes
 

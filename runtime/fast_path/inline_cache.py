@@ -7,30 +7,17 @@ takes part where something must be converted, compiled, allocated or waited for.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
-from staticgraph.runtime.cached_run import CachedRun
+from staticgraph.runtime.cached_run import CachedRun, FastPath
 from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fast_path.call_record import CallRecord, bindable
 from staticgraph.runtime.fast_path.dispatch import native, words
 from staticgraph.runtime.resources import remaining
 from staticgraph.runtime.variables import VariableStore
-
-
-class FastPath(Protocol):
-    """What runs the programs of a plan with as little Python as there can be."""
-
-    def function(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that takes the short way, now or later, and else does as `otherwise`."""
-
-    def __call__(self, *values: Any) -> Any:
-        """The fetched structure for these values, NotImplemented where there is no short way."""
-
-    def add(self, program: Executable) -> None:
-        """Find one for a program that has run, if it is worth it and possible."""
 
 
 def fast_path(plan: CachedRun, order: Sequence[int], store: VariableStore) -> FastPath:

@@ -19,8 +19,8 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bool_, string
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.function import Literal
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import Shape, TensorType
+from staticgraph.compiler.graph.tensor import Region
 from staticgraph.runtime.files.strict_json import check, items
 
 INLINE = 256  # bytes: larger arrays go where the weights are

@@ -42,7 +42,6 @@ from staticgraph.runtime.session import Session
 from staticgraph.runtime.variables import VariableStore
 
 GRAPH, WEIGHTS, KERNELS = "graph.json", "weights.safetensors", "kernels/"
-CARDS = "cuda-"  # targets that are architectures of cards
 BODY: Kinds = {"signatures": (dict,), "counters": (dict,)}
 
 

@@ -22,7 +22,8 @@ from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.files import graph_file
-from staticgraph.runtime.files.graph_file import CARDS, SavedGraph
+from staticgraph.runtime.files.code import GPU_TARGETS
+from staticgraph.runtime.files.graph_file import SavedGraph
 from staticgraph.runtime.files.nearest import nearest
 from staticgraph.runtime.files.signature import TRAIN, BoundFunction, InputShapes
 from staticgraph.runtime.session import Session
@@ -243,11 +244,11 @@ def _adopt(members: Mapping[str, bytes], signatures: Mapping[str, BoundFunction]
     if session.device is not None:
         from staticgraph.runtime.files.code.gpu import provide
 
-        provide([data for target, data in members.items() if target.startswith(CARDS)], session.device)
+        provide([data for target, data in members.items() if target.startswith(GPU_TARGETS)], session.device)
     else:
         from staticgraph.runtime.files.code.cpu import adopt
 
-        others = [data for target, data in members.items() if not target.startswith(CARDS)]
+        others = [data for target, data in members.items() if not target.startswith(GPU_TARGETS)]
         adopt(others, signatures, session)
 
 

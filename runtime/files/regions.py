@@ -14,8 +14,7 @@ from typing import Any
 
 from staticgraph.compiler.capture.regions import held_regions
 from staticgraph.compiler.graph.errors import InvalidFileError
-from staticgraph.compiler.graph.region import Region, may_use
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.runtime.files.strict_json import check, items
 
 _DEEPEST = 100  # regions around an operation

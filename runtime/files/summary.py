@@ -15,7 +15,8 @@ from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.runtime.files.attributes import type_of
-from staticgraph.runtime.files.graph_file import BODY, CARDS, GRAPH, KERNELS, WEIGHTS
+from staticgraph.runtime.files.code import GPU_TARGETS
+from staticgraph.runtime.files.graph_file import BODY, GRAPH, KERNELS, WEIGHTS
 from staticgraph.runtime.files.strict_json import Kinds, check, fields, items, parse
 from staticgraph.runtime.reports.table import printable, table, wrapped
 
@@ -191,7 +192,7 @@ def _variables(
 
 def _kernels(target: str, member: memoryview) -> KernelsSummary:
     # Machine code is looked at by what runs it, which takes long to import.
-    if target.startswith(CARDS):
+    if target.startswith(GPU_TARGETS):
         from staticgraph.runtime.files.code.gpu import described
     else:
         from staticgraph.runtime.files.code.cpu import described

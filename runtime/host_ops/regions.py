@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.segments import Calls
+from staticgraph.compiler.capture.calls import Calls
 from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
-from staticgraph.compiler.graph.region import Region
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.control_flow import taken
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.cached_run import CachedRun

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.capture.calls import Calls
 from staticgraph.compiler.capture.cuts import crossing
 from staticgraph.compiler.capture.needed import HostNeeded, ValueNeeded
 from staticgraph.compiler.capture.regions import outermost, regions_of
-from staticgraph.compiler.capture.segments import Calls, is_host, reaches, stages
+from staticgraph.compiler.capture.segments import is_host, reaches, stages
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.opdef import Effect
@@ -53,8 +54,9 @@ def needs_stages(plan: CachedRun) -> bool:
 
 def staged(plan: CachedRun) -> SegmentedRun:
     """What runs `plan` in stages, made once."""
-    if plan.staged is None:
-        plan.staged = SegmentedRun(plan)
+    if not isinstance(plan.staged, SegmentedRun):
+        plan.staged = made = SegmentedRun(plan)
+        return made
     return plan.staged
 
 
@@ -81,7 +83,7 @@ class SegmentedRun:
         self._text = frozenset(t.op for t in plan.feeds if t.dtype is string)
         self._forced: set[Operation] = set()
         self._early: dict[_Stage, list[Tensor]] = {}  # what must be computed before a stage
-        self.failed: HostRunState | None = None  # the last run that did, if failures are kept
+        self._failed: HostRunState | None = None  # the last run that did, if failures are kept
         self._plans: dict[tuple[_Stage, tuple[Tensor, ...]], CachedRun] = {}
         self._arrange()
 
@@ -102,6 +104,11 @@ class SegmentedRun:
         # What waits lets others see what was changed so far, and rounds in Python are runs of their own.
         self.changes_early = waits or any(map(regions_of, self._hosts))
 
+    def take_failed(self) -> HostRunState | None:
+        """Return the state of the run that failed last, once; None if there is none."""
+        failed, self._failed = self._failed, None
+        return failed
+
     def run(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
         """The fetched structure for these values of the feeds. Changes the variables in `store`."""
         if self._copied:
@@ -110,7 +117,7 @@ class SegmentedRun:
         try:
             return self._take(turn)
         except Exception:
-            self.failed = turn if self._compile_log.settings.failures is not None else None
+            self._failed = turn if self._compile_log.settings.failures is not None else None
             raise
 
     def _turn(self, arrays: Sequence[np.ndarray], store: VariableStore) -> HostRunState:

@@ -1,17 +1,13 @@
-"""What a session tells that was made with `log_device_placement`: the device of each operation."""
+"""The device of each operation, told by sessions that are made with `log_device_placement`."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.compile_log import CompileLog
-
-if TYPE_CHECKING:
-    from staticgraph.runtime.gpu.device import Device
 
 
 @dataclass(slots=True)
@@ -22,14 +18,13 @@ class PlacementLog:
 
     graph: Graph
     compile_log: CompileLog
-    device: Device | None
+    device: str
     _told: int = 0
 
     def __call__(self, *_: object) -> None:
         """Tell of the operations that are new."""
         new = self.graph.get_operations()[self._told :]
         self._told += len(new)
-        card = "CPU:0" if self.device is None else self.device.name
         for op in new:
-            place = "CPU:0" if self.compile_log.on_host(op) or is_host(op) else card
+            place = "CPU:0" if self.compile_log.on_host(op) or is_host(op) else self.device
             print(f"{op.name}: ({op.type}): /job:localhost/replica:0/task:0/device:{place}", file=sys.stderr)

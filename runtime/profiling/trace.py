@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from staticgraph.runtime.disk.atomic import write_file
-from staticgraph.runtime.profiling.profile import StepTimes, TimedEvent
+from staticgraph.runtime.profiling.step_times import StepTimes, TimedEvent
 
 TASK = "/job:localhost/replica:0/task:0"
 

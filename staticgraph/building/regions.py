@@ -7,9 +7,8 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 
 
 def parameters(graph: Graph, region: Region, types: Sequence[TensorType], name: str) -> list[Tensor]:

@@ -14,7 +14,8 @@ from staticgraph.compiler.lower.memory_use import size_text
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu.jit import host
 from staticgraph.runtime.cpu.threads import get_num_threads
-from staticgraph.runtime.profiling.profile import KernelTime, Profile, StepTimes
+from staticgraph.runtime.profiling.profile import Profile
+from staticgraph.runtime.profiling.step_times import KernelTime, StepTimes
 from staticgraph.runtime.reports.table import counted, duration, table, wrapped
 
 if TYPE_CHECKING:

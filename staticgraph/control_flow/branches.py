@@ -17,8 +17,7 @@ from staticgraph.compiler.graph.dtypes import bool_, int32
 from staticgraph.compiler.graph.errors import DtypeError, UnlikeDtypeError, headline, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.region import Region
-from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.graph.tensor import Region, Tensor
 from staticgraph.control_flow.carrier import Carrier
 from staticgraph.debugging.assertions import Assert
 from staticgraph.mathematics.reductions import reduce_sum

@@ -22,9 +22,8 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType, as_shape, compatible, shape_text
-from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.graph.tensor import Region, Tensor
 from staticgraph.control_flow.carrier import Carrier
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.mathematics.math_ops import logical_and

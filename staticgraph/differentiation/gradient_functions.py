@@ -24,9 +24,8 @@ from staticgraph.building.regions import captures, finish, own, parameters
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, ShapeError, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import compatible
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 
 # (cotangents of the outputs, None for integers) -> derivatives by the inputs, None if there is none
 GradientFunction = Callable[[Sequence[Tensor | None]], Sequence[Any]]

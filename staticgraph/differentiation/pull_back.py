@@ -16,8 +16,7 @@ from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import GradientError, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.region import may_use
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.differentiation.gradient_functions import GradientFunction, call, gradient_function
 from staticgraph.differentiation.reachability import Uses, source

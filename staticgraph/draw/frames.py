@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from staticgraph.compiler.capture.regions import regions_of
-from staticgraph.compiler.graph.region import Region as GraphRegion
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Region as GraphRegion
 from staticgraph.draw.model import Flow, Region, Work
 
 Arrow = tuple[Tensor, Operation, Flow, str]  # from, to, what it is, its text or "" for the type

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.capture.calls import Calls
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.needed import StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
 from staticgraph.compiler.capture.regions import is_rounds, whole
-from staticgraph.compiler.capture.segments import Calls, is_host, stages
+from staticgraph.compiler.capture.segments import is_host, stages
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import string

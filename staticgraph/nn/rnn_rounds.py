@@ -17,9 +17,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.state.scopes import VariableScope, variable_scope

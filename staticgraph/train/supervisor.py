@@ -186,11 +186,17 @@ class Supervisor:
         threads: list[LooperThread] = []
         if self._save_summaries_secs and writer is not None:
             if self._summary_op is not None:
-                threads.append(SummaryThread(self, sess))
+                threads.append(
+                    SummaryThread(self.coord, self._save_summaries_secs, sess, self._summary_op, writer, step)
+                )
             if step is not None:
-                threads.append(StepCounterThread(self, sess))
+                threads.append(StepCounterThread(self.coord, self._save_summaries_secs, sess, writer, step))
         if self._saver is not None and self._save_model_secs:
-            threads.append(CheckpointThread(self, sess))
+            threads.append(
+                CheckpointThread(
+                    self.coord, self._save_model_secs, sess, self._saver, self.save_path, writer, step
+                )
+            )
         for thread in threads:
             thread.start()
         return threads

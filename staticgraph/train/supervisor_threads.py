@@ -3,42 +3,50 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from staticgraph.train.coordinator import LooperThread
+from staticgraph.train.coordinator import Coordinator, LooperThread
 from staticgraph.train.event_files import scalar_summary, session_log
 from staticgraph.train.global_step import global_step
 from staticgraph.train.log import log
 
-if TYPE_CHECKING:
-    from staticgraph.train.supervisor import Supervisor
-
 
 class SummaryThread(LooperThread):
-    """Writes the summaries every so many seconds."""
+    """Writes the summaries every so many seconds.
 
-    def __init__(self, sv: Supervisor, sess: Any) -> None:
-        super().__init__(sv.coord, sv.save_summaries_secs)
-        self._sv = sv
+    Args:
+        coord: The coordinator of the threads.
+        secs: Seconds between two writes.
+        sess: The session that runs `summary_op`.
+        summary_op: Gives the summary to write.
+        writer: The `FileWriter` that writes it.
+        step: The global step, or None.
+    """
+
+    def __init__(
+        self, coord: Coordinator, secs: float, sess: Any, summary_op: Any, writer: Any, step: Any
+    ) -> None:
+        super().__init__(coord, secs)
         self._sess = sess
+        self._fetches = [summary_op] if step is None else [summary_op, step]
+        self._writer = writer
 
     def run_loop(self) -> None:
-        sv = self._sv
-        steps = [] if sv.global_step is None else [sv.global_step]
-        summary, *at = self._sess.run([sv.summary_op, *steps])
+        summary, *at = self._sess.run(self._fetches)
         step = at[0] if at else None
         log.info("Recording summary at step %s.", step)
-        sv.summary_writer.add_summary(summary, step)
+        self._writer.add_summary(summary, step)
 
 
 class StepCounterThread(LooperThread):
-    """Writes how many steps are made per second."""
+    """Writes how many steps are made per second; the arguments are those of `SummaryThread`."""
 
-    def __init__(self, sv: Supervisor, sess: Any) -> None:
-        super().__init__(sv.coord, sv.save_summaries_secs)
-        self._sv = sv
+    def __init__(self, coord: Coordinator, secs: float, sess: Any, writer: Any, step: Any) -> None:
+        super().__init__(coord, secs)
         self._sess = sess
-        self._tag = f"{sv.global_step.op.name}/sec"
+        self._writer = writer
+        self._global_step = step
+        self._tag = f"{step.op.name}/sec"
 
     def start_loop(self) -> None:
         self._time, self._step = self._now()
@@ -48,25 +56,29 @@ class StepCounterThread(LooperThread):
         seconds = now - self._time
         rate = (step - self._step) / seconds if seconds else float("inf")
         self._time, self._step = now, step
-        self._sv.summary_writer.add_summary(scalar_summary(self._tag, rate), step)
+        self._writer.add_summary(scalar_summary(self._tag, rate), step)
         log.info("%s: %g", self._tag, rate)
 
     def _now(self) -> tuple[float, int]:
-        return time.monotonic(), global_step(self._sess, self._sv.global_step)
+        return time.monotonic(), global_step(self._sess, self._global_step)
 
 
 class CheckpointThread(LooperThread):
-    """Saves checkpoints."""
+    """Saves checkpoints to `path` every so many seconds; the other arguments are those of `SummaryThread`."""
 
-    def __init__(self, sv: Supervisor, sess: Any) -> None:
-        super().__init__(sv.coord, sv.save_model_secs)
-        self._sv = sv
+    def __init__(
+        self, coord: Coordinator, secs: float, sess: Any, saver: Any, path: Any, writer: Any, step: Any
+    ) -> None:
+        super().__init__(coord, secs)
         self._sess = sess
+        self._saver = saver
+        self._path = path
+        self._writer = writer
+        self._global_step = step
 
     def run_loop(self) -> None:
-        sv = self._sv
-        log.info("Saving checkpoint to path %s", sv.save_path)
-        sv.saver.save(self._sess, sv.save_path, global_step=sv.global_step)
-        if sv.summary_writer is not None and sv.global_step is not None:
-            step = global_step(self._sess, sv.global_step)
-            sv.summary_writer.add_session_log(session_log("CHECKPOINT", sv.save_path or ""), step)
+        log.info("Saving checkpoint to path %s", self._path)
+        self._saver.save(self._sess, self._path, global_step=self._global_step)
+        if self._writer is not None and self._global_step is not None:
+            step = global_step(self._sess, self._global_step)
+            self._writer.add_session_log(session_log("CHECKPOINT", self._path or ""), step)

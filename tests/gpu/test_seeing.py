@@ -10,7 +10,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.runtime.gpu.limits import measured
 from staticgraph.runtime.gpu.simulator.driver import StandIn
-from staticgraph.runtime.profiling.profile import OTHER
+from staticgraph.runtime.profiling.step_times import OTHER
 from tests.gpu.sessions import check_alike, on
 from tests.gpu.test_session import branches, calls_of_numpy, loop_until, loop_with_rows
 

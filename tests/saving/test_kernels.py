@@ -271,3 +271,9 @@ def test_damaged_descriptions_are_refused(tmp_path: Path, change: Any, message: 
     with pytest.raises(InvalidFileError, match=message):
         sg.load(path, trusted=True)
     assert sg.load(path).trains
+
+
+def test_code_of_another_layout_is_told_apart():
+    """The sources that decide it are there: without one of them, all versions would look alike."""
+    assert all((ROOT / "compiler" / name).is_file() for name in kernels._DECIDING)
+    assert kernels.layout_version()

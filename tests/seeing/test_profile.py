@@ -16,8 +16,8 @@ from staticgraph.runtime.cpu.llvm_objects import ObjectWriter, initialize_all
 from staticgraph.runtime.fast_path import inline_cache as chain
 from staticgraph.runtime.profiling import ticks
 from staticgraph.runtime.profiling.limits import Limits
-from staticgraph.runtime.profiling.profile import OTHER
 from staticgraph.runtime.profiling.roofline import roofline
+from staticgraph.runtime.profiling.step_times import OTHER
 from staticgraph.runtime.profiling.ticks import Moment, Scale
 from staticgraph.tf1.drop_in.finder import standing_in
 from staticgraph.tf1.timeline import Timeline

@@ -46,13 +46,15 @@ def test_summaries_and_steps_per_second(step, monkeypatch):
     sv = sg.train.Supervisor(summary_op=sg.constant(7.0), summary_writer=writer)
     with sg.Session() as sess:
         sess.run(sv.init_op)
-        counter = supervisor_threads.StepCounterThread(sv, sess)
+        counter = supervisor_threads.StepCounterThread(sv.coord, 120, sess, writer, sv.global_step)
         counter.start_loop()
         for _ in range(3):
             sess.run(step)
         clock.now += 2.0
         counter.run_loop()
-        supervisor_threads.SummaryThread(sv, sess).run_loop()
+        supervisor_threads.SummaryThread(
+            sv.coord, 120, sess, sv.summary_op, writer, sv.global_step
+        ).run_loop()
     (_, rate, at), summary = writer.written
     assert (rate.value[0].tag, rate.value[0].simple_value, at) == ("global_step/sec", 1.5, 3)
     assert summary == ("summary", 7.0, 3)

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.region import Region
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from tests.witness import structures, tape
 from tests.witness.meanings import MEANINGS
 from tests.witness.tape import Node, leaf

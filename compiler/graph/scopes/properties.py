@@ -6,7 +6,7 @@ import threading
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from staticgraph.compiler.graph.region import Region
+from staticgraph.compiler.graph.tensor import Region
 
 if TYPE_CHECKING:
     from staticgraph.compiler.graph.tensor import Operation

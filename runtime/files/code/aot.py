@@ -22,9 +22,9 @@ from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.target import target_of
 from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.files.code import GPU_TARGETS
 from staticgraph.runtime.files.code import cpu as kernels
 from staticgraph.runtime.files.code import gpu as gpu_kernels
-from staticgraph.runtime.files.graph_file import CARDS
 from staticgraph.runtime.files.signature import BoundFunction, InputShapes
 from staticgraph.runtime.host_ops.segmented_run import needs_stages
 
@@ -54,7 +54,7 @@ def compile_for(
     ]
     found = {f"{target.triple}-{target.cpu}": _for_processor(target, steps) for target in processors}
     cards = [text for text in targets if gpu_kernels.is_card(text)]
-    return found | {f"{CARDS}{card}": gpu_kernels.write(card, steps) for card in cards}
+    return found | {f"{GPU_TARGETS}{card}": gpu_kernels.write(card, steps) for card in cards}
 
 
 def _for_processor(target: CpuTarget, steps: Sequence[tuple[str, list[str], Step]]) -> list[Any]:

@@ -39,7 +39,7 @@ from staticgraph.runtime.session import Session
 
 _PROGRAMS = "programs.json"
 _DECIDING = (
-    "arrange.py", "lower/program.py", "codegen/abi.py", "codegen/llvm/step.py", "codegen/native/pool.py",
+    "emit_step.py", "lower/program.py", "codegen/abi.py", "codegen/llvm/step.py", "codegen/native/pool.py",
     "codegen/native/pool_layout.py", "codegen/llvm/control_flow.py", "codegen/native/dispatch_layout.py",
     "codegen/native/dispatch.py",
 )  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from staticgraph.compiler.lower.program import (
     Branch,
     HostCall,
     Inner,
+    Instruction,
     LoopInstruction,
     Program,
     Ref,
@@ -31,9 +32,6 @@ from staticgraph.compiler.lower.program import (
     RowAt,
 )
 from staticgraph.runtime.resources import remaining
-
-if TYPE_CHECKING:
-    from staticgraph.runtime.gpu.graphs.recorder import GraphRecorder
 
 _TRUTH = np.dtype(np.int8)
 MOST_CAPTURED = 20_000  # instructions of all rounds of a loop in a graph
@@ -61,7 +59,29 @@ def decides(program: Program) -> bool:
     )
 
 
-def loop(recorder: GraphRecorder, loop: LoopInstruction, table: Sequence[int]) -> None:
+class Recording(Protocol):
+    """A recorder of a program, as far as loops and branches need it. See `GraphRecorder`."""
+
+    def program(self, program: Program, table: Sequence[int]) -> None:
+        """Ask for all of a program."""
+
+    def captured(self, ask: Callable[[], None]) -> list[Callable[[], None]]:
+        """Return the actions that do all that `ask` asks for."""
+
+    def decide(self, action: Callable[[], None], instruction: Instruction) -> None:
+        """Have the host do something at this point, for an instruction."""
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Ask for a copy on the GPU."""
+
+    def clear(self, address: int, size: int) -> None:
+        """Ask for bytes of the GPU to be zero."""
+
+    def number(self, address: int, dtype: np.dtype) -> int:
+        """Return a number on the GPU, once all that was asked for is done."""
+
+
+def loop(recorder: Recording, loop: LoopInstruction, table: Sequence[int]) -> None:
     """Ask for a loop, in a program with this table."""
     turns = _Turns(recorder, loop, table)
     if is_known(loop):
@@ -73,7 +93,7 @@ def loop(recorder: GraphRecorder, loop: LoopInstruction, table: Sequence[int]) -
         recorder.decide(turns.all, loop)
 
 
-def branch(recorder: GraphRecorder, branch: Branch, table: Sequence[int]) -> None:
+def branch(recorder: Recording, branch: Branch, table: Sequence[int]) -> None:
     """Ask for the branch that is taken, in a program with this table."""
     inputs = [at(table, ref) for ref in branch.inputs]
     outputs = [at(table, ref) for ref in branch.outputs]
@@ -93,7 +113,7 @@ class Unsound(Exception):
     """A check of a step that failed: nothing has been changed."""
 
 
-def require(recorder: GraphRecorder, instruction: Require, table: Sequence[int]) -> None:
+def require(recorder: Recording, instruction: Require, table: Sequence[int]) -> None:
     """Ask for the host to look at a truth value, and to end the run unless it holds."""
 
     def look() -> None:
@@ -106,7 +126,7 @@ def require(recorder: GraphRecorder, instruction: Require, table: Sequence[int])
 class _Repeated:
     """A body that is run again and again: as graphs, where addresses are those of an earlier time."""
 
-    def __init__(self, recorder: GraphRecorder, inner: Inner) -> None:
+    def __init__(self, recorder: Recording, inner: Inner) -> None:
         self._recorder = recorder
         self._program = inner.program
         self._simple = not decides(inner.program)
@@ -130,7 +150,7 @@ class _Repeated:
 class _Turns:
     """The rounds of a loop, and where what it carries is before and after each."""
 
-    def __init__(self, recorder: GraphRecorder, loop: LoopInstruction, table: Sequence[int]) -> None:
+    def __init__(self, recorder: Recording, loop: LoopInstruction, table: Sequence[int]) -> None:
         self._recorder = recorder
         self._loop = loop
         self._outer = table

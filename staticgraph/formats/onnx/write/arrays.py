@@ -10,8 +10,8 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis
-from staticgraph.formats.onnx.write.rules import NoForm, Use, without, writes
-from staticgraph.formats.onnx.write.value import Held
+from staticgraph.formats.onnx.write.rules import Use, without, writes
+from staticgraph.formats.onnx.write.value import Held, NoForm
 
 _END = np.iinfo(np.int64).max
 _BEGIN = np.iinfo(np.int64).min

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,17 +11,37 @@ import numpy as np
 
 from staticgraph.compiler.graph.builder import infer_dtype
 from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.formats.onnx.write.nodes import Nodes
-from staticgraph.formats.onnx.write.rules import NoForm
 from staticgraph.formats.onnx.write.types import FIRST_TYPED, wider
-from staticgraph.formats.onnx.write.value import Held, Order, Size, UnknownSize, inverse
+from staticgraph.formats.onnx.write.value import Held, NoForm, Order, Size, UnknownSize, inverse
 
 __all__ = ["Builder"]
 
 
-class Builder:
+class Builder(ABC):
     """Makes nodes of values. What is known becomes a constant of the file when a node needs it."""
+
+    @abstractmethod
+    def apply(
+        self,
+        op: OpDef,
+        inputs: Sequence[Held],
+        attrs: Mapping[str, Any],
+        declared: Sequence[TensorType] | None = None,
+    ) -> Any:
+        """Return the result of `op`, or the tuple of its results, whose types may be `declared`."""
+
+    @abstractmethod
+    def by_definition(
+        self, op: OpDef, inputs: Sequence[Held], attrs: Mapping[str, Any], types: Sequence[TensorType]
+    ) -> Any:
+        """Return what an op is by its own definition in terms of others.
+
+        Raises:
+            NoForm: The op has no such definition.
+        """
 
     def __init__(self, opset: int, names: Iterable[str] = ()) -> None:
         self.opset = opset

@@ -22,8 +22,8 @@ from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, Param, Role, r
 from staticgraph.compiler.graph.shapes import TensorType, compatible, merge
 from staticgraph.compiler.passes.expand import MARKERS
 from staticgraph.formats.onnx.write.builder import Builder
-from staticgraph.formats.onnx.write.rules import KEEPS_ORDER, RULES, NoForm, Use, reason
-from staticgraph.formats.onnx.write.value import Held, Order, Size
+from staticgraph.formats.onnx.write.rules import KEEPS_ORDER, RULES, Use, reason
+from staticgraph.formats.onnx.write.value import Held, NoForm, Order, Size
 
 __all__ = ["Writer"]
 

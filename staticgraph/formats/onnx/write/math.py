@@ -18,8 +18,8 @@ from staticgraph.compiler.graph.dtypes import (
 )
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.formats.onnx.write.rules import RULES, NoForm, Use, direct, without, writes
-from staticgraph.formats.onnx.write.value import Held
+from staticgraph.formats.onnx.write.rules import RULES, Use, direct, without, writes
+from staticgraph.formats.onnx.write.value import Held, NoForm
 
 direct({
     "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "add": "Add", "asin": "Asin", "asinh": "Asinh",

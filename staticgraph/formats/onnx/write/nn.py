@@ -16,8 +16,8 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.ops.convolution_layers import Layer
 from staticgraph.compiler.ops.windows import window
-from staticgraph.formats.onnx.write.rules import NoForm, Use, writes
-from staticgraph.formats.onnx.write.value import Held, Order, permuted
+from staticgraph.formats.onnx.write.rules import Use, writes
+from staticgraph.formats.onnx.write.value import Held, NoForm, Order, permuted
 
 
 def _channels_first(rank: int, data_format: str) -> Order:

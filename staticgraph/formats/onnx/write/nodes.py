@@ -22,7 +22,7 @@ from staticgraph.formats.onnx.proto import (
     ValueInfoProto,
 )
 from staticgraph.formats.onnx.tensors import NUMBERS
-from staticgraph.formats.onnx.write.rules import NoForm
+from staticgraph.formats.onnx.write.value import NoForm
 
 __all__ = ["Constant", "Nodes", "inner_graph", "value_info"]
 

@@ -17,8 +17,8 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.onnx.write.graph import Writer
-from staticgraph.formats.onnx.write.rules import NoForm, reason, without
-from staticgraph.formats.onnx.write.value import Held, UnknownSize
+from staticgraph.formats.onnx.write.rules import reason, without
+from staticgraph.formats.onnx.write.value import Held, NoForm, UnknownSize
 
 __all__ = ["BY_NAME", "Operations", "named", "refusal"]
 

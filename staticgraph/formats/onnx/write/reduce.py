@@ -9,8 +9,8 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import bool_, int32
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes, normalize_axis
-from staticgraph.formats.onnx.write.rules import NoForm, Use, writes
-from staticgraph.formats.onnx.write.value import Held, permuted
+from staticgraph.formats.onnx.write.rules import Use, writes
+from staticgraph.formats.onnx.write.value import Held, NoForm, permuted
 
 _OPERATORS = {
     "reduce_sum": "ReduceSum", "reduce_prod": "ReduceProd", "reduce_max": "ReduceMax",

@@ -9,15 +9,13 @@ from collections.abc import Callable, Sequence
 
 from staticgraph.compiler.graph.dtypes import bool_, int64
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import Shape, TensorType
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.control_flow import taken
 from staticgraph.formats.onnx.proto import GraphProto
 from staticgraph.formats.onnx.write.nodes import inner_graph
 from staticgraph.formats.onnx.write.operations import Operations, named
-from staticgraph.formats.onnx.write.rules import NoForm
-from staticgraph.formats.onnx.write.value import Held
+from staticgraph.formats.onnx.write.value import Held, NoForm
 
 _WRITES = ("tensor_array_write", "tensor_array_scatter")
 

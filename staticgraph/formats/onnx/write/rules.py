@@ -7,30 +7,23 @@ an elementwise op, or, where it only moves elements, by where each element comes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType, int64
-from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.graph.opdef import Kind, OpDef
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.formats.onnx.write.value import Held
+from staticgraph.formats.onnx.write.builder import Builder
+from staticgraph.formats.onnx.write.value import Held, NoForm
 
-if TYPE_CHECKING:
-    from staticgraph.formats.onnx.write.graph import Writer
-
-__all__ = ["KEEPS_ORDER", "RULES", "WITHOUT", "NoForm", "Use", "direct", "reason", "without", "writes"]
-
-
-class NoForm(UnimplementedError):
-    """ONNX has nothing that does what an op does."""
+__all__ = ["KEEPS_ORDER", "RULES", "WITHOUT", "Use", "direct", "reason", "without", "writes"]
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
     """A use of an op that is being written: where to, and the types of its results."""
 
-    writer: Writer
+    writer: Builder
     op: OpDef
     types: tuple[TensorType, ...]
 

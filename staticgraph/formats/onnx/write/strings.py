@@ -8,8 +8,8 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.formats.onnx.write.rules import NoForm, Use, writes
-from staticgraph.formats.onnx.write.value import Held
+from staticgraph.formats.onnx.write.rules import Use, writes
+from staticgraph.formats.onnx.write.value import Held, NoForm
 
 
 def _needs(use: Use, opset: int) -> None:

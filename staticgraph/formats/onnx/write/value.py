@@ -7,25 +7,34 @@ of a composite, the body of an elementwise op) can be applied to it: what is rec
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.support.dataclass import dataclass
 
-if TYPE_CHECKING:
-    from staticgraph.formats.onnx.write.builder import Builder
-
-__all__ = ["Held", "Order", "Size", "UnknownSize", "inverse", "permuted"]
+__all__ = ["Held", "NoForm", "Order", "Size", "UnknownSize", "inverse", "permuted"]
 
 Order = tuple[int, ...]
 
 
 class UnknownSize(TypeError):
     """A size is asked for that depends on what is fed."""
+
+
+class NoForm(UnimplementedError):
+    """ONNX has nothing that does what an op does."""
+
+
+class Sizing(Protocol):
+    """A builder of nodes, as far as values need it."""
+
+    def size(self, held: Held, axis: int) -> Size:
+        """Return the size of a value along an axis, as a number of the ONNX graph."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +45,7 @@ class Held(Operators):
     ONNX value, axis i is then axis `order[i]` of the tensor.
     """
 
-    recorder: Builder
+    recorder: Sizing
     type: TensorType
     name: str = ""
     label: str = ""  # what to call a constant in the file

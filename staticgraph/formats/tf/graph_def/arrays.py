@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from staticgraph.compiler.capture.regions import regions_of
-from staticgraph.compiler.graph.region import Region
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 
 __all__ = ["CHANGES", "Arrays", "Made"]
 

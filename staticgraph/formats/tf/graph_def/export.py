@@ -16,9 +16,8 @@ from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Param, Role
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import Shape
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.formats.tf.graph_def.arrays import Arrays, Made
 from staticgraph.formats.tf.graph_def.attributes import attr_value
 from staticgraph.formats.tf.graph_def.correspondence import GRADIENT, OWN, Pairs, pairs

@@ -14,9 +14,8 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import as_tensor
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.scopes.names import check_op_name
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.tf.graph_def.attributes import plain_value
 from staticgraph.formats.tf.graph_def.correspondence import GRADIENT, OWN, by_type

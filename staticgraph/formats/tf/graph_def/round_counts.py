@@ -5,9 +5,8 @@ that no round changes.
 from __future__ import annotations
 
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 
 __all__ = ["RoundCount", "round_count"]

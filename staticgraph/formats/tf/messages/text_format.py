@@ -15,16 +15,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.tf.messages.fields import Field, MapField, MessageField, RepeatedMessageField
 from staticgraph.formats.tf.messages.wire import DecodeError, check_depth
-
-if TYPE_CHECKING:
-    from staticgraph.formats.tf.messages.message import Message
 
 _SPACE = re.compile(r"(?:\s|#[^\n]*+)*+")  # possessive: a comment is never read in part
 _TOKEN = re.compile(
@@ -40,7 +37,14 @@ _TRUE, _FALSE = ("true", "True", "t", "1"), ("false", "False", "f", "0")
 _CLOSING = {"{": "}", "<": ">"}
 
 
-def MessageToString(message: Message) -> str:
+class Listing(Protocol):
+    """A message, as far as its text needs it."""
+
+    def ListFields(self) -> Any:
+        """Return the fields that are set, each with its value."""
+
+
+def MessageToString(message: Listing) -> str:
     """The text of a message.
 
     >>> from staticgraph.messages import NodeDef

@@ -8,9 +8,8 @@ from typing import Any, Protocol
 from staticgraph.building.regions import captures, finish, own
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import Shape, TensorType
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.control_flow.carrier import as_carried
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.tf.graph_def.dataflow import Branch, Loop

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 
 from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.dtypes import bool_, float32
-from staticgraph.compiler.graph.region import Region
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.formats.tf.graph_def.arrays import Arrays, Made
 from staticgraph.formats.tf.messages.types import DataType
 

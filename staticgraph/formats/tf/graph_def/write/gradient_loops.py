@@ -17,9 +17,8 @@ from typing import Protocol
 from staticgraph.building.regions import captures, finish, own
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.differentiation.reachability import differentiable_inputs
 from staticgraph.formats.tf.graph_def.write.kept_rows import Rounds, Source
 from staticgraph.formats.tf.graph_def.write.received import Received

@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from staticgraph.compiler.graph.dtypes import DType, float32, int32
-from staticgraph.compiler.graph.region import Region
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.tf.graph_def.round_counts import RoundCount, round_count
 from staticgraph.formats.tf.graph_def.write.control_flow import RESOURCE, ControlFlow, Nodes
