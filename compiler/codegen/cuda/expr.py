@@ -300,7 +300,7 @@ def _is_distance(node: Scalar) -> bool:
     """True for a floating-point difference whose left operand is a product.
 
     Its right operand may be the maximum of such products, as in a softmax. Then the product must be rounded
-    as that maximum was, so it must not be fused with the subtraction.
+    as in that maximum, so it must not be fused with the subtraction.
     """
     left = node.args[0]
     return node.op == "sub" and node.dtype.is_floating and isinstance(left, Scalar) and left.op == "mul"

@@ -42,7 +42,7 @@ NO_CHOICE = Choice()
 
 
 def rounds(rows: int, columns: int, depth: int, lanes: int, registers: int) -> Iterator[list[Change]]:
-    """Yield the alternatives of one decision after the other, as changes of the best choice so far.
+    """Yield what to try for one decision after the other, as changes of the best choice so far.
 
     >>> [len(changes) for changes in rounds(64, 100, 1000, 8, 16)]
     [4, 2, 2, 3, 2]

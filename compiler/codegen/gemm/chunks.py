@@ -69,7 +69,7 @@ class ChunkPart:
 
     @property
     def longest(self) -> int:
-        """Number of items of the busier one, if two threads share the parts."""
+        """Number of items that the busier of two threads gets, if these share the parts."""
         return self.count if self.parts == 1 else -(-self.parts // 2) * self.size
 
 

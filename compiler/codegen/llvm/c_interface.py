@@ -185,7 +185,7 @@ def data(symbol: str, content: bytes) -> str:
 
 
 def surroundings(serial: Code) -> str:
-    """Return the symbols that steps need in a process without Python and without other threads."""
+    """Define the symbols that steps need in a process without Python and without other threads."""
     words = {_SERIAL_POOL: [f"@{serial.name}"], QUIET_WATCH: ["null"] * WATCH_WORDS}
     tables = [
         f"{symbol} = internal constant [{len(all)} x ptr] [{', '.join(f'ptr {each}' for each in all)}]\n"

@@ -120,7 +120,7 @@ def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _St
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """Needs of timed code: a clock, and the watch, which holds the address of the table of times."""
+    """Operands of timing code: a clock, and the watch that holds the address of the table of times."""
 
     clock: Clock
     watch: BufferRef

@@ -79,7 +79,7 @@ class TransposePlan:
 
     @property
     def tiles(self) -> tuple[int, int]:
-        """Numbers of tiles across and along."""
+        """Numbers of tiles: across, and along."""
         return -(-self.across.extent // self.high), -(-self.along.extent // self.wide)
 
     @property

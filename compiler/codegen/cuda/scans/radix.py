@@ -109,7 +109,7 @@ def _count(each: Pass) -> FunctionCall:
 
 
 def _starts(each: Pass) -> FunctionCall:
-    """Return the function that counts the items with the same digit in a tile and those before it."""
+    """Return the function that counts the items of a row, by digit, up to the end of each tile."""
     counts = each.buffers[_COUNTS]
     at = tuple(Index(name, n) for name, n in zip(("digit", "tile"), counts.shape, strict=True))
     left, right = Local("left", int32), Local("right", int32)
