@@ -134,17 +134,20 @@ class RegionSegment:
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """How many chunks each phase has."""
+        """Number of chunks of each phase."""
         return tuple(sum(part.chunks for part in parts) for parts in self.phases)
 
     @property
     def together(self) -> int:
-        """How many chunks a thread may take at a time: a long one is better done by whoever has time."""
+        """Maximum number of chunks that a thread claims at once.
+
+        Long chunks are claimed one by one, so that any idle thread can take the next.
+        """
         return max(1, int(_TOGETHER * sum(self.chunks) / self.cost)) if self.cost else 1
 
     @property
     def parallel(self) -> bool:
-        """Whether several threads can work on it."""
+        """True if several threads can work on the region at the same time."""
         return any(chunks > 1 for chunks in self.chunks)
 
 
@@ -164,11 +167,11 @@ class InnerStep:
 
 @dataclass(frozen=True, slots=True)
 class CarriedSlots:
-    """What a loop carries, `size` bytes: `argument` is the slot of its value before a round, `result` that of
-    the one after it.
+    """A value of `size` bytes that a loop carries from iteration to iteration.
 
-    It is in `init` at first, if it has a value, and in `final` in the end. Rounds overwrite it in `final`, or
-    write it to `final` and `other` by turns.
+    `argument` is the slot of the value before an iteration, `result` that of the value after it. The value
+    starts in `init`, if it has an initial value, and ends in `final`. Iterations either overwrite it in
+    `final`, or write alternately to `final` and `other`.
     """
 
     argument: int

@@ -28,4 +28,4 @@ class LaunchCode(Protocol):
 
     @property
     def listings(self) -> tuple[Listing, ...]:
-        """What it runs, in order."""
+        """Functions and library calls that the kernel runs, in order."""

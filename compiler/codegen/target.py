@@ -1,5 +1,6 @@
-"""What a code generator must know about the processor that
-it writes for. Pure data: no compiler library is asked.
+"""Properties of a processor that a code generator needs.
+
+This is pure data: no compiler library is asked.
 """
 
 from __future__ import annotations
@@ -35,12 +36,15 @@ class CpuTarget:
 
     @property
     def table(self) -> int:
-        """How many float32 numbers one instruction picks from, in each lane another one; 0: there is none."""
+        """Number of float32 elements that one lookup instruction selects from, with an index for each lane.
+
+        It is 0 if there is no such instruction.
+        """
         width = min(self.vector_bytes, vector_bytes(self.features))
         return width // 4 if width >= 32 else 0
 
     def lanes(self, dtypes: Iterable[DType]) -> int:
-        """How many loop iterations go into one vector: the widest of the dtypes fills a register.
+        """Number of loop iterations in one vector: the widest of the dtypes fills a register.
 
         `dtypes` are those of the values that the loop computes, loads and stores, without its index
         arithmetic and its truth values (which ride along in mask registers). The 16-bit floating types are

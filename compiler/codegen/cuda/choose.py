@@ -101,7 +101,7 @@ def _as_written(nest: Nest, buffers: Buffers) -> KernelWork:
 
 
 def _reuses(product: Contraction) -> bool:
-    """Whether elements take part in several sums; otherwise to read them is all that counts."""
+    """True if elements take part in several sums; otherwise only the time to read them counts."""
     places = [i for i in (product.rows, product.lanes, *product.outer) if i is not None]
     return any(not product.a.step(i) or not product.b.step(i) for i in places)
 

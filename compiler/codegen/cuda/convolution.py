@@ -78,7 +78,7 @@ class Convolution:
 
     @property
     def positions(self) -> Ints:
-        """How many there are along each axis of space."""
+        """Number of positions along each spatial axis."""
         sizes = zip(self.space, self.before, self.after, self.taps, self.dilations, self.strides, strict=True)
         return tuple((n + low + high - d * (t - 1) - 1) // s + 1 for n, low, high, t, d, s in sizes)
 
@@ -99,7 +99,7 @@ class Convolution:
 
     @property
     def work(self) -> int:
-        """How many products of numbers it is, those with zeros of the padding included."""
+        """Number of multiplications, including those with zeros of the padding."""
         return math.prod(self.result_shape) * math.prod(self.taps) * self.inputs
 
     @property
@@ -133,7 +133,7 @@ class Convolution:
 
     @property
     def text(self) -> str:
-        """What it computes, to be read."""
+        """Readable description of the computation."""
         names = (self.image, self.filter, self.result)
         shapes = (self.image_shape, self.filter_shape, self.result_shape)
         x, w, y = (f"{name}{list(shape)}" for name, shape in zip(names, shapes, strict=True))

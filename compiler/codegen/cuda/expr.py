@@ -31,7 +31,10 @@ _WITHOUT_FUNCTION = frozenset({"digamma"})
 
 
 class KnownValue(NamedTuple):
-    """What an expression is called in C. A `narrow` one is an `int`, though its dtype is int64."""
+    """Text of an expression in C.
+
+    If `narrow`, the C type is `int`, although the dtype is int64.
+    """
 
     text: str
     narrow: bool = False
@@ -72,7 +75,7 @@ class CudaWriter:
 
     @property
     def text(self) -> str:
-        """What was written."""
+        """The text that has been written so far."""
         return "\n".join(self._lines)
 
     def line(self, text: str) -> None:
@@ -111,7 +114,10 @@ class CudaWriter:
         self.bind(index, text, narrow=fits(index))
 
     def forget(self, changed: Iterable[Expr | str]) -> None:
-        """What was computed from these locals, buffers and what else was bound is out of date."""
+        """Drop cached values that were computed from changed locals, buffers or other bound expressions.
+
+        The bindings of `changed` themselves stay.
+        """
         gone = frozenset(changed)
         stale = [e for e, known in self._known.items() if not gone.isdisjoint(known.reads) and e not in gone]
         for expr in stale:
@@ -178,7 +184,11 @@ class CudaWriter:
         return self._known[expr]
 
     def _operands(self, node: Expr) -> tuple[Expr, ...]:
-        """What to print before `node`. A `Load` asks for its place itself."""
+        """Return the operands to print before `node`.
+
+        A `Load` prints its position itself. Functions in `_WITHOUT_FUNCTION` print their operand as part of a
+        formula.
+        """
         return node.args if isinstance(node, Scalar) and node.op not in _WITHOUT_FUNCTION else ()
 
     def _print(self, node: Expr) -> KnownValue:
@@ -235,7 +245,7 @@ def _sum(terms: list[tuple[str, int]], constant: int, suffix: str = "") -> str:
 
 
 def fits(expr: Expr) -> bool:
-    """Whether all values of an integer expression fit `int`."""
+    """True if all values of an integer expression fit in `int`."""
     low, high = bounds(expr)
     return int32.min <= low and high <= int32.max
 
@@ -254,7 +264,7 @@ def _is_narrow(node: Scalar, operands: list[KnownValue]) -> bool:
 
 
 def _is_plain_division(node: Scalar) -> bool:
-    """Whether it is one of positive numbers."""
+    """True if the dividend is never negative and the divisor is a positive constant."""
     dividend, divisor = node.args
     return isinstance(divisor, Const) and divisor.value > 0 and bounds(dividend)[0] >= 0
 
@@ -287,15 +297,17 @@ def _instruction(node: Scalar, operands: list[KnownValue]) -> str:
 
 
 def _is_distance(node: Scalar) -> bool:
-    """Whether a product is compared with what may be the greatest of them, as in softmax: then the product
-    must be rounded as it was there, and not be computed in one step with the difference.
+    """True for a floating-point difference whose left operand is a product.
+
+    Its right operand may be the maximum of such products, as in a softmax. Then the product must be rounded
+    as in that maximum, so it must not be fused with the subtraction.
     """
     left = node.args[0]
     return node.op == "sub" and node.dtype.is_floating and isinstance(left, Scalar) and left.op == "mul"
 
 
 def _is_product_of_halves(node: Scalar) -> bool:
-    """Whether two numbers of 32 bits are multiplied in uint64, as random numbers need it."""
+    """True for a uint64 product of two values that fit in 32 bits, as random number generators compute it."""
     return node.op == "mul" and node.dtype is uint64 and all(map(_is_half, node.args))
 
 

@@ -1,4 +1,4 @@
-"""What a GPU does for one kernel: functions in CUDA C, the threads that run them, and the memory they get."""
+"""Work of a GPU for one kernel: functions in CUDA C, the threads that run them, and the memory they get."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CudaFunction:
 
     @property
     def kind(self) -> str:
-        """What kind of function it is: the name without the digest."""
+        """Kind of the function: its name without the digest."""
         return self.name.rpartition("_")[0]
 
 
@@ -68,8 +68,10 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True)
 class KernelWork:
-    """What a kernel is on a GPU: `calls` one after the other; `scratch` memory by name, in bytes, that lives
-    from the first of them to the last, and holds anything at first.
+    """Work of a kernel on a GPU: `calls`, made one after the other.
+
+    `scratch` lists scratch memory by name, in bytes. This memory lives from the first call to the last, and
+    its initial contents are undefined.
     """
 
     calls: tuple[FunctionCall | Product | Convolution, ...]

@@ -77,7 +77,7 @@ class Product:
         return list(itertools.product(*map(range, (*self.axes, self.batch))))
 
     def starts(self, matrix: Matrix) -> list[int]:
-        """Where in its buffer the matrix of each point of the batch begins, in elements."""
+        """Return the offset in its buffer of the matrix of each point of the batch, in elements."""
         steps = (*matrix.steps, matrix.batch_stride)
         return [
             matrix.offset + sum(step * at for step, at in zip(steps, point, strict=True))
@@ -91,7 +91,7 @@ class Product:
 
     @property
     def text(self) -> str:
-        """What it computes, to be read."""
+        """Readable description of the computation."""
         a, b = (f"{m.buffer}{'ᵀ' if m.transposed else ''}" for m in (self.a, self.b))
         gets = "+=" if self.accumulate else "="
         factor = "" if self.alpha == 1.0 else f"{self.alpha:g} * "

@@ -1,4 +1,4 @@
-"""How accesses to flat buffers move with a loop variable, and so which of them can be done as a vector."""
+"""Strides of accesses to flat buffers along a loop variable, and the vector accesses that they permit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def accessed(stmts: Iterable[Stmt]) -> Iterator[Load | Store]:
 
 
 def step(access: Load | Store, index: Index) -> int | None:
-    """How far an access mostly moves when `index` grows by one; None if nothing can be said.
+    """Return how far an access usually moves if `index` grows by one; None if that is unknown.
 
     As in x[i // 20 * 600 + i % 20], the step may be another one now and then.
     """
@@ -48,7 +48,7 @@ def _slope(place: Expr, index: Index) -> int | None:
 
 
 def aligned(access: Load | Store, lane: Index) -> bool:
-    """Whether the elements at all values of `lane` are neighbours, from a multiple of their number on."""
+    """True if the elements at all values of `lane` are contiguous and start at a multiple of their number."""
     if lane.extent == 1 or not access.at:
         return False
     form = linear(access.at[0])
@@ -59,7 +59,7 @@ def aligned(access: Load | Store, lane: Index) -> bool:
 
 
 def neighbours(body: tuple[Stmt, ...], index: Index, buffers: Mapping[str, Buffer]) -> int:
-    """How many bytes of memory `body` accesses in their order when `index` runs faster than all else."""
+    """Return how many bytes of memory `body` accesses in order if `index` is the fastest index."""
     found: dict[tuple[str, Expr], int] = {}
     for access in accessed(body):
         if not buffers[access.buffer].local and access.at and step(access, index) == 1:
@@ -69,9 +69,9 @@ def neighbours(body: tuple[Stmt, ...], index: Index, buffers: Mapping[str, Buffe
 
 
 def width(count: int, columns: Callable[[int], Columns], buffers: Mapping[str, Buffer]) -> int:
-    """How many neighbouring columns of `count` a thread takes at a time: those that one access reaches.
+    """Return how many neighbouring columns of `count` a thread processes at a time, by vector accesses.
 
-    `columns` gives the statements for vectors of so many.
+    `columns` returns the statements for vectors of a given length.
     """
     q, _, body = columns(1)
     near = [a for a in accessed(body) if step(a, q) == 1 and not buffers[a.buffer].local]

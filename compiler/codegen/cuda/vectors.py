@@ -64,7 +64,10 @@ def write_columns(
 
 
 def reached(body: tuple[Stmt, ...], known: Set[Expr] = frozenset()) -> list[Expr]:
-    """What the statements of `body`, but not loops in it, are made of, down to what is `known`."""
+    """Return the expressions that the statements of `body` consist of, without those inside of its loops.
+
+    The operands of `known` expressions are left out.
+    """
     found: dict[Expr, None] = {}
     stack = [e for s in body for e in expressions(s)]
     while stack:
@@ -130,7 +133,7 @@ class _Column:
                     writer.forget({s.local for s in statements(inside) if isinstance(s, Update)})
 
     def store(self, store: Store) -> None:
-        """What is loaded from there later in this column has the value of the store."""
+        """Write a store. Later loads of the same element in this column use the stored value."""
         writer, dtype = self.writer, store.value.dtype
         text = writer.wide(store.value)
         if store in self.results:

@@ -22,7 +22,7 @@ Change = dict[str, Any]  # numbers and truth values by the name of the decision
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was chosen; None: the plan decides."""
+    """Decisions of an autotuning run; the plan decides those that are None."""
 
     rows: int | None = None  # of a tile, at most; with `pieces`
     pieces: int | None = None  # vectors of a panel
@@ -42,7 +42,7 @@ NO_CHOICE = Choice()
 
 
 def rounds(rows: int, columns: int, depth: int, lanes: int, registers: int) -> Iterator[list[Change]]:
-    """What to try, one decision after the other: each time the changes of the best choice so far.
+    """Yield what to try for one decision after the other, as changes of the best choice so far.
 
     >>> [len(changes) for changes in rounds(64, 100, 1000, 8, 16)]
     [4, 2, 2, 3, 2]
@@ -68,7 +68,7 @@ def _tilings(rows: int, columns: int, depth: int, lanes: int, registers: int) ->
 
 
 def to_record(choice: Choice) -> Change:
-    """What is not left to the plan."""
+    """Return the decisions that are not left to the plan, by name."""
     return {name: value for name, value in _fields(choice).items() if value is not None}
 
 

@@ -64,12 +64,12 @@ class ChunkPart:
 
     @property
     def parts(self) -> int:
-        """How many parts that makes."""
+        """Number of parts."""
         return -(-self.count // self.size)
 
     @property
     def longest(self) -> int:
-        """How many of the things the busier one of two threads has."""
+        """Number of items that the busier of two threads gets, if these share the parts."""
         return self.count if self.parts == 1 else -(-self.parts // 2) * self.size
 
 
@@ -85,7 +85,7 @@ class Grid:
         return math.prod(d.parts for d in self.dimensions)
 
     def spans(self, w: GemmWriter) -> list[Span]:
-        """What the chunk `%chunk` has of every dimension."""
+        """Write code for the range that chunk `%chunk` has in every dimension; return the ranges."""
         spans, rest = [], "%chunk"
         left = self.chunks
         for d in reversed(self.dimensions):

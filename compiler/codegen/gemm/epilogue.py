@@ -79,7 +79,10 @@ class Epilogue:
         return cursor
 
     def later(self, rows: int, columns: int) -> tuple[Later, ...]:
-        """What a tile will read of large arrays, such as the weights and an optimizer's averages."""
+        """Return the rows of large arrays that a tile will read.
+
+        Such arrays are, for example, the weights and the averages of an optimizer.
+        """
         c, out = self._contraction, []
         for n in sorted(set(self._loads.values())):
             access, row = self.accesses[n], self._row_step(n)
@@ -88,7 +91,7 @@ class Epilogue:
         return tuple(out)
 
     def finish(self, tile: Tile) -> Finish:
-        """What a micro-kernel does with its finished sums."""
+        """Return the epilogue of a micro-kernel, a function that writes code for the finished sums."""
         operations = [e for e in walk(*self._values) if isinstance(e, Scalar | Lookup)]
         long = tile.rows > 1 and len(operations) * len(tile.places) > _WRITTEN_OUT
         return partial(self._looped if long else self._written_out, tile)
@@ -133,7 +136,7 @@ class Epilogue:
         return self.accesses[n].step(self._contraction.rows)
 
     def _place(self, w: GemmWriter, n: int, base: str, row: int, piece: TilePiece) -> tuple[str, DType, int]:
-        """Where the elements of one vector of the tile begin, their type, and how far apart they are."""
+        """Return the address of one vector of the tile, its dtype, and the distance between its elements."""
         step = self.accesses[n].step(self._contraction.lanes)
         dtype = self.accesses[n].dtype
         return w.address(base, row * self._row_step(n) + piece.start * step, dtype), dtype, step
@@ -159,7 +162,10 @@ class Epilogue:
 
 
 def _constants(values: Sequence[Expr], c: Contraction) -> dict[Expr, Local]:
-    """What is computed of nothing but numbers that all elements share, each with a name."""
+    """Name the floating-point values that are computed from constants and shared loads alone.
+
+    A load is shared if all elements read the same number.
+    """
     nodes = walk(*values)
     same: set[Expr] = {local for local, access in c.loads.items() if not access.steps}
     for node in nodes:

@@ -194,7 +194,10 @@ class _Generator:
             first += run.count
 
     def _packed_a(self, cursor: Cursor, a: Packed, number: Number, run: TileRun, block: _Block) -> Cursor:
-        """Where the tile lies packed."""
+        """Return the cursor at the packed tile of a.
+
+        Unless a is packed in shared memory already, first write the code that packs the tile.
+        """
         w = self._w
         if a.shared:
             return cursor.changed(_A, w.address(cursor.at[_A], w.mul(number, a.elements), a.dtype))
@@ -257,7 +260,7 @@ class _Generator:
             first += panel.count
 
     def _packs(self, cursor: Cursor, tile: Number, rows: int) -> str:
-        """Whether a tile of so many rows packs what it reads of b, in code."""
+        """Return the LLVM condition that a tile with `rows` rows packs the elements of b that it reads."""
         if not self._plan.first_packs or rows != self._plan.tiling.rows[0].size:
             return "false"
         packs = self._compare("eq", tile, 0)

@@ -14,7 +14,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 
 def parameters(c: Contraction) -> tuple[str, ...]:
-    """Those of the functions of a contraction's kernel."""
+    """Return the parameters of the functions of a contraction's kernel."""
     return (*(f"ptr %p{n}" for n in range(len(c.buffers))), *SCRATCH_PARAMETERS)
 
 
@@ -28,7 +28,7 @@ class Cursor:
 
     @classmethod
     def at_start(cls, w: GemmWriter, c: Contraction, accesses: Mapping[str, Access]) -> Cursor:
-        """Where all indices are 0. An access without a buffer is to shared scratch memory."""
+        """Return the cursor with all indices at 0. An access without a buffer is to shared scratch memory."""
         names = {buffer: f"%p{n}" for n, buffer in enumerate(c.buffers)} | {"": "%shared"}
         return cls(accesses, {n: w.address(names[x.buffer], x.offset, x.dtype) for n, x in accesses.items()})
 

@@ -42,8 +42,9 @@ Finish = Callable[[GemmWriter, Sums], None]
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """How an operand or the partial sums are walked: elements per row, per lane, and per step of each index
-    of the sum.
+    """Strides of an operand or of the partial sums, in elements.
+
+    There is one for each row, one for each lane, and one for a step of each index of the sum.
     """
 
     dtype: DType
@@ -55,14 +56,15 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What a micro-kernel computes.
+    """Computation of a micro-kernel.
 
-    `extents` are those of the indices of the sum, outermost first; None: known at the call. Along the
-    indices in `inside`, only some rows have products: from the first to before the last, for each value.
-    `partial` is where unfinished sums are kept; None if every call finishes its sums. `extra` are further
-    pointers, those of the epilogue first. Meanwhile `later` is asked for, one after the other. Registers have
-    so many `lanes`. What is read of b is copied to `packed`, for the tiles after this one; it may be `asked`
-    for already.
+    `extents` are those of the indices of the sum, outermost first; an extent that is None is an argument of
+    the call. Along the indices in `inside`, only some rows have products: for each value, those from the
+    first to before the last. `partial` is the memory of unfinished sums; None if every call finishes its
+    sums. `extra` are further pointers, those of the epilogue first. `later` is prefetched meanwhile, one
+    array after the other. `lanes` is the number of lanes of a register. If `packed` is given, the elements of
+    b that the tile reads are copied there for the tiles after this one. If `asked`, these elements may have
+    been prefetched already.
     """
 
     dtype: DType
@@ -92,7 +94,7 @@ class Tile:
 
     @property
     def streams(self) -> tuple[Stream, ...]:
-        """What moves along with the steps of the sum."""
+        """Operands that move along with the steps of the sum, and the packed copy of b, if there is one."""
         return self.a, self.b, *((self.packed,) if self.packed else ())
 
     @property

@@ -1,5 +1,6 @@
-"""What to do for one contraction on one target: tiles, blocks, chunks,
-what to pack, and where everything lies in scratch memory.
+"""Plan of one contraction on one target.
+
+The plan decides about tiles, blocks, chunks, packing, and the layout of scratch memory.
 """
 
 from __future__ import annotations
@@ -91,14 +92,14 @@ class GemmPlan:
 
     @property
     def tile_a(self) -> Stream:
-        """How a micro-kernel reads a."""
+        """Strides by which a micro-kernel reads a."""
         if self.a is None:
             return self.a_stream
         return Stream(self.dtype, 1, 0, self._packed_steps(self.a.pitch))
 
     @property
     def panel_b(self) -> Stream:
-        """How a micro-kernel reads b."""
+        """Strides by which a micro-kernel reads b."""
         if self.b is None:
             return self.b_stream
         return Stream(self.dtype, 0, 1, self._packed_steps(self.b.pitch), padded=True)
@@ -212,7 +213,7 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
 
 
 def direction(c: Contraction, target: CpuTarget) -> Along:
-    """What vectors should lie along."""
+    """Choose the direction of the vectors."""
     lanes = target.lanes([c.dtype])
     if not c.k or c.a.step(c.lanes) or c.limits:
         return Along.COLUMNS
@@ -251,8 +252,10 @@ def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlock
 
 
 def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool:
-    """Whether b must be packed, because it has no unit step
-    along the lanes, or should be, because it is large.
+    """True if b must be packed, or should be.
+
+    It must be if it has no unit step along the lanes. It should be if it is used often enough, and is either
+    large, with rows far apart, or narrower than the sums.
     """
     large = c.lanes.extent * c.depth * c.dtype.size > _PACKED_BYTES[registers]
     near = bool(c.k) and abs(c.b.step(c.k[-1])) * c.b.dtype.size <= _NEAR_BYTES[registers]
@@ -264,34 +267,36 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool
 
 
 def _far(c: Contraction, tiles: int) -> bool:
-    """Whether a packed b comes from memory, and can be asked for while the panel before it is multiplied."""
+    """True if a packed b comes from memory, and can be prefetched while the panel before it is multiplied."""
     far = c.size(c.b) * c.b.dtype.size >= FAR_BYTES
     walked = len(c.k) == 1 and not c.limits and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
     return far and walked and tiles >= _TURNS
 
 
 def _rows_stay(c: Contraction, tiling: Tiling) -> bool:
-    """Whether chunks should have all rows, and so panels of their own, which nobody else packs."""
+    """True if chunks should have all rows, and so panels of their own that no other chunk packs."""
     chunks = tiling.panel_count * math.prod(i.extent for i in c.outer_of_b)
     rows = c.row_count * math.prod(i.extent for i in c.outer if not c.b.step(i))
     return rows <= _FEW_ROWS and c.size(c.a) * c.a.dtype.size <= _NEAR_CACHE and chunks >= _COLUMN_CHUNKS
 
 
 def _packs_a(c: Contraction) -> bool:
-    """Whether the tiles of a are spread over so many cache lines that copying them pays, or are narrow:
-    packed, their elements are converted once.
+    """True if a should be packed.
+
+    Packing pays if the tiles of a are spread over many cache lines. It also pays if a has a narrower dtype
+    than the sums, since its elements are then converted only once.
     """
     narrow = c.a.dtype.size < c.dtype.size and 1 in (c.a.step(c.rows), c.a.step(c.k[-1] if c.k else None))
     return _can_pack_a(c) and (_apart(c) or narrow)
 
 
 def _can_pack_a(c: Contraction) -> bool:
-    """Whether tiles of a may be packed: all of their rows have all products, and no lane moves them."""
+    """True if tiles of a may be packed: all of their rows have all products, and no lane moves them."""
     return c.rows is not None and not c.a.step(c.lanes) and all(x.place is not c.rows for x in c.limits)
 
 
 def _apart(c: Contraction) -> bool:
-    """Whether neighbouring rows of a share cache lines, and steps of the sum do not."""
+    """True if neighbouring rows of a share cache lines, and steps of the sum do not."""
     step = c.a.step(c.k[-1] if c.k else None)
     return c.a.step(c.rows) == 1 and step * c.a.dtype.size >= _FAR_STEPS
 
@@ -303,7 +308,7 @@ def registers(target: CpuTarget) -> int:
 
 
 def stream(access: Access, c: Contraction, inside: tuple[Index, ...]) -> Stream:
-    """How micro-kernels walk an access as it lies in memory."""
+    """Return the strides by which micro-kernels read an access directly from memory, unpacked."""
     k = tuple(access.step(i) for i in inside)
     return Stream(access.dtype, access.step(c.rows), access.step(c.lanes), k, padded=not access.buffer)
 

@@ -1,7 +1,7 @@
-"""Where packed operands and unfinished sums of a contraction lie in scratch memory.
+"""Layout of packed operands and unfinished sums of a contraction in scratch memory.
 
-What all chunks of a launch read lies in shared memory, in full. What
-a chunk packs for itself is one block at a time, in private memory.
+Operands that all chunks of a launch read lie in shared memory, in full. Operands that a chunk packs for
+itself lie in private memory, one block at a time.
 """
 
 from __future__ import annotations
@@ -92,13 +92,13 @@ class Scratch:
 
 
 def overlaps(c: Contraction, operand: Access, index: Index | None) -> bool:
-    """Whether elements would be packed more than once, as those in windows of a convolution."""
+    """True if elements would be packed more than once, for example in the windows of a convolution."""
     indices = (i for i in (*c.outer, *c.k, *((index,) if index else ())) if operand.step(i))
     return math.prod(i.extent for i in indices) > c.size(operand)
 
 
 def numbers(indices: tuple[Index, ...]) -> tuple[int, ...]:
-    """How many steps it is from one value of each index to the next, the last index fastest."""
+    """Return the number of steps from one value of each index to the next; the last index is the fastest."""
     found, inside = [], 1
     for index in reversed(indices):
         found.append(inside)

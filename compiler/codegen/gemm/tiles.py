@@ -1,9 +1,8 @@
-"""How a contraction is cut into register tiles and cache blocks: numbers only, no code.
+"""Register tiles and cache blocks of a contraction: numbers only, no code.
 
-A tile of the result is `rows` by a panel of columns, and all of it lives in vector
-registers while the sum runs. A panel is a few whole vectors, the last one perhaps
-narrower or masked. Tiles are balanced: 64 rows are five tiles of 11 and 10 rather
-than four of 14 and one of 8. The choice minimises an estimate of the cycles.
+A tile of the result is `rows` by a panel of columns, and all of it lives in vector registers while the sum
+runs. A panel is a few whole vectors, the last one perhaps narrower or masked. Tiles are balanced: 64 rows are
+five tiles of 11 and 10 rather than four of 14 and one of 8. The choice minimises an estimate of the cycles.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _PAGE = 4096  # bytes
 
 
 class Along(Enum):
-    """What the vectors of a micro-kernel lie along."""
+    """Direction of the vectors of a micro-kernel."""
 
     COLUMNS = "columns"
     ROWS = "rows"  # of few columns, where rows are neighbours in a
@@ -46,7 +45,7 @@ class TilePiece:
 
     @property
     def masked(self) -> bool:
-        """Whether loads and stores must leave out the last lanes."""
+        """True if loads and stores must leave out the last lanes."""
         return self.valid != self.width
 
 
@@ -139,7 +138,7 @@ def panels(columns: int, lanes: int, pieces: int) -> tuple[PanelRun, ...]:
 
 
 def pages_apart(step: int, dtype: DType) -> bool:
-    """Whether elements so far apart fight for the same places in a cache."""
+    """True if elements at this distance compete for the same cache sets."""
     return step * dtype.size % _PAGE == 0
 
 

@@ -28,7 +28,10 @@ _NANOSECONDS = 0.2  # to turn an element around
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """What turns b around, and the contraction of the result, which lies in the first `shared_bytes`."""
+    """A phase that transposes b, and the contraction that reads the transposed b.
+
+    The transposed b lies in the first `shared_bytes` of shared memory.
+    """
 
     phase: Phase
     contraction: Contraction

@@ -1,4 +1,4 @@
-"""Where in memory the elements of a `Load` or `Store` are: a pointer, and how the vector lanes step from it.
+"""Addresses of the elements of a `Load` or `Store`: a pointer, and the steps of the vector lanes from it.
 
 The flat offset of an element is an affine form. Its terms are added to the pointer from the outermost loop
 inwards, each sum in the loop where it is known, so that an inner loop only adds its own index.
@@ -44,7 +44,7 @@ class Address:
 
     @property
     def reads(self) -> frozenset[Hashable]:
-        """What the address was computed from that may change."""
+        """Variable values that the address was computed from."""
         return self.base.reads if self.offsets is None else self.base.reads | self.offsets.reads
 
 
@@ -96,7 +96,7 @@ class Addresses:
         )  # fmt: skip
 
     def _varies(self, term: Expr, lane_index: Index) -> bool:
-        """Whether the lanes may have different values of `term`."""
+        """True if the lanes may have different values of `term`."""
         if isinstance(term, Index):
             return term is lane_index
         for node in walk(term):

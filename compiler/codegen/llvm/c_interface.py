@@ -63,9 +63,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class CState:
-    """Where a state has its parts: the first word is `ready` when it was initialised, at `weights` is the
-    address of what no function changes, at `pool` that of a thread pool or null, if there may be one. The
-    workspace has a few bytes more than it needs, to be aligned.
+    """Layout of a state.
+
+    The first word is `ready` once the state is initialised. `weights` is the offset of the address of memory
+    that no function changes. `pool` is the offset of the address of a thread pool, which may be null; None if
+    there can be no pool. The `workspace` has a few bytes more than it needs, so that it can be aligned.
     """
 
     ready: int
@@ -146,7 +148,7 @@ def init_from(name: str, state: CState, mark: bytes, size: int) -> Code:
 
 
 def pool_functions(name: str, pool: SharedPool, code: PoolCode) -> list[Code]:
-    """What a C program does with a thread pool; the threads are its own.
+    """Return the functions with which a C program manages a thread pool; the threads are its own.
 
     `i32 open(ptr pool, i32 helpers)` makes memory a pool. `i32 help(ptr pool, i32 number)` returns when the
     pool is closed; `i32 close(ptr pool)` closes it.
@@ -183,7 +185,7 @@ def data(symbol: str, content: bytes) -> str:
 
 
 def surroundings(serial: Code) -> str:
-    """What steps expect of the process that they are in, in one without Python and without other threads."""
+    """Define the symbols that steps need in a process without Python and without other threads."""
     words = {_SERIAL_POOL: [f"@{serial.name}"], QUIET_WATCH: ["null"] * WATCH_WORDS}
     tables = [
         f"{symbol} = internal constant [{len(all)} x ptr] [{', '.join(f'ptr {each}' for each in all)}]\n"

@@ -83,7 +83,7 @@ class ExprPrinter:
             self.bind(("first lane", index), first)
 
     def find(self, key: Hashable) -> LlvmValue | None:
-        """What `key` is bound to."""
+        """Return the value that `key` is bound to, or None."""
         return self._known.get(key)
 
     def forget(self, changed: Iterable[Hashable]) -> None:
@@ -136,7 +136,7 @@ class ExprPrinter:
         return known.text
 
     def _operands(self, node: Expr) -> tuple[Expr, ...]:
-        """What to print before `node`. A `Load` asks for its address itself."""
+        """Return the operands to print before `node`. A `Load` prints its address itself."""
         if isinstance(node, Lookup):
             return node.children
         if not isinstance(node, Scalar) or self._is_lane_number(node):
@@ -252,16 +252,16 @@ _RARE = frozenset({"sin", "cos", "tan"})
 
 
 def _has_rare_branch(node: Scalar) -> bool:
-    """Whether the last operand is a function that the
-    approximation left as it is for arguments that are rare.
-    """
+    """True if the last operand is a function call that the approximation keeps for rare arguments."""
     return node.op == "select" and isinstance(node.args[2], Scalar) and node.args[2].op in _RARE
 
 
 @functools.cache
 def _is_distance(node: Scalar) -> bool:
-    """Whether a product is compared with what may be the greatest of them, as in softmax: then the product
-    must be rounded as it was there, and not be computed in one step with the difference.
+    """True for a floating-point difference whose left operand is a product.
+
+    Its right operand may be the maximum of such products, as in a softmax. Then the product must be rounded
+    as in that maximum, so it must not be fused with the subtraction.
     """
     left = node.args[0]
     return node.op == "sub" and node.dtype.is_floating and isinstance(left, Scalar) and left.op == "mul"

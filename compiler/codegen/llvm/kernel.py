@@ -65,7 +65,7 @@ def emit_phases(
 
 
 def _scratch(kernel: Kernel, shared: bool) -> tuple[dict[str, int], int]:
-    """Where in scratch memory each buffer that lives there begins, and the size of them all."""
+    """Return the offsets of buffers in scratch memory by name, and the size of all of them."""
     offsets, end = {}, 0
     for name, buffer in (kernel.shared if shared else kernel.locals).items():
         offsets[name] = end
@@ -216,7 +216,7 @@ class _KernelEmitter:
             self._guarded(test.text, body, lambda: self._statements(body))
 
     def _guarded(self, test: str, body: tuple[Stmt, ...], write: Callable[[], object]) -> None:
-        """What `write` makes of `body` runs only where `test` holds."""
+        """Write code that runs only if `test` holds: the code that `write` generates for `body`."""
         emitter = self._emitter
         carried = self._carried(body)
         before = [self._printer.vector(local) for local in carried]
@@ -278,7 +278,10 @@ class _KernelEmitter:
         return [(register_type(local.dtype, lanes), self._printer.vector(local)) for local in carried]
 
     def _key(self, buffer: str) -> Hashable:
-        """What a store to `buffer` changes."""
+        """Return the key of the values that a store to `buffer` changes.
+
+        In a serial kernel, buffers may overlap, so a store to one may change any of them.
+        """
         return "any buffer" if self._serial else ("buffer", buffer)
 
     def _stores(self, body: tuple[Stmt, ...]) -> set[Hashable]:

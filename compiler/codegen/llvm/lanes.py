@@ -1,4 +1,4 @@
-"""How many iterations of a loop go into one vector, and what becomes of partial results, one per lane."""
+"""Number of loop iterations in a vector, and the combination of partial results, one per lane."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> i
 
 
 def waits_for_memory(body: tuple[Stmt, ...]) -> bool:
-    """Whether a loop computes so little that memory sets its pace."""
+    """True if a loop computes so little that memory limits its speed."""
     return _operations(body) < _CHAIN
 
 

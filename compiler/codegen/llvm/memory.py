@@ -19,10 +19,10 @@ _STREAMED = 12 << 20  # bytes: the beginning of so large a result has left the c
 
 
 def large_results(kernel: Kernel) -> frozenset[str]:
-    """What may be written past the caches, which spares reading it before, in loops that wait for memory.
+    """Return the results that may be written past the caches, in loops limited by memory.
 
-    Loops that compute much are better off with the caches, which take what they write more evenly: past them,
-    two results some whole pages apart took three times as long.
+    Such a store saves reading the cache line first. Loops that compute much are better off with the caches,
+    which write more evenly: past the caches, two results some whole pages apart took three times as long.
     """
     loaded = {a.buffer for a in accesses(kernel.body) if isinstance(a, Load)}
     results = {name: b for name, b in kernel.arguments.items() if b.written and name not in loaded}

@@ -90,7 +90,10 @@ def _truncmod(site: Site, a: str, b: str) -> str:
 
 
 def _rounds_down(site: Site, remainder: str, b: str) -> str:
-    """Where the quotient towards zero is one above the floor: a remainder whose sign is not the divisor's."""
+    """Return the condition that the truncated quotient is one above the floor.
+
+    That is so if the remainder is not 0 and its sign differs from that of the divisor.
+    """
     opposite = site.compare("slt", site.op("xor", remainder, b), site.const(0))
     return site.of(bool_).op("and", opposite, site.compare("ne", remainder, site.const(0)))
 

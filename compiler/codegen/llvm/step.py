@@ -120,7 +120,7 @@ def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _St
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """What timed code needs: a clock, and the watch that knows where the table of times is."""
+    """Operands of timing code: a clock, and the watch that holds the address of the table of times."""
 
     clock: Clock
     watch: BufferRef
@@ -150,7 +150,10 @@ class _Function(Emitter):
 
     @contextmanager
     def timed(self, entry: int | None, private: Callable[[], str], chunk: str = "0") -> Iterator[None]:
-        """What is written inside is timed, into the entry that `chunk` is added to, if there is one."""
+        """Time the code that is written inside. The time goes to table entry `entry` + `chunk`.
+
+        Nothing is timed if `entry` is None or if the function has no timer.
+        """
         if entry is None or self.timer is None:
             yield
             return
@@ -184,7 +187,7 @@ class _Function(Emitter):
                 self.copy(self.pointer(target), self.pointer(source), size)
 
     def operands(self, call: KernelCall, private: str) -> list[tuple[str, str]]:
-        """What a kernel is given, but for the number of the chunk."""
+        """Return the arguments of a kernel, except the number of the chunk."""
         return [("ptr", self.pointer(ref)) for ref in (*call.args, call.shared)] + [("ptr", private)]
 
     def define(self, function: _Function, parameters: str) -> str:

@@ -43,7 +43,7 @@ def vector(element: str, lanes: int) -> str:
 
 
 def suffix(element: str, lanes: int = 1) -> str:
-    """How the name of an overloaded intrinsic spells a type: `float` in 16 lanes is `v16f32`."""
+    """Return the suffix of an overloaded intrinsic's name for a type: `v16f32` for `float` in 16 lanes."""
     name = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}.get(element, element)
     return name if lanes == 1 else f"v{lanes}{name}"
 

@@ -1,12 +1,12 @@
-"""What the dispatching function reads: the records of a callable, as 64-bit words.
+"""Layout of the records of a callable that the dispatching function reads, in 64-bit words.
 
 * `Host`: the addresses of Python's and NumPy's types and functions, the same for all callables;
 * `Head`: one per callable, the data of the array that is its `self`;
-* `Binding`: one per program of the callable, in a chain;
+* `Binding`: one per program of the callable, in a linked list;
 * `Feed` and `Result`: one per argument and per fetched tensor of a binding;
 * `Known`: one per session, which leads to a `Run` for each set of fetches and feeds that ran often.
 
-The compiler's side of it are `llvm_dispatch` and `llvm_find`; the runtime fills the records.
+`native/dispatch.py` and `native/find.py` generate the code that reads the records; the runtime fills them.
 """
 
 from __future__ import annotations
@@ -136,7 +136,10 @@ class Binding(_Words):
 
 
 class FeedForm(_Words):
-    """What is returned: one output, a list or a tuple of outputs, or what a function makes of a list."""
+    """Form of the returned value.
+
+    It is one output, a list or a tuple of outputs, or the result of a function that gets a list.
+    """
 
     SINGLE = auto()
     LIST = auto()

@@ -1,9 +1,9 @@
-"""What `Session.run` calls first: machine code that finds the callable of what is to be run, and calls it.
+"""Machine code that `Session.run` calls first: it finds the callable of a run, and calls it.
 
-A script that trains gives the same objects each time: tensors, operations, or a list of them, and a dict
-whose keys are the same placeholders. So what ran before is found by identity: what is fetched, and the keys
-of the feeds in their order. The callable is then given the values of the feeds. Where nothing fits, or the
-graph has grown since the last look at it, NotImplemented is returned, and Python goes the long way.
+A training script passes the same objects each time: tensors, operations, or a list of them, and a dict whose
+keys are the same placeholders. So previous runs are looked up by identity, by the fetches and the keys of the
+feeds in their order. The callable then gets the values of the feeds. If no run matches, or if the graph has
+grown since the last look at it, the code returns NotImplemented, and Python takes the slow path.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the words of a thread pool are: for its native functions (pool.py), and for who makes a pool."""
+"""Layout of the words of a thread pool, for its native functions (pool.py) and for code that makes one."""
 
 from __future__ import annotations
 

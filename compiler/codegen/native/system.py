@@ -1,4 +1,4 @@
-"""What the thread pool asks of the system, as LLVM text: to wait, to sleep and wake, to choose processors.
+"""System functions of the thread pool as LLVM text: waiting, sleeping and waking, choosing processors.
 
 The text names the words of a pool, as `%at.mutex`: see pool_layout.py.
 """

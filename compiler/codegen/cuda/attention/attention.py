@@ -51,7 +51,7 @@ def attention(
 
 
 def _program(made: AttentionForm, inlined: Inlined) -> RowProgram | None:
-    """What is done to rows."""
+    """Return the row program: the nests that are applied to each row of the scores."""
     around = tuple(i for i in made.rows if i.extent != 1)
     placer = Placer()
     body: tuple[Stmt, ...] = tuple(s for nest in inlined.nests for s in placer.nest(nest, around))

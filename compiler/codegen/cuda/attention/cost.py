@@ -1,7 +1,7 @@
-"""Whether attention takes less time as one function than as products by the library, with rows between them.
+"""Cost model of attention: one fused function, or library products with kernels over rows between them.
 
-One function keeps scores and weights on the chip and waits for one launch in place of three; the library
-multiplies faster by far. So one function is for short products, and where scores would take much memory. The
+One function keeps scores and weights on the chip, and needs one launch instead of three. The library
+multiplies much faster. So one function is for short products, and for scores that would take much memory. The
 numbers are those of an H200, per microsecond.
 """
 
@@ -23,7 +23,7 @@ _MUCH = 1 << 30  # bytes of scores: what does not fit is not done sooner
 
 
 def is_sooner(form: AttentionForm, tile: AttentionTile, precision: Precision) -> bool:
-    """Whether one function, by this tile, is to be preferred."""
+    """True if one function with this tile is estimated to be as fast as the library, or faster."""
     queries, keys, batch = form.query.extent, form.keys.extent, form.batch.extent
     scores = batch * queries * keys
     if 4 * scores >= _MUCH:

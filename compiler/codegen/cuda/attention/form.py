@@ -57,12 +57,12 @@ class AttentionForm:
 
     @property
     def batch(self) -> Axis:
-        """What it is done for each of."""
+        """Axis of the batch: attention is computed for each of its points."""
         return Axis("z", tuple(i for i in self.rows[:-1] if i.extent != 1))
 
     @property
     def is_short(self) -> bool:
-        """Whether all operands have 16 bits, all of which tensor cores take."""
+        """True if all operands have 16-bit elements; tensor cores take all such types."""
         products = (self.first,) if self.second is None else (self.first, self.second)
         return all(x.dtype.size == 2 for product in products for x in (product.a, product.b))
 
@@ -107,7 +107,10 @@ def form(
 
 
 def keeps_to_rows(nests: Sequence[Nest], rows: Sequence[Index]) -> bool:
-    """Whether nests that store all they make, for all rows, read it in the row that they are at."""
+    """True if the nests read the buffers that they store only in the current row.
+
+    The nests must store everything that they make for all rows.
+    """
     stored = {store.buffer for nest in nests for store in nest.stores}
     values = (store.value for nest in nests for store in nest.stores)
     loads = (e for e in walk(*values) if isinstance(e, Load) and e.buffer in stored)
@@ -219,7 +222,10 @@ def _with_epilogue(
 
 
 def _in_order(made: AttentionForm) -> bool:
-    """Whether no product reads what is written, and no buffer is written twice."""
+    """True if no product reads a buffer that is written, and no buffer is written twice.
+
+    The second product may read a target of its own at the place that it overwrites.
+    """
     operands = {made.first.a.buffer, made.first.b.buffer}
     written = [s.buffer for nest in made.nests for s in nest.stores if s.buffer != WEIGHTS]
     if made.second is not None:

@@ -1,5 +1,6 @@
-"""What both forms of attention are made of: scores that a block makes in shared memory, and weights that it
-multiplies from there.
+"""Common parts of both forms of attention.
+
+A block computes scores into shared memory, and multiplies the weights from there.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class KeptTile:
 
     @property
     def extent(self) -> int:
-        """How many rows there are."""
+        """Number of rows of the tile."""
         return self.shape.rows
 
     def kept(self, across: str, along: str) -> str:

@@ -30,7 +30,10 @@ class Softmax:
 
 
 def softmax(nests: Sequence[Nest], rows: Sequence[Index], keys: Index) -> Softmax | None:
-    """What nests without local rows do, if that is to make weights by a softmax and nothing else."""
+    """Return the softmax that the nests compute; None if they compute anything else.
+
+    The nests must not use local rows. They may store numbers for each row, and the weights once.
+    """
     numbers: dict[Expr, Expr] = {}
     stores = []
     for nest in nests:
@@ -53,12 +56,12 @@ def softmax(nests: Sequence[Nest], rows: Sequence[Index], keys: Index) -> Softma
 
 
 def _is_plain(e: Expr, at: tuple[Expr, ...]) -> bool:
-    """Whether an expression needs nothing of other scores than the one at its place."""
+    """True if an expression reads no score other than the one at position `at`, and reduces nothing."""
     return not isinstance(e, Reduce) and not (isinstance(e, Load) and e.buffer == SCORES and e.at != at)
 
 
 def _operand(e: Expr, keys: Index) -> Expr | None:
-    """What `e` is the softmax of."""
+    """Return the expression that `e` is the softmax of; None if `e` is no softmax over `keys`."""
     match e:
         case Scalar("div", (Scalar("exp", (Scalar("sub", (x, most)),)) as power, total)):
             largest, summed = _combined(most, "maximum", keys), _combined(total, "add", keys)
@@ -67,7 +70,10 @@ def _operand(e: Expr, keys: Index) -> Expr | None:
 
 
 def _combined(e: Expr, combine: str, keys: Index) -> Expr | None:
-    """What is combined over all keys, at one of them; in which type that is done does not matter."""
+    """Return the value at one of the `keys` that `e` reduces over all of them with `combine`, else None.
+
+    The dtype of the reduction does not matter.
+    """
     match _uncast(e):
         case Reduce((axis,), how, value) if how == combine and axis.extent == keys.extent:
             return _uncast(simplify_index(substitute(value, {axis: keys})))
@@ -81,7 +87,7 @@ def _uncast(e: Expr) -> Expr:
 
 
 def _scales(e: Expr, part: Local) -> bool:
-    """Whether an expression is a multiple of `part`."""
+    """True if an expression is a multiple of `part`, or 0."""
     if part not in walk(e):
         return isinstance(e, Const) and e.value == 0
     match e:

@@ -55,11 +55,11 @@ class AttentionTile:
 
     @property
     def queries(self) -> int:
-        """How many there are."""
+        """Number of queries of a block."""
         return self.first.rows
 
     def is_enough(self, form: AttentionForm) -> bool:
-        """Whether so many queries share keys and values that these are not read too often."""
+        """True if enough queries share keys and values, so that these are not read too often."""
         return self.queries >= min(_ENOUGH, form.query.extent)
 
     @property
@@ -74,7 +74,10 @@ class AttentionTile:
 
 
 def operands(form: AttentionForm, product: Contraction, shape: Shape) -> tuple[Operand, Operand]:
-    """Those of a product. That of the second one's left operand is of no use: the weights are there."""
+    """Return both operands of a product.
+
+    The left operand of the second product is unused, since the weights are already in shared memory.
+    """
     return block.operands(product, form.along(product), shape)
 
 

@@ -108,8 +108,9 @@ def column(place: Expr, row: Index) -> Expr:
 
 
 def keeps_to_columns(program: RowProgram, keys: int) -> bool:
-    """Whether threads access scores and weights only of the column that they are at, and no score when a
-    weight has taken its place.
+    """True if threads access scores and weights only in their own column.
+
+    Furthermore, no score may be accessed after a weight has taken its place.
     """
     written = False
     for item in program.items:

@@ -75,7 +75,7 @@ class Lanes:
         return f"Vector<{C_TYPES[dtype.name]}, {self.count}>"
 
     def in_line(self, buffer: str, places: Sequence[tuple[Expr, ...]]) -> bool:
-        """Whether elements are a vector of memory: side by side, from a place that a vector may begin at."""
+        """True if elements form a vector of memory: contiguous, and starting at a multiple of its length."""
         forms = [offset(self.writer.buffers[buffer], at) for at in places]
         first = forms[0]
         together = all(

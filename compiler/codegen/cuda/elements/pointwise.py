@@ -74,7 +74,7 @@ class _Flat:
 
     @property
     def lanes(self) -> int:
-        """How many elements make a vector."""
+        """Number of elements in a vector."""
         elements = [e for e in walk(*(s.value for s in self.stores)) if isinstance(e, Load)]
         widths = [e.dtype.size for e in elements if self.index in free_indices(e)]
         widths += [s.value.dtype.size for s in self.stores]
@@ -82,7 +82,7 @@ class _Flat:
 
     @property
     def vectors(self) -> int:
-        """How many vectors there are; fewer elements than make one may be left over."""
+        """Number of whole vectors; the elements that do not fill another one are left over."""
         return self.index.extent // self.lanes
 
     @property
@@ -92,7 +92,7 @@ class _Flat:
 
     @property
     def blocks(self) -> int:
-        """How many blocks do it, one at least."""
+        """Number of thread blocks of the part, at least one."""
         return max(1, -(-self.vectors // (self.vectors_of_a_thread * THREADS)))
 
 
@@ -145,7 +145,7 @@ def _groups(parts: Sequence[_Flat], buffers: Mapping[str, Buffer]) -> list[list[
 
 
 def _are_apart(one: _Flat, other: _Flat, buffers: Mapping[str, Buffer]) -> bool:
-    """Whether none of two parts writes what the other one reads or writes."""
+    """True if neither of two parts writes an element that the other one reads or writes."""
     if one.writes & other.reads or other.writes & one.reads:
         return False
     pairs = ((a, b) for a in one.stores for b in other.stores if a.buffer == b.buffer)
@@ -153,14 +153,17 @@ def _are_apart(one: _Flat, other: _Flat, buffers: Mapping[str, Buffer]) -> bool:
 
 
 def _never_meet(buffer: Buffer, one: tuple[Expr, ...], other: tuple[Expr, ...]) -> bool:
-    """Whether two positions are always different: they lie in different parts of some period of memory."""
+    """True if two positions always differ, since they lie in different parts of some period of memory."""
     a, b = offset(buffer, one), offset(buffer, other)
     periods = {abs(f) for f in (*a.terms.values(), *b.terms.values())} | {buffer.size}
     return any(_lie_apart(_within(a, period), _within(b, period), period) for period in periods)
 
 
 def _within(form: Affine, period: int) -> Range:
-    """Where it lies in a period, the first of which begins at 0; beyond it where it leaves that."""
+    """Return the range of a position relative to the start of its period.
+
+    The first period begins at 0. The range passes the end of the period if the position can cross that end.
+    """
     rest = Affine({t: f for t, f in form.terms.items() if f % period}, form.constant % period)
     return rest.range
 
@@ -188,7 +191,7 @@ def _call(parts: list[_Flat], buffers: Mapping[str, Buffer]) -> FunctionCall:
 
 
 def _write(writer: CudaWriter, part: _Flat, block: str) -> None:
-    """What the blocks of a part do, the first of which has the number 0 in `block`."""
+    """Write the code of the blocks of a part; `block` is the number of the block, from 0 for the first."""
     vectors, lanes, each = part.vectors, part.lanes, part.vectors_of_a_thread
     kind = index_type(Index("thread", part.blocks * each * THREADS))
     writer.line(f"const {kind} vector = {kind}({block}) * {each * THREADS} + threadIdx.x;")
@@ -214,8 +217,9 @@ def _write(writer: CudaWriter, part: _Flat, block: str) -> None:
 def _write_elements(
     writer: CudaWriter, part: _Flat, vectors: Sequence[Index], lanes: int, start: int = 0
 ) -> None:
-    """What a thread does: the elements `start + vector * lanes` and so on. Nothing is stored before all is
-    computed, and nothing computed before all is loaded.
+    """Write the work of a thread: the elements from `start + vector * lanes` on, for each of `vectors`.
+
+    All loads come before all computations, and these before all stores.
     """
     mine: list[Lanes] = []
     for vector in vectors:

@@ -51,7 +51,7 @@ class Scatter:
 
     @property
     def element(self) -> Load:
-        """What is stored to."""
+        """The element of the result that an update changes."""
         return Load(self.store.buffer, self.store.at, self.store.value.dtype)
 
 

@@ -94,7 +94,7 @@ class SpreadNest:
 
     @property
     def is_movable(self) -> bool:
-        """Whether definitions and conditions do not depend on what is done inside."""
+        """True if definitions and conditions do not depend on the effects of the statements inside."""
         loaded = {e.buffer for s in self.around for e in walk(*expressions(s)) if isinstance(e, Load)}
         changed = {s.local for s in statements(self.inside) if isinstance(s, Update)}
         locals_ = {e for s in self.around for e in walk(*expressions(s)) if isinstance(e, Local)}
@@ -107,7 +107,7 @@ class SpreadNest:
         return replace(loop, body=self.inside_of(others))
 
     def inside_of(self, around: Sequence[Loop | Let | If]) -> Body:
-        """What is inside, with these around it."""
+        """Return the innermost statements wrapped in `around`, whose first one becomes the outermost."""
         body = self.inside
         for stmt in reversed(around):
             body = (stmt, *body) if isinstance(stmt, Let) else (replace(stmt, body=body),)
@@ -152,12 +152,12 @@ def _replaced(body: Body, table: dict[Expr, Expr]) -> Body:
 
 
 def _are_definitions(before: Body, body: Body) -> bool:
-    """Whether these define locals that nothing in `body` changes."""
+    """True if all statements of `before` define locals, none of which is changed in `body`."""
     changed = {s.local for s in statements(body) if isinstance(s, Update)}
     return all(isinstance(s, Let) and s.local not in changed for s in before)
 
 
 def _is_independent(loop: Loop, kernel: Kernel, own: Set[str]) -> bool:
-    """Whether iterations can run at the same time, each with its own scratch memory."""
+    """True if iterations can run at the same time, each with its own scratch memory."""
     private = begun_with_stores(loop) & own
     return not reductions(loop) and conflict(loop, kernel.buffers, private) is None

@@ -81,13 +81,13 @@ class _Phases:
         return KernelWork(tuple(calls), tuple(self.scratch.items()))
 
     def pointwise(self, nests: list[Nest]) -> list[FunctionCall]:
-        """What does phases that store one element at a time."""
+        """Return the calls for phases that store one element at a time."""
         calls = pointwise(nests, self.kernel.buffers)
         self.provide(name for call in calls for name in call.arguments)
         return calls
 
     def calls(self, body: Body) -> list[FunctionCall]:
-        """What does any other phase."""
+        """Return the calls for a phase of any other kind."""
         found = scatter(body, self.kernel.buffers)
         if found is None:
             return [self.call(body)]

@@ -147,19 +147,19 @@ class _TransposeFunction:
                 writer.line(line)
 
     def moves_along(self, found: Sequence[Load]) -> bool:
-        """Whether these are a vector, and another one where the results are others."""
+        """True if the loads form a vector, and the vector moves with the vector of results."""
         form = offset(self.buffers[found[0].buffer], found[0].at)
         moves = self.pack in form.terms and all(isinstance(term, Index) for term in form.terms)
         return moves and self.lanes.in_line(found[0].buffer, [e.at for e in found])
 
     @property
     def squares(self) -> int:
-        """How many a thread has at most."""
+        """Maximum number of squares per thread."""
         return -(-self.plan.lines * self.plan.columns // THREADS)
 
     @property
     def vectors(self) -> int:
-        """How many of each result a thread has at most."""
+        """Maximum number of vectors per thread, for each result."""
         return -(-self.plan.high * self.plan.columns // THREADS)
 
     @contextmanager
@@ -187,7 +187,13 @@ class _TransposeFunction:
 
     @contextmanager
     def each(self, turns: int, fast: tuple[str, int], slow: tuple[str, int]) -> Iterator[None]:
-        """What threads do beside each other, along the first count, and in turns."""
+        """Open a loop of `turns` iterations in which the threads of a block visit all pairs of two counts.
+
+        Args:
+            turns: Iterations of the loop.
+            fast: Name and extent of the count in which neighbouring threads differ.
+            slow: Name and extent of the other count, divided among groups of threads and among iterations.
+        """
         (name, count), (other, end), writer = fast, slow, self.writer
         writer.line("#pragma unroll")
         with writer.block(f"for (int turn = 0; turn < {turns}; ++turn)"):
@@ -199,7 +205,11 @@ class _TransposeFunction:
 
     @contextmanager
     def inside(self, *edges: tuple[str, int, int]) -> Iterator[None]:
-        """Where each of these is below its end, which they may pass if it is no multiple of the third."""
+        """Guard the statements written inside, so that they run only if every variable is below its end.
+
+        Each edge is the name of a variable, its end, and a step. A variable can pass its end only if the end
+        is not a multiple of the step, so other edges need no test.
+        """
         tests = [f"{name} < {end}" for name, end, step in edges if end % step]
         with self.writer.block(f"if ({' && '.join(tests)})") if tests else nullcontext():
             yield

@@ -43,7 +43,7 @@ def plan(nest: Nest, buffers: Mapping[str, Buffer]) -> TransposePlan | None:
 
 @dataclass(frozen=True, slots=True)
 class TransposePlan:
-    """What is done in tiles. Along both loops, `width` elements are a vector."""
+    """Plan of stores that are done in tiles; `width` elements form a vector along both loops."""
 
     stores: tuple[Store, ...]
     along: Index
@@ -79,7 +79,7 @@ class TransposePlan:
 
     @property
     def tiles(self) -> tuple[int, int]:
-        """How many there are across, and along."""
+        """Numbers of tiles: across, and along."""
         return -(-self.across.extent // self.high), -(-self.along.extent // self.wide)
 
     @property
@@ -175,6 +175,6 @@ def _plan(nest: Nest, buffers: Mapping[str, Buffer]) -> TransposePlan | None:
 
 
 def _in_vectors(form: Affine, index: Index, width: int) -> bool:
-    """Whether elements along an index are vectors of memory, and those of one exist all or not at all."""
+    """True if the elements along an index fall into aligned vectors that exist as a whole or not at all."""
     others = [factor for term, factor in form.terms.items() if term is not index]
     return all(n % width == 0 for n in (index.extent, form.constant, *others))

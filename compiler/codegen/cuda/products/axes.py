@@ -27,7 +27,7 @@ class Axis:
 
     @property
     def extent(self) -> int:
-        """How far it counts; 1 if there are no indices."""
+        """Number of values of the count; 1 if there are no indices."""
         return math.prod(i.extent for i in self.indices)
 
     @property
@@ -89,7 +89,10 @@ def place(access: Access, values: Values, wide: bool, start: str = "") -> str:
 
 
 def is_wide(c: Contraction, access: Access) -> bool:
-    """Whether places in the buffer of an access need 64 bits; those beyond its edges are computed too."""
+    """True if positions in the buffer of an access need 64 bits.
+
+    Positions beyond the edges of the buffer count too, since they are computed as well.
+    """
     return c.size(access) >= _INT32 // 2
 
 
@@ -99,8 +102,9 @@ def integer(wide: bool) -> str:
 
 
 def in_packs(access: Access, fastest: Index | None, width: int, limits: Iterable[Limit] = ()) -> bool:
-    """Whether `width` elements along an index lie side by side, begin at a multiple of it, and exist together
-    or not at all.
+    """True if the elements along an index can be accessed in packs of `width`.
+
+    The elements of a pack are contiguous, begin at a multiple of `width`, and exist together or not at all.
     """
     if fastest is None or access.step(fastest) != 1 or fastest.extent % width:
         return False
@@ -111,5 +115,5 @@ def in_packs(access: Access, fastest: Index | None, width: int, limits: Iterable
 
 
 def is_line(access: Access, axis: Axis) -> bool:
-    """Whether elements along all of an axis are at equal distances."""
+    """True if all elements along an axis are at equal distances."""
     return all(access.step(i) == access.step(j) * j.extent for i, j in pairwise(axis.indices))

@@ -23,7 +23,7 @@ _HEAVY, _MANY = 16, 3  # operations, and arrays, of an epilogue that needs more 
 
 
 def operands(c: Contraction, along: Axes, shape: Shape) -> tuple[Operand, Operand]:
-    """Those of a product, as threads bring them to shared memory."""
+    """Return both operands of a product, with the way in which threads bring them to shared memory."""
     left = _kind(c, c.a, shape)(c, shape, "left", c.a, along.rows, along.sum, shape.rows, c.limits)
     right = _kind(c, c.b, shape)(c, shape, "right", c.b, along.columns, along.sum, shape.columns)
     return left, right
@@ -72,7 +72,11 @@ def tiles(c: Contraction, along: Axes, cut: Cut, slices: Index | None = None) ->
 
 
 def _room(c: Contraction, shape: Shape) -> int | None:
-    """How many blocks a multiprocessor should have room for."""
+    """Return the number of blocks that a multiprocessor should have room for; None leaves it to the compiler.
+
+    An epilogue that needs many registers lowers the number: to 1 if it has many operations, and to three
+    quarters if it uses many arrays.
+    """
     if operations(c) >= _HEAVY:
         return 1
     if shape.room is None or len(c.loads) + len(c.targets) < _MANY:

@@ -1,4 +1,4 @@
-"""How a GPU computes a contraction: by the library for matrix products, by tiles of our own, or directly."""
+"""Contractions on a GPU: by the library for matrix products, by tiles of our own, or directly."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def own(product: Contraction, precision: Precision = Precision.FLOAT32) -> Kerne
 
 
 def has_tiles(c: Contraction, along: Axes) -> bool:
-    """Whether elements of both operands are used so often that it pays to keep them."""
+    """True if elements of both operands are reused so often that it pays to keep them in shared memory."""
     rows, columns = along.rows.extent, along.columns.extent
     if c.lanes not in along.columns.indices or any(x.place in along.columns.indices for x in c.limits):
         return False
@@ -80,7 +80,10 @@ def directly(c: Contraction, outputs: Axis) -> KernelWork:
 
 
 def _slices(c: Contraction, busy: int) -> list[Slices]:
-    """How to cut sums of which as many threads as are `busy` would compute all: the longest indices first."""
+    """Return the indices of the sum to cut into slices, the longest ones first.
+
+    `busy` is the number of threads that would compute all sums without slices.
+    """
     together = 32 if shares_sums(c) else 1
     wanted = min(_ENOUGH // busy, c.depth // (_SHORTEST * together), _MOST_SLICES)
     found: list[Slices] = []

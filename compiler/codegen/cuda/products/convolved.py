@@ -74,7 +74,7 @@ def convolved(
 
 
 def _pays(convolution: Convolution) -> bool:
-    """Whether the library does it sooner than our own functions."""
+    """True if the library is estimated to be faster than our own functions."""
     exact = convolution.dtype is float32 and convolution.precision is Precision.FLOAT32
     if exact and _TENSOR_CORES_ALONE:
         return False
@@ -82,7 +82,10 @@ def _pays(convolution: Convolution) -> bool:
 
 
 def _core(total: Reduce, dtype: DType, stores: Sequence[Store]) -> Expr | None:
-    """What the library computes, of which the stored values are made: the sum, or that in 16 bits."""
+    """Return the expression that the library computes: the sum, or the sum cast to a 16-bit `dtype`.
+
+    None if `dtype` is not float32 and a stored value needs the sum before the cast.
+    """
     if dtype is float32:
         return total
     core = Scalar("cast", (total,), dtype)

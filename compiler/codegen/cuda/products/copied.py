@@ -157,12 +157,12 @@ class Copied(Operand):
 
     @property
     def _is_whole(self) -> bool:
-        """Whether there are no rows or columns in tiles beyond the last one."""
+        """True if the tiles end with the last row or column, so that no tile reaches beyond it."""
         return self.axis.extent % self.extent == 0
 
     @property
     def _are_pairs(self) -> bool:
-        """Whether two distances from edges are in one register, which are many where there are many lines."""
+        """True if two distances from edges share a register, which saves many if there are many lines."""
         far = (abs(x.offset) + abs(x.place_step) * (x.place.extent if x.place else 0) for x in self.limits)
         return self._is_even and len(self.limits) == 2 and max(far) < _INT16
 
@@ -177,12 +177,12 @@ class Copied(Operand):
 
     @property
     def _is_line(self) -> bool:
-        """Whether elements along all of the sum are at equal distances."""
+        """True if all elements along the sum are at equal distances."""
         return is_line(self.access, self.sum)
 
     @property
     def _is_even(self) -> bool:
-        """Whether the last index of the sum has whole steps, and there are others."""
+        """True if the last index of the sum has a whole number of steps, and the sum has other indices."""
         indices = self.sum.indices
         return len(indices) > 1 and indices[-1].extent % self.shape.depth == 0
 

@@ -41,7 +41,11 @@ def outputs_of(c: Contraction) -> Axis:
 
 
 def shares_sums(c: Contraction) -> bool:
-    """Whether warps share sums: those along whose last index both operands have neighbours, or the same."""
+    """True if the threads of a warp share a sum.
+
+    They do if, along the last index of the sum, the elements of at least one operand are contiguous and those
+    of the other one are contiguous or the same. The index must also be long enough for a warp.
+    """
     if not c.k or c.k[-1].extent < WARP:
         return False
     steps = [x.step(c.k[-1]) for x in (c.a, c.b)]
@@ -49,7 +53,7 @@ def shares_sums(c: Contraction) -> bool:
 
 
 def threads(c: Contraction, outputs: Axis) -> int:
-    """How many threads work on a slice."""
+    """Number of threads that work on a slice."""
     return outputs.extent * WARP if shares_sums(c) else outputs.extent // _width(c, outputs.last)
 
 
@@ -81,7 +85,7 @@ def direct(c: Contraction, outputs: Axis, slices: Sequence[Slices] = ()) -> Func
 
 
 def _width(c: Contraction, fastest: Index | None) -> int:
-    """How many elements along an index a thread takes at once from each operand."""
+    """Number of elements along an index that a thread loads at once from each operand."""
     width = pack_width(fastest, 16 // max(c.dtype.size, c.a.dtype.size, c.b.dtype.size))
     packed = all(in_packs(x, fastest, width, c.limits) or not x.step(fastest) for x in (c.a, c.b))
     return width if packed and not any(x.place is fastest for x in c.limits) else 1
@@ -120,7 +124,7 @@ def _loops(c: Contraction, outputs: Axis, slices: Sequence[Slices], width: int) 
 
 
 def _span(index: Index, values: Values, slices: Slices | None) -> tuple[list[str], str, str]:
-    """What comes before a loop over an index of the sum, and where it begins and ends."""
+    """Return the range of a loop over an index of the sum: statements before it, its first value, its end."""
     if slices is None:
         return [], "0", str(index.extent)
     kind = integer(index.extent >= _COUNTED)

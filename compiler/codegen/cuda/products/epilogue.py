@@ -1,7 +1,7 @@
-"""What becomes of the finished sums of a contraction: the statements that compute and store the results.
+"""Epilogue of a contraction: statements that compute and store the results from the finished sums.
 
-They work on packs: a few results that lie side by side along the fastest index, for which each array is read
-or written at once where its elements lie so too.
+The statements work on packs: a few results that are contiguous along the fastest index. An array is read or
+written a pack at a time if its elements are contiguous too.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def operations(c: Contraction) -> int:
 
 
 def pack_width(fastest: Index | None, most: int) -> int:
-    """How many results along the fastest index make a pack, so that all packs are whole."""
+    """Number of results in a pack along the fastest index: `most` if all packs are whole then, else 1."""
     return most if fastest is not None and fastest.extent % most == 0 else 1
 
 

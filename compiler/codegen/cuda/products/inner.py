@@ -1,4 +1,4 @@
-"""What the threads of a block do with tiles in shared memory: each multiplies for some of the results."""
+"""Inner loops of a product by tiles in shared memory: each thread computes some of the results."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Packs:
 
 
 def inner(along: Axes, left: Side, right: Side) -> InnerLoop:
-    """What the threads do with two operands: see `by_threads` and `by_warps`."""
+    """Return the inner loop over two operands: `by_warps` if tensor cores multiply, else `by_threads`."""
     return (by_warps if left.shape.tensor else by_threads)(along, left, right)
 
 

@@ -47,7 +47,7 @@ class _Form:
 
     @property
     def pieces(self) -> int:
-        """How many products it takes."""
+        """Number of products: one for each point of `rest`."""
         return math.prod(i.extent for i in self.rest)
 
 
@@ -67,7 +67,10 @@ def library(c: Contraction, along: Axes, outputs: Axis, precision: Precision = _
 
 
 def _core(c: Contraction) -> Expr | None:
-    """What the library computes, of which the stored values are made: the sum, or that in 16 bits."""
+    """Return the expression that the library computes: the sum, or the sum cast to its 16-bit operand type.
+
+    None if the library does not take these dtypes, or if a stored value needs the sum before the cast.
+    """
     if c.a.dtype is not c.b.dtype:
         return None
     if c.a.dtype in (float32, float64):

@@ -1,7 +1,7 @@
-"""How tiles of an operand lie in shared memory, for some steps of the sum at once.
+"""Tiles of an operand in shared memory, each for some steps of the sum.
 
-An element of an operand lies wherever the steps of its indices lead, so that convolutions are products as
-well; what a window sees beyond an edge is 0.
+An element of an operand lies wherever the steps of its indices lead, so convolutions are products too.
+Elements of a window beyond an edge are 0.
 """
 
 from __future__ import annotations
@@ -65,8 +65,10 @@ class Operand(ABC):
 
     @property
     def is_turned(self) -> bool:
-        """Whether a line in shared memory is a row or column, with all of a step: so tensor cores like it
-        where threads read along the sum. Otherwise, it has the elements of all rows or columns for a product.
+        """True if a line in shared memory is a row or column, with all elements of a step.
+
+        Tensor cores prefer this if threads read along the sum. Otherwise, a line holds the elements of all
+        rows or columns for one product.
         """
         return self.shape.tensor and self._along_sum
 
@@ -89,7 +91,7 @@ class Operand(ABC):
 
     @property
     def _along_sum(self) -> bool:
-        """Whether neighbouring threads read neighbours of the sum."""
+        """True if neighbouring threads read neighbouring elements along the sum."""
         last, k = self.axis.last, self.sum.last
         if last is None or k is None:
             return last is None
@@ -103,7 +105,7 @@ class Operand(ABC):
 
     @property
     def _wide(self) -> bool:
-        """Whether places need 64 bits."""
+        """True if positions need 64 bits."""
         return is_wide(self.contraction, self.access)
 
     def _edge(self, limit: Limit, values: Values) -> str:
@@ -125,8 +127,9 @@ class Operand(ABC):
 
     @abstractmethod
     def start(self, first: str, values: Values) -> list[str]:
-        """What does not change from step to step: where packs begin, and how far from the edges. `first` is
-        the first row or column of the tile.
+        """Return statements that compute what all steps share: starts of packs, distances from edges.
+
+        `first` is the first row or column of the tile.
         """
 
     @abstractmethod

@@ -86,7 +86,7 @@ class Shape:
         return self.depth * (self.rows + self.columns + 2 * (16 // size)) * size
 
     def suits(self, size: int) -> bool:
-        """Whether elements of so many bytes fit shared memory and registers."""
+        """True if tiles with elements of `size` bytes fit in shared memory and registers."""
         return self.shared(size) <= _MOST_SHARED and self.results * size <= _MOST_SUMS
 
     @property
@@ -96,8 +96,10 @@ class Shape:
 
     @property
     def room(self) -> int | None:
-        """How many blocks a multiprocessor should have room for at least: more leave fewer registers to each.
-        A thread with few results has what it wants; how many that are is up to the compiler for tensor cores.
+        """Minimum number of blocks that a multiprocessor should have room for.
+
+        None leaves the number to the compiler. More blocks leave fewer registers to each. A thread with few
+        results gets all the registers that it wants. For tensor cores, the compiler decides.
         """
         if self.results < _MANY:
             return 1
@@ -144,10 +146,10 @@ class Cut:
 def choose(
     rows: int, columns: int, depth: int, times: int, size: int, heavy: int = 0, tensor: bool = False
 ) -> Cut:
-    """How to cut `times` products of matrices with elements of so many bytes.
+    """Choose how to cut `times` products of matrices, by the least estimated time.
 
-    `heavy`: operations of the epilogue, whose text is written for every result of a thread. `tensor`: whether
-    tensor cores may multiply.
+    `size`: bytes of an element. `heavy`: operations of the epilogue, whose text is written for every result
+    of a thread. `tensor`: tensor cores may multiply.
     """
     shapes = [s for s in (TENSOR_SHAPES if tensor else SHAPES) if s.suits(size)]
     light = [s for s in shapes if s.results * heavy <= _WRITTEN_OUT] or [min(shapes, key=lambda s: s.results)]

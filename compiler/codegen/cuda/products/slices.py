@@ -1,7 +1,7 @@
-"""What follows the sums of a contraction: to add those of slices in their order, and to compute the results.
+"""Functions that run after the sums of a contraction: they add slices in order, and compute the results.
 
-Long sums with few results, such as gradients of weights, are cut into slices, so that there is work for all
-of the card; the sums of the slices wait in scratch memory.
+Long sums with few results, such as gradients of weights, are cut into slices, so that there is work for the
+whole GPU. The sums of the slices wait in scratch memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MANY = 32  # slices that one thread does not add by itself
 
 
 def in_scratch(name: str, dtype: DType, outputs: Axis) -> Access:
-    """Where the results lie in scratch memory of their own, one after the other."""
+    """Return an access to the results in scratch memory of their own, contiguous and in order."""
     steps, step = {}, 1
     for index in reversed(outputs.indices):
         steps[index] = step

@@ -39,14 +39,14 @@ class Staged(Operand):
 
     @property
     def _starts(self) -> tuple[str, str]:
-        """Where a pack begins in a tile: along rows or columns, and along the sum."""
+        """Texts of the start of a pack in a tile: along rows or columns, and along the sum."""
         count = (self.shape.depth if self._along_sum else self.extent) // self._of_pack
         fast, slow = f"pack % {count}", f"pack / {count}"
         fast = fast if self._of_pack == 1 else f"({fast}) * {self._of_pack}"
         return (slow, fast) if self._along_sum else (fast, slow)
 
     def start(self, first: str, values: Values) -> list[str]:
-        """What does not change from step to step: where packs begin, and how far from the edges."""
+        """Return statements that compute what all steps share: starts of packs, distances from edges."""
         x, wide, name, turns = self.access, self._wide, self.name, self._turns
         across, _ = self._starts
         lines = [

@@ -52,7 +52,7 @@ class WindowOrder:
         return tuple(Const(0, int64) if i is None else i for i in self.indices)
 
     def is_that_of(self, at: Sequence[Expr], buffer: Buffer) -> bool:
-        """Whether a buffer that is accessed at these positions has this order, and nothing else in it."""
+        """True if a buffer that is accessed at these positions has this order and holds nothing else."""
         moving = tuple(e for e in at if not isinstance(e, Const))
         return moving == self.loops and buffer.size == math.prod(self.shape)
 
@@ -107,24 +107,24 @@ class _Axis:
 
     @property
     def is_batch(self) -> bool:
-        """Whether each position is an element of its own, and all are."""
+        """True if the positions are the elements of the axis, one each, and no tap moves along it."""
         whole = self.position is not None and self.positions == self.length
         return whole and self.tap is None and (self.first, self.stride) == (0, 1)
 
     @property
     def is_channels(self) -> bool:
-        """Whether each tap meets an element of its own, and all do."""
+        """True if the taps meet the elements of the axis, one each, and no position moves along it."""
         whole = self.tap is not None and self.taps == self.length
         return whole and self.position is None and (self.first, self.dilation) == (0, 1)
 
     @property
     def last(self) -> int:
-        """Where the last position meets the last tap."""
+        """The element at which the last position meets the last tap."""
         return self.first + self.stride * (self.positions - 1) + self.dilation * (self.taps - 1)
 
     @property
     def zeros(self) -> tuple[int, int]:
-        """How many lie before and behind the elements of the buffer."""
+        """Numbers of padding zeros before and after the elements of the buffer."""
         return max(0, -self.first), max(0, self.last + 1 - self.length)
 
     @property
@@ -177,8 +177,10 @@ def _found(
 
 
 def _axes(image: Load, buffers: Buffers, outside: set[Index], summed: set[Index]) -> list[_Axis] | None:
-    """Those of an image whose positions are results; None if other indices than these move it, or one of them
-    does twice or not at all.
+    """Return the axes of an image, with the results as positions and the indices of the sum as taps.
+
+    None if a position in the image is not affine with positive factors. None as well if an index in neither
+    `outside` nor `summed` moves the image, or if one in them moves it twice or not at all.
     """
     axes: list[_Axis] = []
     met: list[Expr] = []
@@ -195,9 +197,10 @@ def _axes(image: Load, buffers: Buffers, outside: set[Index], summed: set[Index]
 
 
 def _guesses(axes: Sequence[_Axis]) -> Sequence[Made]:
-    """What may be made, the likelier first: an image has mostly more positions than the filter has taps;
-    where there are no windows, positions are several elements apart; and channels come last. Without windows
-    and such steps it is a product of matrices.
+    """Return what the sum may compute, the likelier first; nothing for a plain product of matrices.
+
+    An image usually has more positions than the filter has taps. Without windows, positions are several
+    elements apart. Channels come last. Without windows and such steps, the sum is a product of matrices.
     """
     windows = [axis for axis in axes if axis.position is not None and axis.tap is not None]
     single = [axis for axis in axes if axis not in windows]

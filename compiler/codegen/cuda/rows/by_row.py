@@ -54,14 +54,17 @@ def by_row(
 
 
 def _shared(program: RowProgram, sums: bool, across: bool) -> tuple[RowProgram, Sharing | None]:
-    """How to share a program, with rows that it stores in registers as well if they fit."""
+    """Return how threads share a program, and the program itself.
+
+    Rows that the program stores are cached in registers as well, if they fit.
+    """
     more = remembered(program)
     shared = sharing(more, sums, across) if more is not program else None
     return (program, sharing(program, sums, across)) if shared is None else (more, shared)
 
 
 def _across(program: RowProgram) -> bool:
-    """Whether neighbours in memory are in different rows."""
+    """True if neighbours in memory are mostly in different rows."""
     along = across = 0
     for sweep in program.sweeps:
         along += neighbours(sweep.body, sweep.lane if sweep.width > 1 else sweep.vectors, program.buffers)
@@ -70,7 +73,7 @@ def _across(program: RowProgram) -> bool:
 
 
 def _worth(program: RowProgram, across: bool) -> bool:
-    """Whether rows keep the card busy."""
+    """True if there are enough rows of this length to keep the GPU busy."""
     longest = max(s.columns for s in program.sweeps)
     if across:
         return longest <= _SHORT or program.row.extent >= _MANY

@@ -1,4 +1,4 @@
-"""How threads share the rows of a kernel: how many of them do a row, and what they keep in registers."""
+"""Division of rows among threads: the number of threads per row, and the values cached in registers."""
 
 from __future__ import annotations
 
@@ -60,8 +60,10 @@ class Sharing:
 
     @property
     def blocks_per_core(self) -> int:
-        """How many blocks a multiprocessor should have room for. The compiler must be told: otherwise it may
-        choose a number for which it has too few registers.
+        """Number of blocks that a multiprocessor should have room for.
+
+        The compiler must be told this number. Otherwise it may choose a number that leaves a thread too few
+        registers.
         """
         room = next(room for most, room in _REGISTERS if self.registers <= most)
         return min(max(1, _ALL_REGISTERS // (room * self.threads)), _MOST_BLOCKS)
@@ -72,12 +74,12 @@ class Sharing:
         return self.threads // WARP
 
     def rounds(self, sweep: Sweep) -> int:
-        """How many vectors a thread takes of a sweep, at most."""
+        """Maximum number of vectors that a thread processes in a sweep."""
         return -(-sweep.vectors.extent // self.lanes)
 
 
 def sharing(program: RowProgram, sums: bool, across: bool) -> Sharing | None:
-    """How to share `program`. None if its local buffers do not fit registers.
+    """Choose how threads share `program`. None if its local buffers do not fit in registers.
 
     `sums`: threads keep sums over rows as well. `across`: neighbours in memory are in different rows, so each
     thread does a row.
@@ -99,8 +101,10 @@ def sharing(program: RowProgram, sums: bool, across: bool) -> Sharing | None:
 
 
 def of_tile(program: RowProgram, warps: int) -> Sharing | None:
-    """How the warps of a block share rows that wait in its shared memory: each does one after the other. None
-    if something else of a row must be kept than fits registers.
+    """Choose how the warps of a block share rows that wait in its shared memory.
+
+    Each warp does one row after the other. None if threads exchange stored elements of a row, or if the
+    program has local buffers.
     """
     if _meet(program) or any(b.local for b in program.buffers.values()):
         return None
@@ -131,7 +135,7 @@ def _has_doubles(program: RowProgram) -> bool:
 
 
 def _moves(expr: Expr, sweep: Sweep) -> bool:
-    """Whether an expression depends on the column."""
+    """True if an expression depends on the column."""
     return not free_indices(expr).isdisjoint({sweep.vectors, sweep.lane})
 
 
@@ -145,8 +149,10 @@ def _spread(lanes: int, rows: int, sums: bool, kept: tuple[Expr, ...], registers
 
 
 def _lanes(sweep: Sweep, words: int, fixed: int, across: bool, most: int) -> int | None:
-    """How many threads do a row of which they keep `words` registers for each column, `fixed` of them for
-    good; None if that is too much, or more than `most` where a block does a row.
+    """Return the number of threads that do a row.
+
+    They keep `words` registers for each column, `fixed` of them for the whole function. None if that is too
+    much, or if it is more than `most` and a block does a row.
     """
 
     def each(lanes: int) -> int:
@@ -168,7 +174,7 @@ def _words(dtype: DType) -> int:
 
 
 def _by_column(program: RowProgram, name: str) -> bool:
-    """Whether every thread uses its own columns of a local buffer alone."""
+    """True if every thread uses only its own columns of a local buffer."""
     found = {
         (_columns(item), access.at)
         for item in program.items
@@ -180,7 +186,7 @@ def _by_column(program: RowProgram, name: str) -> bool:
 
 
 def _meet(program: RowProgram) -> bool:
-    """Whether threads access what others of the row have stored, or store what others have read."""
+    """True if threads access what others of the row have stored, or store what others have read."""
     for early, late in itertools.combinations(program.items, 2):
         for a, b in itertools.product(accessed(stmts_of(early)), accessed(stmts_of(late))):
             stores = isinstance(a, Store) or isinstance(b, Store)
@@ -201,8 +207,10 @@ def stmts_of(item: Stmt | Sweep) -> tuple[Stmt, ...]:
 
 
 def _choices(program: RowProgram) -> Iterable[tuple[tuple[Expr, ...], int, bool]]:
-    """What to keep, the most first, how many registers that takes for each column, and whether it takes no
-    more of them to load all that is kept of memory in the first sweep.
+    """Yield sets of values to cache in registers, the largest set first.
+
+    Each comes with its number of registers per column. The last item is True if loading all cached loads in
+    the first sweep takes no more registers.
     """
     kept = _worth_keeping(program)
     for chosen in (kept, [e for e in kept if isinstance(e, Scalar)], []):
@@ -214,7 +222,7 @@ def _choices(program: RowProgram) -> Iterable[tuple[tuple[Expr, ...], int, bool]
 
 
 def _most(spans: Mapping[Expr, tuple[int, int]]) -> int:
-    """How many registers are needed at once for what is kept from one item to another."""
+    """Return the maximum number of registers in use at once for values cached from one item to another."""
     held = [(a, b, _words(e.dtype)) for e, (a, b) in spans.items()]
     return max((sum(w for a, b, w in held if a <= end < b) for end, _, _ in held), default=0)
 
@@ -248,7 +256,7 @@ def _worth_keeping(program: RowProgram) -> list[Expr]:
 
 
 def _are_alike(program: RowProgram, items: Iterable[int]) -> bool:
-    """Whether a thread has the same columns in these sweeps, so that it may keep what it computes of them."""
+    """True if a thread has the same columns in these sweeps, so that it can cache values of them."""
     return len({_columns(program.items[n]) for n in items}) == 1
 
 
@@ -272,7 +280,7 @@ def _cost(expr: Expr, known: Set[Expr]) -> float:
 
 
 def _is_value(expr: Expr, sweep: Sweep) -> bool:
-    """Whether `expr` is a number for each column, that another sweep could have as well."""
+    """True if `expr` is a number for each column that another sweep could share."""
     if not isinstance(expr, Load) and not (isinstance(expr, Scalar) and expr.dtype.is_floating):
         return False
     inside = {s.local for s in statements(sweep.body) if isinstance(s, Let)} | {s.local for s in sweep.steps}
@@ -285,7 +293,7 @@ def _is_value(expr: Expr, sweep: Sweep) -> bool:
 
 
 def _unchanged(program: RowProgram, expr: Expr, last: int) -> bool:
-    """Whether nothing that `expr` reads is stored to before item `last`."""
+    """True if no item before item `last` stores to a buffer that `expr` reads, and none of these is local."""
     reads = {e.buffer for e in walk(expr) if isinstance(e, Load)}
     stored = {
         s.buffer for item in program.items[:last] for s in statements(stmts_of(item)) if isinstance(s, Store)

@@ -114,7 +114,7 @@ def outermost(value: Expr) -> list[Reduce]:
 
 
 def _plain(formula: Store, changed: set[str]) -> bool:
-    """Whether a stored value can be computed elsewhere: at any column, and at any time."""
+    """True if a stored value can be recomputed elsewhere: at any column, and at any time."""
     indices = [i for i in formula.at if isinstance(i, Index)]
     return (
         len(set(indices)) == len(indices)

@@ -32,12 +32,12 @@ class RowPart:
 
 
 def part_rows(part: RowPart, parts: list[RowPart], sharing: Sharing) -> int:
-    """How many rows of sums all blocks write."""
+    """Return the number of rows of partial sums that all blocks write together."""
     return sharing.blocks * (1 if _meet(part, parts, sharing) else sharing.warps)
 
 
 def _meet(part: RowPart, parts: list[RowPart], sharing: Sharing) -> bool:
-    """Whether the sums of the warps of a block are added up."""
+    """True if the block adds up the sums of its warps; otherwise each warp writes its own."""
     room = sharing.warps * sum(p.size * max(p.dtype.size, 4) for p in parts)
     return sharing.lanes > WARP or sharing.warps == 1 or part.size == 1 or room <= _POOL
 

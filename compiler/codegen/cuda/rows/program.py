@@ -54,7 +54,7 @@ class Sweep:
 
     @property
     def columns(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return self.vectors.extent * self.lane.extent
 
     @property
@@ -69,7 +69,7 @@ class Sweep:
 
     @property
     def steps(self) -> list[Update]:
-        """What is reduced over the columns."""
+        """Updates of the reductions over the columns."""
         return reductions(Loop(self.vectors, self.body))
 
 
@@ -192,7 +192,7 @@ class _Chain:
 
     @property
     def count(self) -> int:
-        """How many columns they go over."""
+        """Number of columns that the loops cover together."""
         return math.prod(loop.index.extent for loop in self.loops)
 
     @property

@@ -102,7 +102,7 @@ class RowWriter:
         return {name: f"{array}[{self.here}]" for name, array in self.arrays.items()}
 
     def declare(self) -> None:
-        """What lives from row to row, and from sweep to sweep."""
+        """Declare the registers that live from row to row and from sweep to sweep."""
         writer, program = self.writer, self.program
         starts = {p.buffer: identity(p.combine, p.dtype) for p in self.parts}
         for local in program.numbers:
@@ -159,7 +159,7 @@ class RowWriter:
         self.writer.line(f"const int {self.lane} = anew(lane);")
 
     def statement(self, stmt: Stmt) -> None:
-        """What is done once in a row: by all threads, but for stores."""
+        """Write a statement that runs once per row: in all threads, but a store only in the first one."""
         writer = self.writer
         match stmt:
             case Let(local, value):
@@ -198,7 +198,10 @@ class RowWriter:
         self.combine(sweep.steps)
 
     def early(self, sweep: Sweep) -> list[Expr]:
-        """What is loaded in the first sweep over these columns, though another one needs it."""
+        """Return the cached loads to make in the first sweep over these columns, also for later sweeps.
+
+        Empty for any other sweep, and unless the sharing asks for early loads.
+        """
         alike = [s for s in self.program.sweeps if s.columns == sweep.columns]
         if sweep is not alike[0] or not self.sharing.early:
             return []
@@ -252,7 +255,7 @@ class RowWriter:
 
 
 def _uses_column(sweep: Sweep) -> bool:
-    """Whether something is computed from the number of the column, other than places in memory."""
+    """True if a value is computed from the number of the column, apart from positions in memory."""
     stack = [s.value for s in statements(sweep.body) if isinstance(s, Let | Update | Store)]
     found: set[Expr] = set()
     while stack:
@@ -264,6 +267,6 @@ def _uses_column(sweep: Sweep) -> bool:
 
 
 def _of_row(load: Load, row: Index) -> bool:
-    """Whether the place of a load is known from the number of the row alone."""
+    """True if the position of a load depends on the number of the row alone."""
     parts = walk(*load.at)
     return free_indices(load) <= {row} and not any(isinstance(e, Load | Local) for e in parts)

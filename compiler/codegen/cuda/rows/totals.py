@@ -33,7 +33,7 @@ class _Total:
 
 @dataclass(slots=True)
 class RowSums:
-    """What each row adds to sums over `rows`: `steps`, for the local buffers of `parts`."""
+    """Sums over `rows`: for each row, `steps` add to the local buffers of `parts`."""
 
     rows: tuple[Index, ...]
     parts: list[RowPart] = field(default_factory=list)
@@ -82,7 +82,7 @@ class RowSums:
         return total
 
     def ends(self, sharing: Sharing) -> tuple[list[Nest], dict[str, Buffer]]:
-        """What remains to be done when every block has its sums: nests, and the buffers with those sums."""
+        """Return the work that remains once each block has its sums: nests, and the buffers of the sums."""
         heights = {part.total: part_rows(part, self.parts, sharing) for part in self.parts}
         buffers = {
             part.total: Buffer(part.dtype, (heights[part.total], *total.shape), written=True)

@@ -34,7 +34,7 @@ def columns(line: Line) -> FunctionCall:
 
 
 def totals(line: Line) -> FunctionCall:
-    """What each part gives but the last, which nobody needs."""
+    """Return the function that writes the total of each part except the last, whose total is not needed."""
     writer, number = line.writer(), register_type(line.dtype)
     _thread(writer, line, line.parts - 1)
     writer.line(f"{number} total = {constant(0, line.dtype)};\nbool begun = false;")

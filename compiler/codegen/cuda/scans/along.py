@@ -71,7 +71,10 @@ def by_block(line: Line) -> FunctionCall:
 
 
 def totals(line: Line) -> FunctionCall:
-    """What each part gives but the last, which nobody needs: a block for each."""
+    """Return the function that writes the total of each part except the last, whose total is not needed.
+
+    Each of these parts has a block of its own.
+    """
     writer, number = line.writer(), register_type(line.dtype)
     _team(writer, line, line.parts - 1)
     kind = line.counter(TILE)
@@ -110,7 +113,11 @@ def _begin(writer: CudaWriter, line: Line) -> None:
 
 
 def _before(line: Line) -> list[str]:
-    """What all parts before this one give: lanes take them by turns, and the first lane's comes first."""
+    """Return the statements that combine the totals of all earlier parts of the row into `carry`.
+
+    Each lane of a warp combines every 32nd total. Then the values of the lanes are combined, from the first
+    lane.
+    """
     number, dtype = register_type(line.dtype), line.dtype
     first, later = (
         loaded(dtype, f"{PARTIAL}[row * {line.parts} + {p}]") for p in ("min(lane, part - 1)", "p")

@@ -29,7 +29,7 @@ def by_form(kernel: Kernel) -> KernelWork | None:
 
 
 def _is_crowded(form: Updates) -> bool:
-    """Whether it is faster to bring updates in order than to have each row look for its own, one by one."""
+    """True if sorting the updates is faster than having each row search all of them for its own."""
     looked_at = form.count * min(form.count, form.rows)
     return looked_at >= _CROWDED or (form.count >= _MANY and form.count >= _RUN * form.rows)
 

@@ -48,7 +48,7 @@ class Line:
 
     @property
     def inner(self) -> int:
-        """How far apart in memory the items of a row are."""
+        """Distance in memory between neighbouring items of a row, in elements."""
         return math.prod(i.extent for i in self.scan.at[self.scan.axis + 1 :])
 
     @property
@@ -57,7 +57,7 @@ class Line:
         return ((PARTIAL, self.scan.rows * self.parts * self.dtype.size),) if self.parts > 1 else ()
 
     def item(self) -> Expr:
-        """What number `k` adds."""
+        """Return the value that item number `k` contributes to the scan."""
         scan = self.scan
         if scan.first is None:
             return self.at(scan.item, self.k)

@@ -51,7 +51,7 @@ class Pass:
 
     @property
     def key(self) -> DType:
-        """What keys are in registers and in scratch memory."""
+        """Type of keys in registers and in scratch memory."""
         return uint64 if self.ranking.wide else uint32
 
     @property
@@ -78,7 +78,7 @@ class Pass:
 
 
 def _names(side: int) -> tuple[str, str]:
-    """Where keys and columns are between two passes."""
+    """Return the names of the buffers that hold keys and columns between two passes."""
     return f"radix_keys{side % 2}", f"radix_columns{side % 2}"
 
 
@@ -95,7 +95,7 @@ def radix(ranking: Ranking) -> KernelWork:
 
 
 def _count(each: Pass) -> FunctionCall:
-    """How often each digit is in each tile."""
+    """Return the function that counts how often each digit occurs in each tile."""
     writer = CudaWriter(each.buffers)
     _begin(writer, each)
     with _items(writer, each):
@@ -109,7 +109,7 @@ def _count(each: Pass) -> FunctionCall:
 
 
 def _starts(each: Pass) -> FunctionCall:
-    """How many items of a row have the same digit in a tile or in those before it."""
+    """Return the function that counts the items of a row, by digit, up to the end of each tile."""
     counts = each.buffers[_COUNTS]
     at = tuple(Index(name, n) for name, n in zip(("digit", "tile"), counts.shape, strict=True))
     left, right = Local("left", int32), Local("right", int32)
@@ -191,7 +191,10 @@ __syncthreads();"""
 
 
 def _begin(writer: CudaWriter, each: Pass) -> None:
-    """What a block works on; no digit is counted yet. Thread `n` has to do with digit `n`, too."""
+    """Write the start of a block: its row, its tile, and counts of digits that are all 0.
+
+    Thread `n` also handles digit `n`.
+    """
     text = _BEGIN.format(
         all=_WARPS * _DIGITS, digits=_DIGITS, tiles=each.tiles, tile=TILE, strip=_ITEMS * WARP,
         length=each.ranking.length, threads=THREADS,

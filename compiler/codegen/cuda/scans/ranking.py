@@ -31,12 +31,12 @@ class Ranking:
 
     @property
     def length(self) -> int:
-        """How many items a row has."""
+        """Number of items in a row."""
         return self.selection.column.extent
 
     @property
     def wide(self) -> bool:
-        """Whether a key and a column are more than 64 bits together."""
+        """True if a key and a column together need more than 64 bits."""
         return self.selection.key.dtype.size > 4
 
     def key(self, writer: CudaWriter, column: str) -> str:

@@ -1,4 +1,4 @@
-"""How scans are divided among threads, by how many there are and how long they are."""
+"""Division of scans among threads, chosen by the number of scans and their length."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _PIECE = 32  # items of a thread at least, where a row is divided: it also adds 
 
 
 def is_worth(found: Scan) -> bool:
-    """Whether many threads do a scan faster than its loops do, where each row is done by one thread."""
+    """True if many threads per row do a scan faster than its loops, in which one thread does a row.
+
+    The items must not read the target.
+    """
     reads = {e.buffer for e in walk(found.item) if isinstance(e, Load)}
     return found.length >= _SHORT and found.rows > 0 and found.target not in reads
 

@@ -1,4 +1,4 @@
-"""How rows are brought in order, by how long they are and how much of them is wanted."""
+"""Sorting of rows, by a method that depends on their length and on how many items are wanted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _FEW = 8  # pieces are worth to be brought in order if no more than one of so ma
 
 
 def is_worth(found: Selection) -> bool:
-    """Whether many threads do a selection faster than its loops do, where each row is done by one thread."""
+    """True if many threads per row do a selection faster than its loops, in which one thread does a row.
+
+    Items and keys must not read the buffers that the selection writes.
+    """
     reads = {e.buffer for e in walk(found.item, found.key) if isinstance(e, Load)}
     is_apart = reads.isdisjoint({found.values, found.places})
     return found.rows > 0 and found.count > 0 and found.column.extent >= _SHORT and is_apart

@@ -25,7 +25,7 @@ _THREADS = 512
 
 
 def largest(ranking: Ranking) -> int:
-    """How many pairs a block can bring in order."""
+    """Return the maximum number of pairs that a block can sort."""
     return _SHARED // (16 if ranking.wide else 8)
 
 
@@ -43,17 +43,17 @@ class Stage:
 
     @property
     def pieces(self) -> int:
-        """How many pieces a row has."""
+        """Number of pieces of a row."""
         return -(-self.length // self.piece)
 
     @property
     def is_last(self) -> bool:
-        """Whether the row is in order after it."""
+        """True if this stage leaves the whole row sorted."""
         return self.pieces == 1
 
 
 def stages(ranking: Ranking) -> list[Stage]:
-    """What brings the best of each row in order."""
+    """Return the stages that sort the best items of each row."""
     found: list[Stage] = []
     length, count, most = ranking.length, ranking.selection.count, largest(ranking)
     while not found or not found[-1].is_last:
@@ -69,7 +69,7 @@ def names(number: int) -> tuple[str, str]:
 
 
 def scratch(ranking: Ranking, stage: Stage) -> dict[str, Buffer]:
-    """What a stage leaves to the next."""
+    """Return the buffers with the pairs that a stage leaves to the next one."""
     size = ranking.selection.rows * stage.pieces * stage.count
     keys, columns = names(stage.number)
     kind = uint64 if ranking.wide else uint32

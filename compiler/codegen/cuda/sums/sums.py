@@ -35,12 +35,12 @@ class Sums:
 
     @property
     def count(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return math.prod(i.extent for i in self.columns)
 
     @property
     def height(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return math.prod(i.extent for i in self.rows)
 
     @property
@@ -49,28 +49,28 @@ class Sums:
         return {n: replace(b, shape=(b.size,) if b.shape else ()) for n, b in self.buffers.items()}
 
     def across(self, wide: int) -> Columns:
-        """What a row adds for the columns of a vector; the row is called `row`."""
+        """Return the statements that add one row to a vector of columns; the row is named `row`."""
         q, v, row = Index("q", self.count // wide), Index("v", wide), Index("row", self.height)
         return q, v, self._at(self._steps, simplify_index(q * wide + v), row)
 
     def along(self, wide: int) -> Columns:
-        """What the rows of a vector add for a column; that is called `column`."""
+        """Return the statements that add a vector of rows to one column; the column is named `column`."""
         q, v, column = Index("q", self.height // wide), Index("v", wide), Index("column", self.count)
         return q, v, self._at(self._steps, column, simplify_index(q * wide + v))
 
     @property
     def width_across(self) -> int:
-        """How many neighbouring columns are loaded at a time."""
+        """Number of neighbouring columns that are loaded at a time."""
         return width(self.count, self.across, self.flat)
 
     @property
     def width_along(self) -> int:
-        """How many neighbouring rows are loaded at a time."""
+        """Number of neighbouring rows that are loaded at a time."""
         return width(self.height, self.along, self.flat)
 
     @property
     def is_along(self) -> bool:
-        """Whether neighbours in memory are added up, rather than parts of neighbouring results."""
+        """True if neighbours in memory belong to the same sum rather than to neighbouring results."""
         if self.count == 1:
             return True
         row, _, by_row = self.along(1)
@@ -78,14 +78,14 @@ class Sums:
         return neighbours(by_row, row, self.flat) > neighbours(by_column, column, self.flat)
 
     def results(self) -> tuple[Index, tuple[Store, ...]]:
-        """What is stored for a column, after its index."""
+        """Return the index of a column, and the stores of its results."""
         column = Index("column", self.count)
         stores = self._at(flatten(Kernel("", dict(self.buffers), self.stores)).body, column, None)
         return column, tuple(s for s in stores if isinstance(s, Store))
 
     @property
     def _steps(self) -> tuple[Stmt, ...]:
-        """What every row adds."""
+        """Statements by which every row contributes to the sums."""
         steps = [Update(acc, read(r.combine, acc, r.value), r.combine) for acc, r in self.reduces.items()]
         return flatten(Kernel("", dict(self.buffers), tuple(steps))).body
 
