@@ -21,7 +21,7 @@ from staticgraph.runtime.variables import VariableStore
 
 
 class FastPath(Protocol):
-    """What runs the programs of a plan with as little Python as there can be."""
+    """Fast path of a cached run: runs its programs with as little Python as possible."""
 
     def function(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         """A function that takes the short way, now or later, and else does as `otherwise`."""
