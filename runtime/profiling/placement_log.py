@@ -1,4 +1,4 @@
-"""What a session tells that was made with `log_device_placement`: the device of each operation."""
+"""Log of the device of each operation, for sessions made with `log_device_placement`."""
 
 from __future__ import annotations
 

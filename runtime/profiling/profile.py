@@ -125,10 +125,12 @@ class StepTimes:
 
 
 class Profile:
-    """Where the time of a session's runs goes: a context, and after it the result. Printed, it is a table.
+    """Times of a session's runs, by program and kernel: a context, and after it the result.
 
-    `steps` has one entry for each program that ran. Rates are those of one core, or of the GPU, and so are
-    the limits that they are compared with: `limits`, measured when they are first asked for.
+    Printed, it is a table.
+
+    `steps` has one entry for each program that ran. Rates are those of one core, or of the GPU. They are
+    compared with the `limits` of the same device, measured when they are first asked for.
     """
 
     def __init__(self, compile_log: CompileLog, store: VariableStore, meter: Meter) -> None:
@@ -173,7 +175,7 @@ class Profile:
 
     @property
     def limits(self) -> Limits:
-        """What a core of this machine, or the GPU, can do at most."""
+        """The peak rates of a core of this machine, or of the GPU."""
         return self._meter.limits()
 
     @property
@@ -266,7 +268,10 @@ def _control_name(instruction: Instruction) -> str:
 def _events(
     parts: Sequence[Stamp], views: dict[int, KernelView], threads: dict[int, int]
 ) -> Iterator[TimedEvent]:
-    """What each thread did of an instruction, chunks that it did one after the other as one event."""
+    """Yield the work of each thread on each instruction as events.
+
+    Successive chunks of a thread are one event.
+    """
 
     def of_thread(stamp: Stamp) -> tuple[int, int]:
         return id(stamp.what), threads[stamp.thread]
