@@ -186,7 +186,7 @@ class _Trial:
 
 
 def _refused(value: Value) -> Item:
-    """Return a placeholder for the output of an op that failed for its inputs: NaN, or 0 for other dtypes."""
+    """Return a substitute for the output of an op that failed: NaN if it is floating or complex, else 0."""
     floats = value.dtype.is_floating or value.dtype.is_complex
     array = np.full(value.shape, np.nan if floats else 0, value.dtype.numpy)
     return Item(array, Sort.BAD if floats else Sort.FINE)

@@ -54,7 +54,7 @@ class GuardedBlock:
 
 
 class Memory:
-    """Memory of the GPU that is allocated and not freed, and the pinned memory of the host."""
+    """Simulated memory of the GPU that is allocated and not freed, and the pinned memory of the host."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
