@@ -1,6 +1,4 @@
-"""How one set of fetches is computed: programs by
-signature, each compiled once and called again and again.
-"""
+"""Cached run of one set of fetches: its programs by signature, each compiled once and called many times."""
 
 from __future__ import annotations
 
@@ -132,7 +130,7 @@ class CachedRun:
         self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
 
     def step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
-        """What a run with arrays of these shapes and variables of these types does."""
+        """Capture the step of a run with arrays of these shapes and variables of these types."""
         with collector_paused():
             from staticgraph.compiler.capture.capture import capture
 

@@ -51,7 +51,7 @@ class Compile:
 
     @property
     def functions(self) -> int:
-        """How many machine functions the program has: one or more for each kernel, and the step itself."""
+        """The number of machine functions of the program: one or more per kernel, plus the step itself."""
         return self.compiled + self.from_memory + self.from_disk
 
     def __str__(self) -> str:
@@ -100,11 +100,14 @@ class CompileLog(Sequence[Compile]):
         return sum(each.seconds for each in self)
 
     def on_host(self, op: Operation) -> bool:
-        """Whether an operation is to be computed by NumPy: where the user has pinned it to another device."""
+        """Return True if NumPy computes an operation, because the user has pinned it to another device."""
         return False
 
     def fast_path(self, plan: Any, order: Sequence[int], store: Any) -> Any:
-        """What a device has in place of an `InlineCache`; see `runtime.fast_path.inline_cache.FastPath`."""
+        """Return the device's own fast path, used in place of an `InlineCache`; None if the device has none.
+
+        The interface is `runtime.fast_path.inline_cache.FastPath`.
+        """
         return None
 
     def begin(self, fetches: Fetches, reason: Reason) -> int:

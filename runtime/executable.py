@@ -210,12 +210,12 @@ class Executable:
         return does_not_fit(memory_use(made.program, len(made.step.feeds), made.shared + made.private))
 
     def origins(self, begun: int) -> tuple[int, int, int]:
-        """How many of its functions were compiled, found in memory and found on disk since `begun`."""
+        """Count its functions compiled since the mark `begun`, in memory then, and read from disk."""
         return origins(self.prepared.codes, begun)
 
     @property
     def calls(self) -> int:
-        """How many times the native function was called."""
+        """The number of calls of the native function."""
         return self.count[0]
 
     def _run_host(self, index: int, table: int) -> int:
@@ -238,7 +238,13 @@ class Executable:
 
 
 def changes(step: Step, writes: Sequence[Operation], new: Sequence[np.ndarray]) -> PendingWrites:
-    """What a step changes: `new` are the values of those variables, and then the states of random ops."""
+    """Return the pending writes of a step: values of variables, and states or advances of random ops.
+
+    Args:
+        step: The step that ran.
+        writes: The variables to write.
+        new: The values of these variables, followed by the states of random ops.
+    """
     return PendingWrites(
         dict(zip(writes, new, strict=False)),
         dict(zip(step.counters, step.advances, strict=True)),

@@ -1,4 +1,4 @@
-"""What a user asks `run` for: a tensor, an operation, or any nesting of them in lists, tuples and dicts."""
+"""The fetches of a run: a tensor, an operation, or any nesting of them in lists, tuples and dicts."""
 
 from __future__ import annotations
 
@@ -34,16 +34,18 @@ class Fetches:
 
     @property
     def text(self) -> str:
-        """What is fetched, to be shown: some names."""
+        """The names of some fetches, for display."""
         names = [t.op.name if t.value_index == 0 else t.name for t in self.tensors]
         names += [op.name for op in self.targets]
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
         return (", ".join(names[:_NAMES]) or "nothing") + more
 
     def _form(self, structure: Any) -> tuple[FeedForm, list[int]]:
-        """What `assemble` builds: one value, a list or tuple of values, or something else made of them all.
+        """Classify the result of `assemble`: one value, a list or tuple of values, or another structure.
 
-        Values are positions among the tensors, -1 for an operation, whose value is None.
+        Returns:
+            The form, and the position of each value among the tensors. The position of an operation is -1,
+            and its value is None.
         """
         if type(structure) in _FLAT and not any(map(_has_parts, structure)):
             return _FLAT[type(structure)], [self._position(item) for item in structure]
@@ -99,7 +101,9 @@ def _has_parts(item: Any) -> bool:
 
 
 def flat(item: Any) -> bool:
-    """Whether it is one thing to fetch, or a list or tuple of such: the same objects then mean the same ever.
+    """Return True for one thing to fetch, or a list or tuple of such things.
+
+    Such fetches mean the same each time that the same objects are given.
 
     >>> flat("a"), flat(["a", "b"]), flat({"a": "b"}), flat([["a"]])
     (True, True, False, False)
@@ -109,7 +113,7 @@ def flat(item: Any) -> bool:
 
 
 def not_found(fetches: Any, feeds: Any) -> Any:
-    """Where no way is known to run them."""
+    """Return NotImplemented, for sessions whose prepared runs cannot be looked up by machine code."""
     return NotImplemented
 
 

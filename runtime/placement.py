@@ -1,4 +1,4 @@
-"""Where a session runs: on the processor, or on a card, with what that takes."""
+"""Placement of a session on the CPU or a GPU, and the objects that depend on it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def opened(settings: Settings, config: Any) -> Device | None:
 
 
 def store_on(device: Device | None) -> VariableStore:
-    """What holds the values of variables."""
+    """Return a store for the values of variables."""
     if device is None:
         return VariableStore()
     from staticgraph.runtime.gpu.store import DeviceStore
@@ -57,7 +57,7 @@ def pinned_on(device: Device | None, value: np.ndarray) -> np.ndarray:
 
 
 def compile_log_for(device: Device | None, settings: Settings) -> CompileLog:
-    """What compiles steps, and keeps account of it."""
+    """Return a compile log: it compiles steps and records every compile."""
     if device is None:
         from staticgraph.runtime.compile_log import CompileLog  # building a graph does not need it
 
@@ -68,7 +68,7 @@ def compile_log_for(device: Device | None, settings: Settings) -> CompileLog:
 
 
 def meter_of(device: Device | None) -> Meter:
-    """What takes the times of runs."""
+    """Return a meter, which takes the times of runs."""
     if device is None:
         from staticgraph.runtime.profiling.stamps import CoreMeter
 
@@ -79,6 +79,6 @@ def meter_of(device: Device | None) -> Meter:
 
 
 def without_gpus(config: Any) -> bool:
-    """Whether a ConfigProto says that there are to be no GPUs."""
+    """Return True if a ConfigProto asks for zero GPUs."""
     counts = getattr(config, "device_count", None) or {}
     return "GPU" in counts and not counts["GPU"]

@@ -1,9 +1,9 @@
-"""What a session holds besides the values of variables, such as the elements of its queues; and how a host op
-waits for another thread's run.
+"""Resources of a session besides the values of variables, such as the elements of its queues.
 
-A queue of the graph is a description; its elements live in a session. So a host op asks for the *resource*
-that belongs to the description, in the session which calls it. One that must wait does so inside `waiting()`:
-runs of other threads take place meanwhile, and one of them may bring what it waits for.
+A queue of the graph is a description, and its elements live in a session. A host op therefore asks for the
+*resource* that belongs to the description, in the session that calls the op. A host op that must wait for
+another thread's run does so inside `waiting()`. Runs of other threads then take place, and one of them may
+bring what the op waits for.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Resources:
 
 
 class _Call(threading.local):
-    """What the host op that this thread is in may ask for."""
+    """Resources, pause and deadline of the host op that this thread is in."""
 
     def __init__(self) -> None:
         self.resources = Resources()  # of calls outside of all sessions
@@ -100,7 +100,7 @@ def remaining() -> float | None:
 
 
 def resources() -> Resources:
-    """Those of the session that calls the present host op."""
+    """Return the resources of the session that calls the present host op."""
     return _call.resources
 
 

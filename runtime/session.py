@@ -192,14 +192,20 @@ class Session:
             return self._caller(fetches, tuple(fed)).executable(*fed.values())
 
     def plan(self, fetches: Any, feed_dict: Any = None, shapes: Any = None) -> StepPlan:
-        """What a run of `fetches` would do: its kernels, their work and memory, what was not fused and why,
-        and what would have another program compiled. Compiles, but does not run; print the result.
+        """Plan a run of `fetches`: compile it without running it, and return a description to print.
 
-        `feed_dict`: as for `run`. `shapes`: instead of values, the shapes of feeds. Placeholders whose shape
-        the graph tells need neither, if no shape depends on their value. What is computed in Python before
-        the program, as a `py_func` may be, is called.
+        The plan shows the kernels, their work and memory, which kernels were not fused and why, and which
+        changes would need another program. Operations that Python computes before the program are called, for
+        example a `py_func`.
 
-        Errors: those of `run`, and FeedError for a shape where a value is needed.
+        Args:
+            fetches: As for `run`.
+            feed_dict: As for `run`.
+            shapes: The shapes of feeds, instead of values. A placeholder whose shape the graph tells
+                needs neither, if no shape depends on its value.
+
+        Raises:
+            FeedError: A shape is given but a value is needed. All other errors are those of `run`.
 
         >>> import staticgraph as sg
         >>> x = sg.placeholder(sg.float32, [None, 3])
@@ -237,7 +243,7 @@ class Session:
 
     @property
     def compiles(self) -> CompileLog:
-        """What was compiled so far, why, and how long that took. Print it."""
+        """The compiles so far, each with its cause and time. Print it."""
         if self._compiles is None:
             self._compiles = compile_log_for(self.device, self.settings)
             if self._tells_places:
@@ -249,7 +255,7 @@ class Session:
 
     @property
     def no_compile(self) -> bool:
-        """Whether runs that would have to compile raise a NoCompileError; may be set after a warm-up."""
+        """True if runs that would have to compile raise a NoCompileError. It may be set after a warm-up."""
         return self.compiles.no_compile
 
     @no_compile.setter
@@ -294,7 +300,7 @@ class Session:
         self._known.add(fetches, keys, call)
 
     def _caller(self, fetches: Any, feeds: tuple[Tensor, ...]) -> Caller:
-        """What calls the plan of `fetches` with the values of `feeds`, in this order."""
+        """Return the caller of the plan of `fetches`. It takes the values of `feeds` in this order."""
         # Building a graph does not need the compiler, which takes as long to import as all the rest.
         with collector_paused():
             from staticgraph.runtime.caller import Caller
@@ -304,7 +310,7 @@ class Session:
         )
 
     def _plan(self, fetches: Any, feeds: Iterable[Tensor]) -> CachedRun:
-        """How to compute `fetches`. Feeds in another order are not another plan."""
+        """Return the cached run of `fetches`. The order of the feeds does not matter."""
         from staticgraph.runtime.cached_run import CachedRun
 
         self._check_not_empty()

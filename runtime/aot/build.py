@@ -36,7 +36,10 @@ _WEIGHTS = "@weights"
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a C program is made with. `weights`: the file with them; None where they are in the object."""
+    """Files of a compiled graph for a C program.
+
+    `weights`: the weights file, or None if the object holds them.
+    """
 
     interface: Interface
     object: bytes

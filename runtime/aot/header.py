@@ -164,7 +164,7 @@ _UNUSUAL = {
 
 
 def _unusual(interface: Interface) -> str:
-    """What is to be said about types that C does not have."""
+    """Explain the types in the interface that C does not have, for the header's comment."""
     arrays = [*(a for f in interface.functions for a in f.arrays), *(f.array for f in interface.fields)]
     found = {a.type.dtype.name for a in arrays}
     return "".join(text for name, text in _UNUSUAL.items() if name in found)

@@ -1,8 +1,8 @@
-"""What a C program sees of compiled functions: names and types of C, and the struct that is their state.
+"""C interface of compiled functions: names and types of C, and the struct that is their state.
 
-A state begins with a number that says that it was initialised, and the address of the weights: the variables
-that no function changes, which are read where they are. Then come the variables that functions change and the
-states of random operations, and at last a workspace.
+A state begins with a number that marks it as initialised, then the address of the weights. Weights are the
+variables that no function changes; they are read in place. Then come the variables that functions change and
+the states of random operations. A workspace comes last.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Array:
 
     @property
     def elements(self) -> int:
-        """How many numbers the array in C has."""
+        """The number of elements of the array in C."""
         return math.prod(self.dims)
 
     @property
@@ -116,5 +116,8 @@ class Interface:
 
     @property
     def mark(self) -> bytes:
-        """What a file of weights begins with, the same for all that fit the code, whatever they hold."""
+        """The first bytes of a weights file.
+
+        They are equal for all files that fit the code, whatever their values.
+        """
         return b"sgweight" + self.state.ready.to_bytes(8, "little") + bytes(ALIGNMENT - 16)

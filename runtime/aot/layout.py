@@ -1,4 +1,4 @@
-"""Where everything is that a function of the interface works on: its arguments, the state, the weights."""
+"""Memory layout of the interface's functions: their arguments, the state and the weights."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ def _types(functions: Sequence[CompiledFunction]) -> dict[Operation, TensorType]
 
 
 def _value(op: Operation, type: TensorType, store: VariableStore) -> bytes:
-    """What a variable holds, or the state of a random op; zeros for a variable without a value.
+    """Return the bytes of a variable or of the state of a random op; zeros for a variable without a value.
 
-    A random op without a seed, which elsewhere begins anywhere, begins at its beginning: the same file makes
-    the same object.
+    Elsewhere, a random op without a seed starts at an arbitrary point. Here it starts at the beginning, so
+    that the same file always makes the same object.
     """
     if op.definition.name != "variable":
         state = store.random_state(op)

@@ -27,9 +27,9 @@ from staticgraph.runtime.files.loaded import LoadedFunction, LoadedGraph
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """What the user says of sizes that the graph leaves open: shapes by input, and the first size of others.
+    """Sizes that the user sets if the graph leaves them open: shapes by input, and the first size of others.
 
-    An input that has a value of its own is only taken if it is named here.
+    An input with a default value is a parameter of the function only if it is named here.
     """
 
     given: Mapping[str, tuple[int, ...]]
@@ -113,7 +113,10 @@ def _compiled(
 
 
 def _is_taken(label: str, tensor: Tensor, function: LoadedFunction, shapes: Shapes) -> bool:
-    """Whether a function is given this input: one that it needs, or that the user names."""
+    """Return True if a function takes this input, because the function requires it or the user names it.
+
+    A tensor that is not a placeholder is always taken.
+    """
     is_placeholder = tensor.op.definition.name in ("placeholder", "placeholder_with_default")
     return label in function.required or label in shapes.given or not is_placeholder
 

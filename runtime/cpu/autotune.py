@@ -96,7 +96,7 @@ class Measured:
         return times
 
     def _is_sound(self, way: Alone, arrays: list[np.ndarray]) -> bool:
-        """Whether a run from the start gives the bits of the first way that was ever run."""
+        """Return True if a run from the initial data gives the same bits as the first run of all."""
         for array, start in zip(arrays, self._start, strict=True):
             array[...] = start
         way.time(1)
@@ -114,7 +114,7 @@ def _random(buffer: Buffer, rng: np.random.Generator) -> np.ndarray:
 
 
 def _key(usual: KernelCode, target: CpuTarget) -> str:
-    """What the product is like without any choice, the processor, and what generates the others."""
+    """Return the cache key of a product: its default kernels, the processor and the compiler version."""
     names = [phase.code.name for phase in usual.phases]
     parts = ("choice", compiler_version(), target.cpu, target.features, names)
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()

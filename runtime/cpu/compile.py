@@ -1,5 +1,7 @@
-"""Where the runtime asks the compiler. Importing it takes as long as all the rest of the runtime, so plans do
-so when they have something to compile: a graph from a file may bring its code along.
+"""Calls from the runtime to the compiler.
+
+Importing the compiler takes as long as importing all the rest of the runtime. Cached runs therefore import
+this module only when they compile: a graph from a file may bring its machine code along.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ _MUCH = 1 << 14  # elements that a step is given: with fewer it is hardly worth 
 
 
 class Watching:
-    """What the settings want to be shown of the compile of `what`."""
+    """Observers of the compile of `what`, as requested by the settings."""
 
     def __init__(self, settings: Settings, what: str) -> None:
         self.trace: Trace | None = _report if "rules" in settings.trace else None
@@ -42,7 +44,7 @@ class Watching:
 
     @property
     def observers(self) -> tuple[Observer, ...]:
-        """What is to be told of each pass."""
+        """The observers to call after each pass."""
         return () if self._dump is None else (self._dump.after_pass,)
 
     def finish(self, made: CompiledStep, language: str, code: Callable[[], str]) -> None:

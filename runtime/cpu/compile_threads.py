@@ -56,7 +56,7 @@ class CompileAhead:
         self._end_short_turns()
 
     def __contains__(self, code: Code) -> bool:
-        """Whether a function was begun and is not done."""
+        """Return True if the compile of a function has begun and is not done."""
         return code.name in self._pending
 
     def begin(self, code: Code) -> None:

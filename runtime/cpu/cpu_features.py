@@ -1,7 +1,7 @@
-"""What LLVM's code for a processor can use, found out by looking at the code.
+"""Features of a processor that LLVM's code can use, found by looking at generated code.
 
-LLVM does not tell which instructions a name stands for, and where a name is wrong it may end the process. So
-it is asked in a process of its own.
+LLVM does not tell which instructions a name stands for, and it may end the process if a name is wrong. It is
+therefore asked in a separate process.
 """
 
 from __future__ import annotations

@@ -86,5 +86,5 @@ CODE = Code(SYMBOLS[0], _EXTEND + _TRUNCATE + _TRUNCATE_DOUBLE, ("declare double
 
 
 def needed(triple: str, features: str) -> bool:
-    """Whether compiled code for this processor may call the conversions."""
+    """Return True if compiled code for this processor may call the conversions."""
     return "+f16c" not in features.split(",") and not triple.startswith(("aarch64", "arm64"))

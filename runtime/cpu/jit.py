@@ -77,9 +77,10 @@ def host() -> CpuTarget:
 
 
 def fast_math() -> bool:
-    """Whether the environment asks for short forms of functions. A session may decide otherwise.
+    """Return True if the environment asks for fast math. A session may decide otherwise.
 
-    tanh and erf of float32 are then shorter, and their error is up to 6 units in the last place instead of 2.
+    The implementations of tanh and erf for float32 are then shorter. Their error is up to 6 units in the last
+    place instead of 2.
     """
     return bool(switches.from_environment("math") == "fast")
 
@@ -123,8 +124,14 @@ def mark() -> int:
 
 
 def origins(codes: Sequence[Code], since: int) -> tuple[int, int, int]:
-    """How many of these functions were compiled since a moment, how many were in memory then, and how many
-    came from disk.
+    """Count the functions that were compiled since a mark, were in memory then, and came from disk.
+
+    Args:
+        codes: The functions to count.
+        since: A mark from `mark`.
+
+    Returns:
+        The three counts: compiled since the mark, in memory at the mark, loaded from disk since the mark.
     """
     known = (_MADE.get(code.name, (-1, False)) for code in codes)
     made = [on_disk for number, on_disk in known if number > since]

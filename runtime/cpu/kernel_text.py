@@ -39,7 +39,10 @@ class Generated:
             object_cache.write(key, to_bytes(code))
 
     def best(self, product: Contraction, target: CpuTarget) -> Choice:
-        """What a measurement found, or finds, to be the fastest way of doing a product."""
+        """Return the fastest way of computing a product.
+
+        It is measured now, unless it was measured before.
+        """
         from staticgraph.runtime.cpu.autotune import best  # what few programs ask for
 
         return best(product, target)

@@ -41,7 +41,10 @@ class ProgramLayout(Program):
 
 @dataclass(frozen=True, slots=True)
 class LoadedProgram:
-    """What an `Executable` needs of a compiled step. The code is where `cpu_jit` finds it by its symbol."""
+    """The parts of a compiled step that an `Executable` needs.
+
+    `cpu_jit` finds the machine code by its symbol.
+    """
 
     step: LoadedStep
     program: Program
@@ -54,7 +57,10 @@ class LoadedProgram:
 
 
 def layout_of(compiled: Compiled) -> dict[str, Any]:
-    """What a run needs to know of a compiled step, as plain data: all but the step, types and constants."""
+    """Return the data of a compiled step that a run needs, as plain values.
+
+    The step itself, the types and the constants are not included.
+    """
     others = (code.name for code in compiled.codes if code is not compiled.entry)
     return {
         "in_place": sorted(compiled.program.in_place),

@@ -1,4 +1,4 @@
-"""How many threads work on a step. The threads are in cpu/pool.py, imported with the first step."""
+"""The number of threads that work on a step. The threads are in cpu/pool.py, imported with the first step."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def set_num_threads(number: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads work on a step, the one that calls `Session.run` included: see `set_num_threads`."""
+    """Return the number of threads that work on a step, including the one that calls `Session.run`.
+
+    See `set_num_threads`.
+    """
     global _chosen
     if _chosen is None:
         _chosen = _default()
@@ -54,7 +57,7 @@ def follow(resize: Callable[[int], None]) -> None:
 
 
 def _default() -> int:
-    """What `SG_THREADS` says, or the processors that this process may use."""
+    """Return the value of `SG_THREADS` if set, else the number of processors that this process may use."""
     if hasattr(os, "process_cpu_count"):
         usable = os.process_cpu_count() or 1
     elif hasattr(os, "sched_getaffinity"):

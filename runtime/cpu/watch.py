@@ -1,7 +1,7 @@
-"""What stops a step that is running: a signal such as Ctrl-C, or the end of the time that it was given.
+"""Interruption of a running step: by a signal such as Ctrl-C, or by the end of its time limit.
 
-Loops, and regions that take long, ask the watch every few milliseconds. It lets Python run its handlers of
-signals, and looks at a flag that a timer sets. A step that was stopped has changed no variable.
+Loops and long regions check the watch every few milliseconds. The watch lets Python run its signal handlers,
+and reads a flag that a timer sets. A step that was stopped has changed no variable.
 """
 
 from __future__ import annotations

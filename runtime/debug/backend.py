@@ -1,4 +1,4 @@
-"""What compiles and calls the programs that are compared with NumPy: that of the processor, or of a card."""
+"""Back ends that compile and call the programs compared with NumPy: one for the CPU, one for a GPU."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def stored(step: Step, arguments: Arrays) -> list[np.ndarray]:
 
 
 def loaded(step: Step, results: Arrays) -> list[np.ndarray]:
-    """What the results of a step are that programs have in memory."""
+    """Convert the results of a step from the storage of programs to NumPy values."""
     return [from_storage(r, v.dtype) for r, v in zip(results, step.function.results, strict=True)]
 
 

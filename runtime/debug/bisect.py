@@ -1,8 +1,8 @@
-"""Which kernel, pass or rule is at fault where compiled code does not do what the ops mean.
+"""Search for the kernel, pass or rule at fault if compiled code does not do what the ops mean.
 
-Each kernel runs beside the NumPy meaning of its ops, both on the same inputs, so that nothing adds up and
-the first one that differs is wrong itself. Each pass is looked at the same way: what it made of the step must
-mean what it was given. Last, the step is compiled anew with one optional pass left out at a time.
+Each kernel runs beside the NumPy meaning of its ops. Both get the same inputs, so errors do not add up and
+the first kernel that differs is wrong itself. Passes are checked the same way: the output of each pass must
+mean the same as its input. Last, the step is compiled again with one optional pass left out at a time.
 """
 
 from __future__ import annotations
@@ -38,12 +38,18 @@ _CALLS = 3  # of one step that are looked at: rounds of a loop that Python does 
 
 @dataclass(slots=True)
 class Bisection:
-    """What was found in one compiled step.
+    """Findings for one compiled step.
 
-    `results`: for what the step gives by name, where the whole compiled program differs, None where it does
-    not. `without`: for each optional pass whether the program is right if it is left out; empty where it is
-    right with all of them. `stopped`: what was raised, where the program did not come to its end, and
-    `broken` the kernel that did, where NumPy does not.
+    Attributes:
+        what: The text of the fetches.
+        kernels: The number of kernels that were compared.
+        kernel: The first kernel that differs, or None.
+        wrong_pass: The first pass that changes the meaning of the step, or None.
+        results: The difference of each result of the whole compiled program, by name; None if it agrees.
+        without: For each optional pass, True if the program is right without it. Empty if nothing differs
+            or `stopped` is set.
+        stopped: The text of the error if the program did not finish, else None.
+        broken: The name of the kernel that failed although NumPy does not, or None.
     """
 
     what: str
@@ -57,13 +63,13 @@ class Bisection:
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing differs."""
+        """True if nothing differs."""
         wrong = self.kernel or self.wrong_pass or self.broken or any(self.results.values())
         return not wrong
 
     @property
     def fault(self) -> str | None:
-        """What is at fault, in a few words; None where nothing differs."""
+        """The part at fault, in a few words; None if nothing differs."""
         if self.agrees:
             return None
         if self.wrong_pass is not None:
@@ -111,8 +117,9 @@ def calls_of(
 def backend_of(
     device: str = "cpu", math: str = "precise", precision: str = "float32", cudnn: bool = True
 ) -> Backend:
-    """What sessions with these switches have steps compiled by. FailedPreconditionError where the device is
-    not there.
+    """Return the back end that compiles the steps of sessions with these switches.
+
+    Raises FailedPreconditionError if the device does not exist.
     """
     card = opened(settings(device=device), None)
     if card is None:

@@ -1,4 +1,4 @@
-"""What a bisection shows: the kernel, the pass or the rule at fault, and what leaving out passes changes."""
+"""Text of a bisection: the kernel, pass or rule at fault, and the effect of leaving out passes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _SHOWN = 8  # results that differ
 
 
 def text(found: Bisection, dumped: Path | None = None) -> str:
-    """What was found, for a person. `dumped`: where the files of the kernel at fault are."""
+    """Return the findings as text for a person.
+
+    `dumped`: the folder with the files of the kernel at fault.
+    """
     return "\n".join(_lines(found, dumped))
 
 

@@ -29,7 +29,7 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """What a user allows, `atol + rtol * |expected|`; or, without any, what rounding explains.
+    """The allowed difference: the user's `atol + rtol * |expected|`, else what rounding explains.
 
     `loose`: a factor for programs that are less exact.
     """
@@ -84,9 +84,18 @@ def differing(
     terms: int,
     tolerance: Tolerance,
 ) -> list[Difference]:
-    """Where `found` is not what `compute` makes, which is `expected` without a nudge.
+    """Return the results that differ: `found` against `expected`, the output of `compute` without a nudge.
 
-    `dtypes`: of the results. `terms`: in how many terms their sums are.
+    If the estimate of rounding does not explain a difference, `compute` runs again with nudges, to see how
+    far rounding can move the results. A tolerance that the user chose is final.
+
+    Args:
+        compute: Computes the results. It applies a nudge to its inputs and to all that it computes.
+        expected: The results of `compute` without a nudge.
+        found: The results to check.
+        dtypes: The dtype of each result.
+        terms: The number of terms of the longest sum.
+        tolerance: The allowed difference.
     """
     allowed = [_allowed(e, d, terms, tolerance) for e, d in zip(expected, dtypes, strict=True)]
     errors = [_distance(e, f) for e, f in zip(expected, found, strict=True)]
@@ -131,7 +140,11 @@ def _allowed(expected: np.ndarray, dtype: DType, terms: int, tolerance: Toleranc
 
 
 def _distance(expected: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """How far apart numbers are: infinitely, where one is NaN or infinite and the other is not the same."""
+    """Return the absolute difference of each pair of elements; 0 for two NaNs or two equal infinities.
+
+    The difference is infinite if one element is NaN or infinite and the other is not the same. For objects,
+    such as strings, it is 0 or infinite.
+    """
     if expected.dtype.kind == "O":
         return np.where(expected == found, 0.0, np.inf)
     a, b = _wide(expected), _wide(found)
@@ -142,7 +155,7 @@ def _distance(expected: np.ndarray, found: np.ndarray) -> np.ndarray:
 
 
 def _samples(compute: Compute) -> list[Sequence[np.ndarray]]:
-    """What is made of numbers whose last digits are changed."""
+    """Compute the results several times, each time with the last digits of all numbers changed at random."""
     rng = np.random.default_rng(_SEED)
     return [compute(lambda array: _nudged(array, rng)) for _ in range(_TRIALS)]
 
@@ -157,7 +170,10 @@ def _nudged(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _between(found: np.ndarray, expected: np.ndarray, made: Sequence[np.ndarray]) -> np.ndarray:
-    """Where a whole number lies between those that come of other last digits."""
+    """Return a mask of the elements of `found` that lie in the range of `expected` and the samples `made`.
+
+    It serves whole numbers, whose samples were computed with other last digits. Objects never match.
+    """
     if expected.dtype.kind == "O":
         return np.zeros(expected.shape, bool)
     low, high = np.min([expected, *made], axis=0), np.max([expected, *made], axis=0)
@@ -183,7 +199,7 @@ def compared(
     found: Sequence[np.ndarray],
     tolerance: Tolerance,
 ) -> list[Difference]:
-    """Where `found` is not what a Function makes of `arguments`, which is `expected`."""
+    """Return the results that differ: `found` against `expected`, a Function's results for `arguments`."""
 
     def compute(nudge: Nudge) -> Sequence[np.ndarray]:
         return Interpreter(effects=False, nudge=nudge).results(function, list(map(nudge, arguments)))

@@ -50,7 +50,7 @@ _ERROR: Kinds = {"class": (str,), "message": (str,), "operation": (str, type(Non
 
 @dataclass(frozen=True, slots=True)
 class FailedRun:
-    """What was run: fetched tensors, operations besides, and the values of what was fed."""
+    """The inputs of a run: fetched tensors, further operations (`targets`), and the fed values."""
 
     fetches: tuple[Tensor, ...]
     targets: tuple[Operation, ...]
@@ -111,12 +111,12 @@ def write(
 
 
 def read(path: str | os.PathLike[str]) -> Failure:
-    """What is in the file, in a new graph and a new session. InvalidFileError, NotFoundError."""
+    """Read the file into a new graph and a new session. Raises InvalidFileError or NotFoundError."""
     return container.read(path, KIND, _BODY, (GRAPH, WEIGHTS, FEEDS), _restored)
 
 
 def is_failure(path: str | os.PathLike[str]) -> bool:
-    """Whether the file is, or was meant to be, such a file."""
+    """Return True if the file is a crash dump, or was meant to be one."""
 
     def kind(data: memoryview) -> Any:
         return parse(archive.unpack(data)["manifest.json"], "its manifest")["kind"]
@@ -147,7 +147,7 @@ def _versions() -> dict[str, str]:
 
 
 def _stays_outside(op: Operation) -> bool:
-    """Whether no file can hold an operation, or something in its regions."""
+    """Return True if no file can hold an operation, or something in its regions."""
     return op.region is None and any(map(graph_json.unsaveable, with_inner([op])))
 
 

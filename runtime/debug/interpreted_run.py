@@ -31,7 +31,7 @@ Execute = Callable[[Step, Fetches, list[np.ndarray]], list[np.ndarray]]
 
 @dataclass(frozen=True, slots=True)
 class _Laid:
-    """What is asked of a compiled step besides its code."""
+    """The parts of a compiled step that callers use besides its code."""
 
     step: Step
     program: Program

@@ -30,8 +30,9 @@ _QUIET = ("constant", "parameter", "unset", "watch", "override", "reads_of")
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What an array holds: least, mean and greatest of its finite elements, None where there are none; and
-    how many are NaN or infinite.
+    """Statistics of an array: least, mean and greatest finite element, and the counts of NaN and infinity.
+
+    The first three are None if no element is finite.
     """
 
     least: float | None
@@ -46,7 +47,7 @@ class Numbers:
 
 
 def numbers(array: np.ndarray) -> Numbers | None:
-    """What `array` holds; None for strings and complex numbers, of which none is the least."""
+    """Return the statistics of `array`; None if it is empty, or holds strings or complex numbers."""
     if array.dtype.kind in "OSUc" or not array.size:
         return None
     values = array.astype(np.float64, copy=False).reshape(-1)
@@ -82,17 +83,22 @@ class Row:
         return self.name or self.op
 
     def matches(self, text: str) -> bool:
-        """Whether a user who says `text` means this op: its name, what it does, or its line."""
+        """Return True if `text` is the name, the kind or the line of this op; case is ignored."""
         line = self.where.short if self.where is not None else ""
         return text.lower() in (self.name.lower(), self.op.lower(), line.lower())
 
 
 @dataclass(slots=True)
 class Replay:
-    """What happened. `error` is what the run ended with, None where it came to its end.
+    """Record of a replayed run.
 
-    `failed`: the row of the op that failed. `source`: the first op that made NaN or infinite numbers of
-    finite ones. `stopped`: whether the run was stopped at an op, as was asked for.
+    Attributes:
+        failure: The failed run that was replayed.
+        rows: One row for each op, in the order in which they first ran.
+        error: The exception that ended the run; None if it came to its end.
+        failed: The row of the op that failed.
+        source: The first op that made NaN or infinity from finite numbers.
+        stopped: True if the run was stopped at an op, as requested.
     """
 
     failure: Failure
@@ -104,7 +110,10 @@ class Replay:
 
     @property
     def reproduced(self) -> bool:
-        """Whether the same op failed with the same error."""
+        """True if the same op failed with the same class of error.
+
+        If the error names no op, the first lines of both messages must be equal.
+        """
         op = getattr(self.error, "op", None)
         name = op.name if isinstance(op, Operation) else None
         same = (type(self.error).__name__, name) == (self.failure.error, self.failure.operation)
@@ -285,7 +294,7 @@ def _first(node: Node) -> int:
 
 
 def _kind(node: Node) -> str:
-    """What a node does, as a user says it."""
+    """Return the kind of a node, in the user's words."""
     match node.op.name:
         case "parameter":
             return "given"

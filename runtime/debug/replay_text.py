@@ -1,4 +1,4 @@
-"""What a replay shows: a table of its ops, the op that failed with what it was given, where NaN began."""
+"""Text of a replay: a table of its ops, the op that failed with its inputs, and the op where NaN began."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def array_text(array: np.ndarray) -> str:
 
 
 def ending(replay: Replay, path: str) -> str:
-    """What the run ended with, and whether that is what it ended with when it was kept."""
+    """Describe how the run ended, and say if it ended as it did when the crash dump was written."""
     return "\n\n".join(_ending(replay, path))
 
 

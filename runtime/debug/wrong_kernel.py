@@ -29,7 +29,7 @@ _ROUNDS = 64  # of a loop in which its kernels are looked at
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How steps are compiled, called and compared."""
+    """Configuration of a comparison: the back end, the tolerance, and the optional passes to leave out."""
 
     backend: Backend
     tolerance: Tolerance = ROUNDING
@@ -146,7 +146,7 @@ class KernelChecks:
     def _meaning(
         self, group: Group, reads: Sequence[Value], inputs: Arrays, nudge: Nudge = lambda array: array
     ) -> list[np.ndarray]:
-        """What a group means."""
+        """Compute the outputs of a group by NumPy, from the meaning of its ops."""
         values, quiet = (
             _KernelValues(reads, list(map(nudge, inputs))),
             Interpreter(effects=False, nudge=nudge),

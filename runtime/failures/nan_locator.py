@@ -1,11 +1,12 @@
-"""Where a value that is not finite comes from: the step once more, one op after the other, by NumPy.
+"""NaN locator: repeats a step by NumPy, op by op, to find the origin of a value that is not finite.
 
-A *source* is an argument of the step that is not finite, or an op that makes elements that are not of such
-that are. Not each is to blame: `log(x)` may be NaN where `where(x > 0, log(x), 0)` does not take it. So the
-step is tried for each source in the order of time, with ones in place of what the other sources make that is
-not finite; the first one whose NaN gets through to the end is the culprit.
+A *source* is an argument of the step that is not finite, or an op that makes elements that are not finite
+from elements that are. A source is not always to blame: `log(x)` may be NaN for elements that
+`where(x > 0, log(x), 0)` does not take. The step is therefore tried for each source in the order of time. A
+trial replaces what the other sources make that is not finite with ones. The first source whose NaN reaches
+the end is the culprit.
 
-Infinite constants are what the program wants. What is infinite because of them is no source; NaN is.
+Infinite constants are intended by the program. Infinity that results from them is no source, but NaN is.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Order = list[tuple[Node, list[Value]]]  # nodes to perform, each with the values
 
 
 class Sort(Enum):
-    """What is known of the elements of a value."""
+    """Classification of a value by its elements."""
 
     FINE = "finite"
     INFINITE = "infinite because the program says so"
@@ -68,7 +69,7 @@ class Finding:
 
     @property
     def key(self) -> Key:
-        """What it is told apart by: the node, and whether it made NaN."""
+        """The identity of a source: its node, and True if it made NaN."""
         return self.node, self.nans > 0
 
 
@@ -91,8 +92,10 @@ def culprit(function: Function, arguments: Sequence[np.ndarray], tick: Callable[
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What all trials of a search share. `rounds`: the most that each loop has had; among repaired numbers it
-    may never end.
+    """State shared by all trials of a search.
+
+    `rounds`: the largest trip count of each loop so far. Trials with repaired numbers stop there, as their
+    loops may never end.
     """
 
     tick: Callable[[], None]
@@ -183,7 +186,7 @@ class _Trial:
 
 
 def _refused(value: Value) -> Item:
-    """What stands for a value that an op does not compute of what it is given."""
+    """Return a substitute for the output of an op that failed: NaN if it is floating or complex, else 0."""
     floats = value.dtype.is_floating or value.dtype.is_complex
     array = np.full(value.shape, np.nan if floats else 0, value.dtype.numpy)
     return Item(array, Sort.BAD if floats else Sort.FINE)
@@ -203,7 +206,7 @@ def _order(function: Function) -> Order:
 
 
 def _inherited(node: Node, inputs: Sequence[Item]) -> Sort:
-    """What is known of the elements of a node that are not finite because those of its inputs are not."""
+    """Classify the elements of a node that are not finite because elements of its inputs are not."""
     sorts = {each.sort for each in inputs}
     if may_be_infinite(node):
         sorts.add(Sort.INFINITE)

@@ -38,7 +38,7 @@ _CONVERSIONS = {
 
 
 def bindable(plan: CachedRun, program: Executable, store: VariableStore) -> bool:
-    """Whether the dispatching function may call `program`, given the variables as they are now."""
+    """Return True if the dispatching function may call `program`, for the present values of the variables."""
     prepared = program.prepared
     step, layout = prepared.step, prepared.program
     crossing = [*(t.dtype for t in plan.feeds), *(t.dtype for t in plan.fetches.tensors)]
@@ -164,7 +164,7 @@ class CallRecord:
         return prepared.step.updates.get(result, -1) in prepared.program.in_place
 
     def _counters(self, store: VariableStore) -> list[list[int]]:
-        """Where the states of random ops are, and how far they advance. They never move."""
+        """Return the address of each random state and how far a run advances it. The states never move."""
         step = self._program.prepared.step
         found = []
         slots = itertools.count(ARGUMENTS + len(step.feeds) + len(step.reads))
@@ -200,7 +200,10 @@ def _bytes(value: bytes) -> ctypes.Array:
 
 
 def _may_be_long(program: Executable) -> bool:
-    """Whether other threads of Python should run meanwhile. Nobody knows how long a loop takes."""
+    """Return True if a run may take so long that other threads of Python should run meanwhile.
+
+    Programs with loops count as long, since their run time is unknown.
+    """
     prepared = program.prepared
     return prepared.parallel or prepared.program.may_stop or _nanoseconds(program) > SHORT
 

@@ -1,7 +1,7 @@
-"""What a graph in a file may hold: nothing that reaches out of it, since the file may come from anybody.
+"""Operations allowed in a graph file: none that reach out of the graph, since anybody may have written it.
 
-Running such a graph computes. It calls nothing of Python's, and neither reads nor writes files: the names of
-files are tensors, so a graph that may read could send home whatever its user can read.
+Running such a graph only computes. It calls no Python, and neither reads nor writes files. Names of files are
+tensors, so a graph that may read files could send home whatever its user can read.
 """
 
 from __future__ import annotations

@@ -103,7 +103,10 @@ def _skeleton(members: Sequence[_Member]) -> tuple[list[bytes], list[int], bytes
 
 
 def _directory(data: memoryview) -> list[_Member]:
-    """What the directory at the end says, as far as that makes sense; `unpack` compares every byte of it."""
+    """Read the members from the directory at the end, if it is consistent.
+
+    `unpack` compares every byte of the directory. Raises InvalidFileError.
+    """
     cut = "it has been cut short, or changed at its end"
     if len(data) < _TAIL:
         raise InvalidFileError(cut)

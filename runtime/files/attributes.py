@@ -62,7 +62,15 @@ def decode(
     region: Callable[[Any], Region] | None = None,
     depth: int = 0,
 ) -> Any:
-    """What `encode` was given. `fetch` gives the large array with a key, `region` what `tell` said."""
+    """Decode an attribute: the inverse of `encode`. Raises InvalidFileError.
+
+    Args:
+        value: The JSON value.
+        what: The name of the attribute in messages.
+        fetch: Returns the large array with a key.
+        region: Returns the region for a value from the `tell` of `encode`; None if regions are not allowed.
+        depth: The depth of nesting so far.
+    """
     if depth > _DEEPEST:
         raise InvalidFileError(f"{what} is nested too deeply")
     match value:

@@ -45,11 +45,22 @@ def read(
     folder: str = "",
     writable: bool = False,
 ) -> _Made:
-    """What `make` makes of the manifest and the members. Views of these that it keeps are the file itself.
+    """Read a file: call `make` with its manifest and members, and return the result.
 
-    `body`: the fields of the manifest that this kind of file has. `folder`: where further members may lie,
-    such as "kernels/". `writable`: changes of the views are seen by this process alone. NotFoundError where
-    there is no file, InvalidFileError where something is wrong with it, in `make` or before.
+    The members are views of the mapped file. `make` may keep them.
+
+    Args:
+        path: The file.
+        kind: The kind of file expected.
+        body: The fields of the manifest that this kind of file has.
+        members: The names of the members.
+        make: Builds the result from the manifest and the members by name.
+        folder: The folder of further members, such as "kernels/".
+        writable: If True, the views can be changed; changes are seen by this process alone.
+
+    Raises:
+        NotFoundError: The file does not exist.
+        InvalidFileError: The file is invalid, as found by `make` or before.
     """
 
     def checked(data: memoryview) -> _Made:

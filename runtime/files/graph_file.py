@@ -47,7 +47,7 @@ BODY: Kinds = {"signatures": (dict,), "counters": (dict,)}
 
 @dataclass(frozen=True, slots=True)
 class SavedGraph:
-    """What a file holds. `resume`: random ops without a seed go on where they were too."""
+    """Content of a file. `resume`: True if random ops without a seed continue where they were, too."""
 
     signatures: dict[str, BoundFunction]
     session: Session
@@ -105,7 +105,7 @@ def members(
 
 
 def counters(operations: Sequence[Operation], store: VariableStore, resume: bool) -> dict[str, int]:
-    """Where random ops are; with `resume`, those without a seed too."""
+    """Return the positions of random ops in their streams, by name. Those without a seed need `resume`."""
     drawn = [op for op in operations if op.definition.effect is Effect.RANDOM and (resume or _is_seeded(op))]
     return {op.name: int(store.random_state(op)[0]) for op in drawn}
 
@@ -127,10 +127,16 @@ def _compiled(
 
 
 def read(path: str | os.PathLike[str], mapped: bool = False, adopt: Adopt | None = None) -> SavedGraph:
-    """What is in the file, in a new graph and a new session. InvalidFileError, NotFoundError.
+    """Read the file into a new graph and a new session.
 
-    `mapped`: large values stay where they are in the file. `adopt` is given the machine code by target, the
-    signatures and the session.
+    Args:
+        path: The file.
+        mapped: If True, large values stay in the mapped file.
+        adopt: Called with the machine code by target, the signatures and the session.
+
+    Raises:
+        NotFoundError: The file does not exist.
+        InvalidFileError: The file is invalid.
     """
 
     def restored(manifest: dict[str, Any], members: dict[str, memoryview]) -> SavedGraph:
@@ -167,12 +173,18 @@ def _initialized(signature: BoundFunction) -> set[Operation | None]:
 
 
 def _is_seeded(op: Operation) -> bool:
-    """Whether a random op goes on where it was: without any seed it is to differ from process to process."""
+    """Return True if a random op has a seed, and so continues where it was.
+
+    Without any seed, its numbers are to differ from process to process.
+    """
     return bool(op.attrs.get("seed") or op.attrs.get("seed2"))
 
 
 def _variable_record(op: Operation, present: bool, text: np.ndarray | None) -> dict[str, Any]:
-    """What is told of a variable: without a value it is "empty", and strings are told here."""
+    """Return the JSON record of a variable.
+
+    A variable without a value is marked "empty". The value of a variable of strings is in its record.
+    """
     variable = op.graph.variables.get(op.name)
     keys = [
         k

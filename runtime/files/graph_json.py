@@ -64,7 +64,7 @@ def write(
 
 
 def unsaveable(op: Operation) -> bool:
-    """Whether no file can hold an operation: it reaches out of the graph, or has an object of Python's."""
+    """Return True if no file can hold an operation: it reaches out of the graph, or has a Python object."""
     if refusal(op.definition, op.attrs):
         return True
     try:
@@ -204,7 +204,7 @@ def _region(graph: Graph, regions: RegionReader, attr: str, name: str, value: An
 
 
 def _check_variables(op: Operation) -> None:
-    """What reads or writes a variable must be given one."""
+    """Check that an operation that reads or writes a variable is given one. Raises InvalidFileError."""
     effect = op.definition.effect
     if effect not in (Effect.READ, Effect.WRITE):
         return

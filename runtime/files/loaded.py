@@ -1,4 +1,4 @@
-"""What a saved graph is after loading: functions of its inputs, with variables to look at and to set."""
+"""A saved graph after loading: functions of its inputs, with variables to read and to set."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class LoadedFunction:
 
     @property
     def structure(self) -> str:
-        """What a call returns: a "dict" or a "list" of arrays, "one" array, or "none"."""
+        """The structure of a call's result: a "dict" or a "list" of arrays, "one" array, or "none"."""
         return self._bound.structure
 
     @property
@@ -137,7 +137,7 @@ class LoadedGraph:
 
     @property
     def trains(self) -> bool:
-        """Whether a training step was saved."""
+        """True if a training step was saved."""
         return TRAIN in self._functions
 
     def __call__(self, values: Mapping[str, Any] | None = None, /, **inputs: Any) -> Any:

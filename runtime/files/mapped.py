@@ -19,11 +19,18 @@ _Made = TypeVar("_Made")
 def read_mapped(
     path: str | os.PathLike[str], kind: str, make: Callable[[memoryview], _Made], writable: bool = False
 ) -> _Made:
-    """What `make` makes of the bytes of a file. If they are `writable`, changes never reach the file: this
-    process then has a copy of the page, while all others remain common to those who map the file.
+    """Map a file, call `make` with its bytes, and return the result.
 
-    NotFoundError where there is no file, InvalidFileError, which names it and the `kind` of file that it
-    should be, where something is wrong with it, in `make` or before.
+    Args:
+        path: The file.
+        kind: The kind of file expected, for messages.
+        make: Builds the result from the bytes.
+        writable: If True, the bytes can be changed. Changes never reach the file. This process gets its
+            own copy of each page that it changes, and shares all other pages with those who map the file.
+
+    Raises:
+        NotFoundError: The file does not exist.
+        InvalidFileError: The file is invalid, as found by `make` or before. The message names it and `kind`.
     """
     try:
         return make(_mapped(Path(path), mmap.ACCESS_COPY if writable else mmap.ACCESS_READ))
@@ -69,7 +76,7 @@ def cut_short(view: memoryview) -> Callable[[], DataLossError | None]:
 
 
 def _neighbours(path: Path) -> str | None:
-    """What else is in the folder, of the same kind."""
+    """List some files of the same kind in the folder, or say that there is no such folder; else None."""
     if not path.parent.is_dir():
         return f"the folder {path.parent} does not exist either"
     found = sorted(p.name for p in path.parent.glob(f"*{path.suffix}"))[:5] if path.suffix else []

@@ -1,4 +1,4 @@
-"""What a user who asked for a name that does not exist may have meant."""
+"""Suggestion for a misspelled name: the known name that the user may have meant."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class RegionWriter:
         return None if region is None else self._numbers[region]
 
     def attribute(self, region: Region) -> list[Any]:
-        """What the operation that a region is a part of tells of it."""
+        """Return the attribute of an operation for one of its regions: its number, params and results."""
         params, results = ([t.name for t in tensors] for tensors in (region.params, region.results))
         return [self._numbers[region], params, results]
 

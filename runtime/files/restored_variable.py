@@ -53,7 +53,7 @@ class RestoredVariable(Operators):
         return self.shape
 
     def to_tensor(self) -> Tensor:
-        """What operations take in place of this variable."""
+        """Return the tensor that operations take in place of this variable."""
         return self._read
 
     def value(self) -> Tensor:

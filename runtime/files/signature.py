@@ -59,7 +59,10 @@ class BoundFunction:
 
     @property
     def fetches(self) -> Any:
-        """What a session is to run: the outputs in their structure; with a step, that and the step."""
+        """The fetches of a call: the outputs in their structure.
+
+        If there is a step, the outputs and the step.
+        """
         match self.structure:
             case "none":
                 return self.step
@@ -72,7 +75,7 @@ class BoundFunction:
         return made if self.step is None else [made, self.step]
 
     def returned(self, fetched: Any) -> Any:
-        """What a call returns, of what a session returned for `fetches`."""
+        """Return the result of a call, extracted from the values of `fetches`."""
         return fetched if self.step is None or self.structure == "none" else fetched[0]
 
     @property

@@ -1,4 +1,4 @@
-"""What is in a file, told without building its graph or loading its values."""
+"""Summary of a file, read without building its graph or loading its values."""
 
 from __future__ import annotations
 
@@ -57,11 +57,21 @@ class KernelsSummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What `staticgraph.inspect` tells of a file. Print it, or take `as_dict()`.
+    """Summary of a file by `staticgraph.inspect`. Print it, or take `as_dict()`.
 
-    `kind` is "graph", "checkpoint", or the name of another project's format, as `format` is the number of its
-    version. Files of arrays have variables only. `operations`: how many there are of each op. `constants`:
-    bytes of large constants. `counters`: where random operations go on. `details`: what else there is to say.
+    Attributes:
+        path: The file.
+        kind: "graph", "checkpoint", or the name of another project's format.
+        format: The version of the format, if it has one.
+        producer: The program that wrote the file.
+        bytes: The size of the file.
+        signatures: The functions, by name.
+        variables: The variables, by name. Files of arrays have nothing else.
+        constants: The bytes of large constants.
+        operations: The number of operations of each op.
+        counters: The positions at which random operations continue.
+        kernels: The machine code, by target.
+        details: Further facts.
     """
 
     path: str
@@ -122,7 +132,10 @@ class Summary:
 
 
 def summary(path: str | os.PathLike[str]) -> Summary:
-    """What is in a saved graph, or in a checkpoint (`model-100.index`). InvalidFileError, NotFoundError."""
+    """Summarize a saved graph, or a checkpoint (`model-100.index`).
+
+    Raises InvalidFileError or NotFoundError.
+    """
     size = os.path.getsize(path) if os.path.isfile(path) else 0
 
     def graph(manifest: dict[str, Any], members: dict[str, memoryview]) -> Summary:

@@ -44,7 +44,7 @@ def pieces(target: np.ndarray, source: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def _is_whole(array: np.ndarray) -> bool:
-    """Whether its bytes lie one after the other in the order of its indices."""
+    """Return True if the bytes of an array are contiguous, in the order of its indices."""
     return array.flags.c_contiguous
 
 

@@ -91,7 +91,10 @@ class Device:
         return self._refused if self.driver.convolutions else None
 
     def refuses(self, convolutions: Iterable[Convolution]) -> bool:
-        """Whether the library does not do some of these. Those are `refused` from now on."""
+        """Return True if the library newly refuses one of these.
+
+        All that it refuses are added to `refused`.
+        """
         before = len(self._refused)
         for each in convolutions:
             try:

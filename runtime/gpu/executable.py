@@ -97,7 +97,7 @@ class GpuExecutable(Executable):
     def replay(
         self, feeds: Sequence[np.ndarray], store: DeviceStore, recyclers: Sequence[BufferPool]
     ) -> list[np.ndarray]:
-        """What `step` fetches, where `is_captured`. The store is changed."""
+        """Replay the captured run, change the store, and return the fetches. Only valid if `is_captured`."""
         step = self.compiled.step
         states = [store.random_state(op) for op in step.counters]
         slot = self._ran(feeds, states, store)
@@ -107,7 +107,7 @@ class GpuExecutable(Executable):
 
     @property
     def is_captured(self) -> bool:
-        """Whether a run is a replay, which leaves nothing to the host but to advance the random ops."""
+        """True if a run is only a replay: the host has nothing else to do but advance the random ops."""
         step = self.compiled.step
         plain = not step.checked and not step.draws and len(self._homes) == len(step.writes)
         return plain and self._captured[0] == self._captured[1] == self._device.moved
@@ -249,8 +249,10 @@ class GpuExecutable(Executable):
     # Where results go
 
     def _stays(self, r: int, op: Operation) -> bool:
-        """Whether a new value stays on the card: not where other stages decide what becomes of it, nor where
-        its variable gets another shape while the old value is read.
+        """Return True if a new value stays on the GPU.
+
+        It does not stay if later stages decide what becomes of it, or if its variable gets another shape
+        while the old value is read.
         """
         step, program = self.compiled.step, self.compiled.program
         old = {op: program.arguments[self._fed + i] for i, op in enumerate(step.reads)}
@@ -259,7 +261,11 @@ class GpuExecutable(Executable):
         return last and not reshaped
 
     def _is_moved(self, r: int) -> bool:
-        """Whether a new value is made beside the old one: where that is read, or the run may fail."""
+        """Return True if a new value is made beside the old one and then copied over it.
+
+        That is the case if the step reads the old value, or if the run may fail. Updates in place are not
+        moved.
+        """
         step, program = self.compiled.step, self.compiled.program
         if step.updates.get(r, -1) in program.in_place:
             return False

@@ -1,7 +1,8 @@
-"""What a card can do at most: the roof that its kernels are measured against.
+"""Peak rates of a GPU: the roof that its kernels are measured against.
 
-Multiply-adds that stay in registers, and copies inside of its cache or its memory. The best of some short
-measurements, between marks of a captured graph. Products on tensor cores may do more than that.
+They are measured with multiply-adds that stay in registers, and with copies inside its cache or its memory.
+Each rate is the best of some short measurements, between marks of a captured graph. Products on tensor cores
+may exceed these rates.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _MEMORY = 512 << 20  # of larger arrays, where the card has 64 times as much
 
 
 def measured(driver: Driver) -> Limits:
-    """Those of a card."""
+    """Measure the peak rates of a GPU."""
     blocks = _BLOCKS * driver.card.multiprocessors
     narrow, wide, moves = _chains(float32, blocks), _chains(float64, blocks), _moves(blocks)
     calls = narrow, wide, moves

@@ -1,4 +1,4 @@
-"""What a card is measured by: the times of its programs, and what it can do at most."""
+"""Meter of a GPU: the times of its programs, and its peak rates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CardMeter:
         return TimedOnCard(program) if isinstance(program, GpuExecutable) else None
 
     def limits(self) -> Limits:
-        """What the card can do at most, measured once in a process."""
+        """Return the peak rates of the GPU, measured once in a process."""
         card = self._driver.card
         if card not in _LIMITS:
             driver = self._driver.another()  # the session may be closed
@@ -55,5 +55,5 @@ class TimedOnCard:
         program.time(UNTIMED)
 
     def read(self, program: Executable) -> Times | None:
-        """What was measured; None where it did not run."""
+        """Return the measured times; None if the program did not run."""
         return self._timing.times()

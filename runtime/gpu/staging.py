@@ -1,8 +1,8 @@
-"""What goes to the card and comes back in each run, packed: one copy for all feeds, one for all fetches.
+"""Packets of values that each run moves to and from the GPU: one copy for all feeds, one for all fetches.
 
-Large feeds are not part of the packet: they are on their way before the rest of the run is asked for, and the
-largest while the card works on what does without them. Those in pinned memory are read where they lie; of
-others, the host copies a piece while the card reads the last.
+Large feeds are not part of the packet. They are sent before the rest of the run is enqueued. The largest are
+sent while the GPU does the work that does not need them. The GPU reads feeds in pinned memory in place. For
+other feeds, the host copies one piece while the GPU reads the previous one.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Packet:
 
     @property
     def size(self) -> int:
-        """How many bytes the copy takes, from the start."""
+        """The number of bytes that the copy takes, from the start."""
         return self._first if self.ahead else self._end
 
     @property
@@ -78,12 +78,12 @@ class Packet:
 
     @property
     def addresses(self) -> list[int]:
-        """Where each value is on the card."""
+        """The address of each value on the GPU."""
         return [self.address + offset for offset in self.offsets]
 
     @property
     def arrivals(self) -> list[tuple[DriverArrival, Span]]:
-        """What is sent beside the stream, and its bytes on the card."""
+        """The values sent beside the stream: the arrival of each, and its bytes on the GPU."""
         starts = {n: self.address + self.offsets[n] for n in self._beside}
         spans = ((starts[n], starts[n] + self.views[n].nbytes) for n in self._beside)
         return list(zip(self._beside.values(), spans, strict=True)) if self.ahead else []
@@ -117,7 +117,10 @@ class Packet:
             self.driver.copy(target, source + start, size, Direction.TO_DEVICE)
 
     def _is_readable(self, value: np.ndarray, view: np.ndarray) -> bool:
-        """Whether the card can read a value where it lies."""
+        """Return True if the GPU can read a value in place.
+
+        The value must be pinned and contiguous, and have the dtype and shape of `view`.
+        """
         alike = value.dtype == view.dtype and value.shape == view.shape and value.flags.c_contiguous
         return alike and self.driver.is_pinned(value.ctypes.data, value.nbytes)
 

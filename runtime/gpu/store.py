@@ -18,7 +18,7 @@ from staticgraph.runtime.variables import VariableStore
 
 @dataclass(slots=True)
 class _Home:
-    """Where a variable is on the card, and whether the value there is newer than the host's."""
+    """The place of a variable on the GPU. `newer`: True if the value there is newer than the host's."""
 
     address: int
     type: TensorType

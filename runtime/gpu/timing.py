@@ -1,9 +1,8 @@
-"""How long a card takes for each instruction of a step: marks in its stream before and after each.
+"""Times of the instructions of a step on a GPU, from marks in its stream before and after each.
 
-In a captured step the marks are part of the graph, so that kernels follow each other as they do without them,
-one after the other.
-Only where the host decides what comes next is its own clock asked. The first run of a program, in which the
-host asks for kernel after kernel, is told apart: a mark may then wait for the host.
+In a captured step the marks are part of the graph. Kernels then follow each other as without marks, one after
+the other. The host's clock is used only if the host decides what comes next. The first run of a program is
+reported apart: the host enqueues kernel after kernel then, so a mark may wait for the host.
 """
 
 from __future__ import annotations
@@ -132,7 +131,7 @@ class Timing(Untimed):
         return [run]
 
     def times(self) -> Times | None:
-        """What was measured: of captured runs, if there were any."""
+        """Return the times of captured runs, if there were any, else of the first run; None without a run."""
         tally = self._replayed if self._replayed.runs else self._first
         if not tally.runs:
             return None

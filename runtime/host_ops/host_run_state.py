@@ -69,7 +69,7 @@ class HostRunState:
         self.settled.update(tensors)
 
     def lacks(self, op: Operation) -> bool:
-        """Whether a compiled stage must compute inputs of a host op."""
+        """Return True if a compiled stage must still compute inputs of a host op."""
         return any(
             crosses(t) and t not in self.values and (op, t) not in self._captured for t in inputs_read(op)
         )
@@ -157,7 +157,7 @@ class HostRunState:
         return value
 
     def _has_value(self, op: Operation, tensor: Tensor) -> bool:
-        """Whether a variable has a value at the turn of `op`: from before the run, or assigned in it."""
+        """Return True if a variable has a value when `op` runs, from before the run or assigned in it."""
         owner = variable_of(tensor)
         assert owner is not None, tensor
         given = owner in self.store or (owner.outputs[0].dtype is string and owner in self.changes.values)

@@ -34,7 +34,10 @@ class Regions:
         self._plans: dict[Region, CachedRun] = {}
 
     def rounds(self, op: Operation, value: Value, store: VariableStore) -> tuple[np.ndarray, ...]:
-        """What the loop `op` gives, for these values of its inputs; and the number of rounds."""
+        """Run the loop `op` with these values of its inputs. Return its results and, last, its trip count.
+
+        Raises DeadlineExceededError if the time limit of the run is over.
+        """
         cond, body = op.attrs["cond"], op.attrs["body"]
         carried = [value(t) for t in op.tensors[: len(body.params)]]
         count = 0
@@ -47,7 +50,10 @@ class Regions:
         return (*carried, np.array(count, np.int32))
 
     def taken(self, op: Operation, value: Value, store: VariableStore) -> tuple[np.ndarray, ...]:
-        """What the branch of `op` that is taken gives, for these values of its inputs."""
+        """Run the branch of `op` that its first input selects, with these values of its inputs.
+
+        Return its results.
+        """
         pred, branches = value(op.tensors[0]), op.attrs["branches"]
         number = int(not pred) if pred.dtype == bool else int(pred)
         return tuple(self._results(taken(branches, number), (), value, store))

@@ -33,7 +33,10 @@ from staticgraph.runtime.variables import VariableStore
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """What one compiled stage computes. Stages are plans, told apart by this and by what is known before."""
+    """Work of one compiled stage.
+
+    Its cached run is looked up by this and by the tensors with known values.
+    """
 
     tensors: tuple[Tensor, ...]
     targets: tuple[Operation, ...]
@@ -45,7 +48,7 @@ class _Stage:
 
 
 def needs_stages(plan: CachedRun) -> bool:
-    """Whether `plan` has host ops, for all that is known before it is compiled."""
+    """Return True if `plan` has host ops, or feeds or fetches strings, as far as known before a compile."""
     fetches = plan.fetches
     needed = stages(fetches.tensors, fetches.targets, plan.feeds, region=plan.calls.region)
     crossing = (*plan.feeds, *plan.fetches.tensors)
@@ -53,7 +56,7 @@ def needs_stages(plan: CachedRun) -> bool:
 
 
 def staged(plan: CachedRun) -> SegmentedRun:
-    """What runs `plan` in stages, made once."""
+    """Return the segmented run of `plan`, made at the first call."""
     if not isinstance(plan.staged, SegmentedRun):
         plan.staged = made = SegmentedRun(plan)
         return made

@@ -31,7 +31,7 @@ def aligned_bytes(size: int) -> np.ndarray:
 
 
 def storage_dtype(dtype: DType) -> np.dtype:
-    """How compiled code holds elements: as NumPy does, but bfloat16 as 16-bit words."""
+    """Return the NumPy dtype of elements in compiled code: 16-bit words for bfloat16, else NumPy's own."""
     return np.dtype(np.uint16) if dtype is bfloat16 else dtype.numpy
 
 
@@ -50,7 +50,7 @@ def to_storage(value: np.ndarray, dtype: DType) -> np.ndarray:
 
 
 def from_storage(stored: np.ndarray, dtype: DType) -> np.ndarray:
-    """What compiled code holds, as a NumPy value; the same array where possible."""
+    """Convert an array of compiled code to a NumPy value. The result is the same array if possible."""
     return dtype.from_bytes(stored, stored.shape) if dtype is bfloat16 else stored
 
 

@@ -1,13 +1,13 @@
-"""What a session shows of its work: plans before a run, times after it.
+"""Reports of a session on its work: plans before a run, times after it.
 
 * `kernels`: the kernels of a program, named, with their lines and what they amount to
 * `growth`: lines that add to the graph between runs
-* `shapes`: feeds of which only the shape is given
+* `shapes`: feeds given by their shape only
 * `step_plan`: `Session.plan`
 * `placement_log`: the device of each operation
 * `stamps`: programs that take the time
 * `profile`: `Session.profile`, and the times of one run
-* `limits`: what a core of the machine can do at most
+* `limits`: the peak rates of a core of the machine
 * `trace`: a profile as a Chrome trace, or as a TF1 message
 * `roofline`: a profile as a drawing
 """

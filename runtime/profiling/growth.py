@@ -23,7 +23,7 @@ _LINES = 10_000  # that are counted; code that is made anew all the time has no 
 
 @dataclass(slots=True)
 class _Line:
-    """What one place in a program has added."""
+    """Operations that one line of a program has added between runs."""
 
     where: Provenance  # kept, so that its code object is not made anew at the same address
     between: int = 0  # of how many pairs of runs

@@ -1,7 +1,7 @@
-"""What a core of this machine can do at most: the roof that kernels are measured against.
+"""Peak rates of a core of this machine: the roof that kernels are measured against.
 
-Multiply-adds that stay in registers, and a sum of two arrays that fit into a cache or do not. The best of
-some short measurements; other programs that run meanwhile make it less.
+They are measured with multiply-adds that stay in registers, and with a sum of two arrays that fit into a
+cache or do not. Each rate is the best of some short measurements. Other programs that run meanwhile lower it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Limits:
 
 @functools.cache
 def limits() -> Limits:
-    """Those of this machine, measured at the first call."""
+    """Return the peak rates of this machine, measured at the first call."""
     width = host().vector_bytes // 4
     library, fma, add = _functions(width)
     sink = aligned_bytes(4 * width)

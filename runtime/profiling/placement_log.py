@@ -1,4 +1,4 @@
-"""The device of each operation, told by sessions that are made with `log_device_placement`."""
+"""Log of the device of each operation, for sessions made with `log_device_placement`."""
 
 from __future__ import annotations
 

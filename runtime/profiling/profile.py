@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 
 class Profile:
-    """Where the time of a session's runs goes: a context, and after it the result. Printed, it is a table.
+    """Times of a session's runs, by program and kernel: a context, and after it the result.
 
-    `steps` has one entry for each program that ran. Rates are those of one core, or of the GPU, and so are
-    the limits that they are compared with: `limits`, measured when they are first asked for.
+    Printed, it is a table.
+
+    `steps` has one entry for each program that ran. Rates are those of one core, or of the GPU. They are
+    compared with the `limits` of the same device, measured when they are first asked for.
     """
 
     def __init__(self, compile_log: CompileLog, store: VariableStore, meter: Meter) -> None:
@@ -67,7 +69,7 @@ class Profile:
 
     @property
     def limits(self) -> Limits:
-        """What a core of this machine, or the GPU, can do at most."""
+        """The peak rates of a core of this machine, or of the GPU."""
         return self._meter.limits()
 
     @property

@@ -37,9 +37,9 @@ _WORD = 8  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """How long an instruction took, or the step as a whole for None, or what else has a name.
+    """Time of an instruction, of the step as a whole (None), or of other named work.
 
-    `total`: nanoseconds of all `calls`; the last one was from `start` to `end`, in nanoseconds since 1970.
+    `total`: nanoseconds of all `calls`. The last call was from `start` to `end`, in nanoseconds since 1970.
     """
 
     what: Instruction | str | None
@@ -52,8 +52,9 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """What was measured of some runs, of what was called at all. `threads` may have taken part at least.
-    `note`: what one has to know of these runs.
+    """Measured times of some runs, for all that was called in them.
+
+    `threads`: the least number of threads that may have taken part. `note`: a remark to show with these runs.
     """
 
     runs: int
@@ -72,7 +73,7 @@ class Timed(Protocol):
         """Take no time any more."""
 
     def read(self, program: Executable) -> Times | None:
-        """What was measured; None where it did not run."""
+        """Return the measured times; None if the program did not run."""
 
 
 class Meter(Protocol):
@@ -84,7 +85,7 @@ class Meter(Protocol):
         """The timed version of a program; None where it came as machine code."""
 
     def limits(self) -> Limits:
-        """What the device can do at most."""
+        """Return the peak rates of the device."""
 
 
 class Stamps:
@@ -116,7 +117,7 @@ class Stamps:
         program.enter(self._plain)
 
     def read(self, program: Executable) -> Times | None:
-        """What was measured; None where it did not run."""
+        """Return the measured times; None if the program did not run."""
         runs = program.calls - self._calls
         if not runs:
             return None
@@ -145,7 +146,7 @@ class CoreMeter:
         return found
 
     def limits(self) -> Limits:
-        """What a core of this machine can do at most."""
+        """Return the peak rates of a core of this machine."""
         return limits()
 
 

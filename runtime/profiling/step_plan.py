@@ -28,13 +28,18 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class StepPlan:
-    """What one run of some fetches does. Printed, it is a table.
+    """Description of one run of some fetches. Printed, it is a table.
 
-    `kernels` in the order in which they run; those inside loops count once, as nobody knows how many rounds
-    there will be. `apart`: neighbours that were not fused. `memory`: what a run takes, `memory.peak` bytes at
-    most. `recompiled_for`: what would make another program necessary. `compiles`: what had to be compiled for
-    this plan; nothing where a run had done that already. `check_nan`: if kernels also look for NaN.
-    `check_bounds`: if kernels also look for indices and the like that are out of range.
+    Attributes:
+        what: The text of the fetches.
+        kernels: The kernels in the order in which they run. Kernels inside loops count once, as trip
+            counts are unknown.
+        apart: Neighbouring kernels that were not fused.
+        memory: The memory that a run takes, at most `memory.peak` bytes.
+        recompiled_for: Changes that would make another program necessary.
+        compiles: The compiles for this plan; empty if a run had already done them.
+        check_nan: True if kernels also look for NaN.
+        check_bounds: True if kernels also look for indices and the like that are out of range.
     """
 
     what: str
@@ -129,7 +134,7 @@ def step_plan(
 def _again(
     compiled: CompiledStep, feeds: Sequence[Tensor], static: Sequence[int], variables: Sequence[Operation]
 ) -> Iterator[str]:
-    """What a program is not good for."""
+    """Yield the changes that need another program."""
     for tensor, type in zip(feeds, compiled.program.arguments, strict=False):
         name, shape = tensor.op.name, tensor.type.shape
         if shape is None:

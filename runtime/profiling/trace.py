@@ -72,7 +72,7 @@ def fill_step_stats(metadata: Any, steps: Sequence[StepTimes]) -> None:
 
 
 def _label(event: TimedEvent) -> str:
-    """What happened, as TF1 writes it: `name = operation(inputs)`."""
+    """Return the text of an event in TF1's form, `name = operation(inputs)`."""
     if event.kernel is None:
         return f"{event.name} = {event.name.split()[0]}()"
     lines = ", ".join(where.short for where in event.kernel.lines)

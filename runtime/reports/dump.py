@@ -1,7 +1,7 @@
-"""What a compile made, as files to read: the graph after each pass, the kernels, their code.
+"""Dump of a compile as text files: the graph after each pass, the kernels, their code.
 
 dump/001-loss/00-graph.txt
-              01-loops.txt        "(unchanged)" where a pass did nothing
+              01-loops.txt        "(unchanged)" if a pass did nothing
               02-expand.txt  ...
               kernels.txt         each kernel as loops, or as the product that it is
               code.ll             LLVM's text of all functions; of those for a GPU code.cu, in CUDA C
@@ -71,7 +71,7 @@ def _kernel(number: int, launch: Launch, outer: Node | None) -> str:
 
 
 def as_kernel(work: Loops | Kernel) -> Kernel:
-    """What a launch does as loops."""
+    """Return the work of a launch as a kernel of loops."""
     if isinstance(work, Kernel):
         return work
     return place_rows("loops", dict(work.buffers), work.rows, work.nests, work.sums)

@@ -26,8 +26,10 @@ class Cause(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CallSignature:
-    """What a program is good for: shapes of the feeds, values of some of them by number, and the types of the
-    values of some variables.
+    """Key of a program: the shapes of the feeds, the values of some feeds, and the types of some variables.
+
+    `statics`: the values by the number of the feed. `types`: the type of each variable's value; None if it
+    has no value.
     """
 
     shapes: tuple[tuple[int, ...], ...]
@@ -49,7 +51,10 @@ def reason(
     feeds: Sequence[Tensor],
     variables: Sequence[Operation],
 ) -> Reason:
-    """What makes `signature` another one than the nearest of `known`, the oldest first."""
+    """Explain how `signature` differs from the nearest of `known`. These are ordered oldest first.
+
+    The newest of several that are equally near counts.
+    """
     if not known:
         return Reason(Cause.FIRST, Cause.FIRST.value)
     found = min(([*_differences(signature, other, feeds, variables)] for other in reversed(known)), key=len)

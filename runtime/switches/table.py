@@ -263,7 +263,10 @@ class Settings:
 
 
 def settings(**chosen: Any) -> Settings:
-    """What is in force for a session that is made now, with these keywords; None: not given."""
+    """Return the settings of a session made now with these keywords.
+
+    A keyword of None counts as not given.
+    """
     given = {name: checked(name, value) for name, value in chosen.items() if value is not None}
     names = [switch.name for switch in SWITCHES.values() if switch.of_session]
     return Settings(**{name: given[name] if name in given else current(name) for name in names})
@@ -278,7 +281,10 @@ def current(name: str) -> Any:
 
 
 def from_environment(name: str) -> Any:
-    """What the environment says; the default, and a warning, where that makes no sense."""
+    """Return the value of a switch in the environment, or its default.
+
+    An invalid value gives the default and a warning.
+    """
     text = os.environ.get(SWITCHES[name].variable)
     return SWITCHES[name].initial if text is None else _parsed(name, text)
 

@@ -115,7 +115,7 @@ def _texts(value: Any, what: str) -> dict[str, str]:
 
 
 def _entry(entry: Any, label: str) -> tuple[int, int, DType, tuple[int, ...]]:
-    """Where an array begins and ends, its dtype and its shape."""
+    """Return the begin and end of an array, its dtype and its shape. Raises InvalidFileError."""
     entry = fields(entry, label, {"dtype": (str,), "shape": (list,), "data_offsets": (list,)})
     dtype = _DTYPES.get(entry["dtype"])
     shape = tuple(items(entry["shape"], f"the shape of {label}", int))

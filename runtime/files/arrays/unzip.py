@@ -80,7 +80,7 @@ def _entries(data: memoryview) -> Iterator[_Entry]:
 
 
 def _directory(data: memoryview) -> tuple[int, int, int]:
-    """Where the directory begins and ends, and the number of its entries."""
+    """Return the begin and end of the directory, and the number of its entries. Raises InvalidFileError."""
     tail = bytes(data[-_END.size - _COMMENT :])
     found = tail.rfind(_END_MARK)
     if found < 0:
@@ -121,7 +121,7 @@ def _text(name: bytes, utf8: bool) -> str:
 
 
 def _start(data: memoryview, entry: _Entry) -> int:
-    """Where the bytes of a member begin: after its own header."""
+    """Return the offset of the first byte of a member, after its local header. Raises InvalidFileError."""
     *_, name_size, extra_size = _unpacked(_LOCAL, _LOCAL_MARK, data, entry.offset)
     start = entry.offset + _LOCAL.size + name_size + extra_size
     if start + entry.packed > len(data):

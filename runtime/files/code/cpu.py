@@ -85,12 +85,12 @@ def packed(entries: Mapping[str, bytes]) -> list[Any]:
 
 
 def unpacked(member: memoryview) -> dict[str, bytes]:
-    """What a member holds."""
+    """Return the entries of a member as bytes, by name."""
     return {name: array.tobytes() for name, (_, array) in safetensors.read(member, "its code").items()}
 
 
 def record(name: str, feeds: Sequence[str], compiled: Any) -> dict[str, Any]:
-    """What is to be known of a compiled step of the signature `name`, besides its code and constants."""
+    """Describe a compiled step of the signature `name` for a file, without its code and constants."""
     step, program = compiled.step, compiled.program
     return {
         "signature": name,
@@ -115,7 +115,7 @@ def _names(operations: Iterable[Operation]) -> list[str]:
 
 
 def described(member: memoryview) -> tuple[str, list[dict[str, Any]]]:
-    """What a member tells of itself: the features of its target, and signature and feeds of each program."""
+    """Return a member's description: the features of its target, and signature and feeds of each program."""
     head, _ = _parts(member)
     told = [fields(program, "a program", _PROGRAM) for program in head["programs"]]
     return _target(head).features, [{"signature": p["signature"], "feeds": feeds(p)} for p in told]
@@ -157,7 +157,7 @@ def adopt(members: Iterable[bytes], signatures: Mapping[str, BoundFunction], ses
 
 
 def fits(target: CpuTarget, here: CpuTarget) -> bool:
-    """Whether code for `target` runs on the processor `here`.
+    """Return True if code for `target` runs on the processor `here`.
 
     >>> from dataclasses import replace
     >>> old = CpuTarget("x86_64-unknown-linux-gnu", "", "x86-64-v3", "+avx2,+f16c", 32)
@@ -187,7 +187,7 @@ def layout_version() -> str:
 
 
 def _parts(member: memoryview) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """What a member tells of itself, and its other entries."""
+    """Return the header of a member, and its other entries by name. Raises InvalidFileError."""
     entries = unpacked(member)
     if _PROGRAMS not in entries:
         raise InvalidFileError(f"its code has no {_PROGRAMS}")

@@ -37,7 +37,7 @@ def prelude_digest() -> str:
 
 
 def is_card(target: str) -> bool:
-    """Whether a target is an architecture of cards, such as sm_90."""
+    """Return True if a target is a GPU architecture, such as sm_90."""
     return re.fullmatch(r"sm_\d{2,3}[af]?", target) is not None
 
 
@@ -63,7 +63,7 @@ def write(architecture: str, steps: Iterable[tuple[str, Sequence[str], Step]]) -
 
 
 def described(member: memoryview) -> tuple[str, list[dict[str, Any]]]:
-    """What a member tells of itself: its architecture, and signature and feeds of each program."""
+    """Return a member's description: its architecture, and signature and feeds of each program."""
     head, _ = _parts(member)
     told = [fields(program, "a program", _PROGRAM) for program in head["programs"]]
     return head["architecture"], [{"signature": p["signature"], "feeds": feeds(p)} for p in told]

@@ -51,8 +51,10 @@ MOST_SHARES = 8  # of the workspace, for products that are done side by side
 
 @dataclass(frozen=True, slots=True)
 class Multiply:
-    """What asks for a product: of `ask`, given the addresses of a, b and out, that of pointers if the product
-    has them, and that of a workspace.
+    """A prepared call of a matrix product, with the workspaces that it may use.
+
+    `ask` enqueues the product. Its arguments are the addresses of a, b, out, the pointers (if the product has
+    them) and the workspace.
     """
 
     ask: Callable[[int, int, int, int, int], None]
@@ -207,7 +209,10 @@ class Cublas:
         self._place = place
 
     def multiplication(self, product: Product) -> Multiply:
-        """What asks for a product; cuBLAS chooses how at every call."""
+        """Prepare the call of a product. cuBLAS chooses the algorithm at every call.
+
+        Raises UnimplementedError if cuBLAS has no such dtype.
+        """
         gemm = gemm_arguments(product)
         if product.dtype.name not in TYPES:
             raise UnimplementedError(f"cuBLAS does not multiply matrices of {product.dtype.name}")

@@ -51,8 +51,10 @@ class CublasLt:
         self._cublas = cublas
 
     def multiplication(self, product: Product) -> Multiply | None:
-        """What asks for a product; None where cublasLt has no algorithm for it, or would
-        have to find the matrices by pointers.
+        """Prepare the call of a product; None if cublasLt cannot compute it.
+
+        That is the case if it has no algorithm for the product or its dtype, if the matrices are given by
+        pointers, or if the product is empty.
         """
         gemm = gemm_arguments(product)
         if product.pointers or product.dtype.name not in TYPES or not gemm.m * gemm.n * gemm.k * gemm.batch:
@@ -121,7 +123,7 @@ class _ProductPlan:
     def preference(
         self, workspace: int, dtype: DType, operands: tuple[CublasOperand, CublasOperand, CublasOperand]
     ) -> Any:
-        """What an algorithm may count on."""
+        """Build the constraints for choosing an algorithm: workspace, reduction schemes and alignments."""
         made = self._made("MatmulPreference")
         self.set(made, "MatmulPreference", MOST_WORKSPACE, ctypes.c_uint64(workspace))
         if dtype.size == 2:

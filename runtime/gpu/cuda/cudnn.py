@@ -44,7 +44,7 @@ def packages() -> dict[str, str]:
 
 
 def lacking() -> str | None:
-    """What is missing for convolutions by cuDNN; None where nothing is, as far as can be told without it."""
+    """Say what is missing for convolutions by cuDNN; None if nothing is, as far as known without it."""
     installed = packages()
     if FRONTEND not in installed:
         return f"{FRONTEND} is not installed"
@@ -119,7 +119,7 @@ def layout(shape: Ints) -> tuple[list[int], list[int]]:
 
 
 def left_out(module: Any, convolution: Convolution) -> list[Any]:
-    """What the algorithms do that a convolution must not be done by."""
+    """Return the numerical notes of algorithms that a convolution must not use."""
     exact = convolution.dtype is float32 and convolution.precision is Precision.FLOAT32
     return [getattr(module.numerical_note, name) for name in (*_NOT, *((_ROUNDS,) if exact else ()))]
 
@@ -136,7 +136,7 @@ class Cudnn:
             raise UnimplementedError(f"cuDNN does not start: {_first_line(error)}") from None
 
     def convolution(self, convolution: Convolution) -> Convolve:
-        """What asks for a convolution. UnimplementedError where it has no algorithm that will do."""
+        """Prepare the call of a convolution. Raises UnimplementedError if no algorithm is suitable."""
         module, handle = self._module, self._handle
         try:
             graph, _ = described(module, convolution, handle)

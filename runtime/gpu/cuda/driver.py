@@ -1,10 +1,10 @@
-"""What the rest of the runtime needs of a GPU: memory, copies, functions, products, convolutions, graphs.
+"""Driver interface of a GPU: memory, copies, functions, products, convolutions and graphs.
 
-There are two drivers. That of CuPy drives a card. The stand-in compiles the same functions for the
-processor and enforces the rules of a card, so that all that is above this interface can be tested anywhere.
-Addresses are integers, on the card or, of pinned memory, on the host. All work goes to one stream: what is
-asked for first is done first, and nothing is waited for until `synchronize`. Only in a graph may work be done
-side by side, where `wait_for` says so while it is captured.
+There are two drivers. CuPy's driver runs a GPU. The simulator compiles the same functions for the CPU and
+enforces the rules of a GPU, so that everything above this interface can be tested anywhere. Addresses are
+integers, on the GPU or, for pinned memory, on the host. All work goes to one stream. Work is done in the
+order in which it was enqueued, and nothing is waited for until `synchronize`. Only work in a graph may run
+concurrently, if `wait_for` allows it during the capture.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 
 class Direction(Enum):
-    """Where a copy goes from, and where to."""
+    """Source and target of a copy."""
 
     TO_DEVICE = "host to device"
     FROM_DEVICE = "device to host"
@@ -95,7 +95,7 @@ class DriverMark(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is known of a card: its name, architecture as in "sm_90", multiprocessors, bytes of memory."""
+    """Properties of a GPU: its name, architecture as in "sm_90", multiprocessors, bytes of memory."""
 
     name: str
     architecture: str
@@ -125,7 +125,7 @@ class Driver(Protocol):
         """
 
     def is_pinned(self, address: int, size: int) -> bool:
-        """Whether these bytes of the host's memory are pinned, by this driver or anyone in this process."""
+        """Return True if these bytes of the host are pinned, by this driver or anyone in this process."""
 
     def copy(self, target: int, source: int, size: int, direction: Direction) -> None:
         """Copy bytes. While capturing, memory of the host must be pinned; otherwise, the copy is done when
@@ -161,7 +161,7 @@ class Driver(Protocol):
         """While capturing: what the next piece of work waits for; when these are done, so is the last one."""
 
     def end_capture(self) -> DriverGraph:
-        """What was captured."""
+        """End the capture and return its graph."""
 
     def abandon_capture(self) -> None:
         """Forget what was captured, after an error. Does nothing where nothing is being captured."""

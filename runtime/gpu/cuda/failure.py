@@ -1,6 +1,6 @@
-"""What CUDA says when something fails, in words, as an error of ours.
+"""Errors for CUDA's status codes, with an explanation in words.
 
-The numbers are those of `cudaError_t`; `CUresult` has the same for what is told apart here.
+The numbers are those of `cudaError_t`. `CUresult` has the same numbers for all that is distinguished here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OLD = "install a newer driver, or the extra cuda12 in place of cuda13"
 
 @dataclass(frozen=True, slots=True)
 class CudaReason:
-    """What a status means, what helps, and the error for it."""
+    """Explanation of a status: its meaning, a hint that helps, and the class of its error."""
 
     what: str
     hint: str | None = None

@@ -37,8 +37,10 @@ class CompileError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a thread of a function needs, and a block: registers; bytes, of which those that are spilled are
-    written and read again for want of registers.
+    """Resources of a function: registers per thread, and bytes of stack, of spills and of shared memory.
+
+    `spilled` counts the bytes written and the bytes read again because registers ran out. `shared` is per
+    block.
     """
 
     registers: int
@@ -78,7 +80,7 @@ def inspect(functions: Sequence[CudaFunction], architecture: str) -> Inspection:
 
 
 def usage(log: str) -> dict[str, Usage]:
-    """What each function needs, from the log of a compiler that was asked for it.
+    """Return the resources of each function, from the log of a compiler that was asked for them.
 
     >>> usage('''ptxas info    : Compiling entry function 'f' for 'sm_90'
     ... ptxas info    : Function properties for f
@@ -103,7 +105,7 @@ def usage(log: str) -> dict[str, Usage]:
 
 
 def available() -> bool:
-    """Whether the library is here."""
+    """Return True if the NVRTC library is installed."""
     try:
         _library()
     except FailedPreconditionError:
@@ -157,7 +159,10 @@ def _version(library: Any) -> str:
 def _compiled(
     library: Any, text: str, architecture: str, options: Sequence[str]
 ) -> Iterator[Callable[[str], bytes]]:
-    """What was made of a text, by the name of the part."""
+    """Context of a compiled text: yields a function that returns a part of the result by its name.
+
+    Raises CompileError if NVRTC refuses the text.
+    """
     program = ctypes.c_void_p()
     place = ctypes.byref(program)
     _check(library, library.nvrtcCreateProgram(place, text.encode(), b"functions", 0, None, None))

@@ -1,6 +1,6 @@
-"""Whether there is a GPU that can be used, and what to install where there is none.
+"""Detection of a usable GPU, and advice on what to install if there is none.
 
-The driver of the system is asked, which takes no package; CuPy is imported only to use a card.
+The system's driver is asked, which needs no package. CuPy is imported only to use a GPU.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ _INSTEAD = "device='cpu' runs the same program on the processor"
 
 @dataclass(frozen=True, slots=True)
 class CudaSystem:
-    """What the driver of the system says: its version of CUDA, as (13, 0), the status that it starts with,
-    and the cards.
-    """
+    """Report of the system's driver: its version of CUDA, as (13, 0), its status at start, and the GPUs."""
 
     cuda: tuple[int, int]
     status: int
@@ -35,7 +33,7 @@ class CudaSystem:
 
 
 def system() -> CudaSystem | None:
-    """What the driver says; None where there is no driver."""
+    """Return the report of the system's driver; None if there is no driver."""
     library = libcuda()
     return None if library is None else _asked(library)
 
@@ -47,7 +45,7 @@ def cards() -> tuple[Card, ...]:
 
 
 def usable() -> bool:
-    """Whether `find` would give a driver, as far as can be told without importing CuPy."""
+    """Return True if `find` would return a driver, as far as known without importing CuPy."""
     return unmet(0) is None
 
 

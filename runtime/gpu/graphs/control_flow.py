@@ -38,13 +38,17 @@ MOST_CAPTURED = 20_000  # instructions of all rounds of a loop in a graph
 
 
 def rounds(loop: LoopInstruction) -> int | None:
-    """How many rounds a loop always has; None where that depends on values."""
+    """Return the trip count of a loop, or None if it depends on values."""
     attrs = loop.node.attrs
     return attrs["bound"] if attrs["exact"] else None
 
 
 def is_known(loop: LoopInstruction) -> bool:
-    """Whether all rounds of a loop can be asked for at once."""
+    """Return True if all iterations of a loop can be enqueued at once.
+
+    The trip count must be known, and so must the counters of all rows that the loop reads or writes. All
+    iterations together must have at most `MOST_CAPTURED` instructions.
+    """
     count = rounds(loop)
     if count is None or any(loop.carried[row.counter].counts is None for row in _rows(loop)):
         return False
@@ -52,7 +56,10 @@ def is_known(loop: LoopInstruction) -> bool:
 
 
 def decides(program: Program) -> bool:
-    """Whether the host takes part in a run of a program."""
+    """Return True if the host takes part in a run of a program.
+
+    The host runs host calls, chooses branches, looks at checks, and controls loops that are not `is_known`.
+    """
     return any(
         isinstance(i, HostCall | Branch | Require) or (isinstance(i, LoopInstruction) and not is_known(i))
         for i in every_instruction(program)

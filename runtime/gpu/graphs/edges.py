@@ -20,10 +20,10 @@ _INVALID = 901  # the status of a capture that something has ended
 
 
 class Edges:
-    """What the next node waits for that `stream` captures.
+    """Dependencies of the next node that `stream` captures.
 
-    Nodes that nobody waits for are no error at the end of a capture: only work of other streams has to be
-    joined, and what is taken out of the set by `replace` counts as joined.
+    A capture may end with nodes that nobody waits for. Only work of other streams has to be joined, and a
+    node that `replace` takes out of the set counts as joined.
     """
 
     def __init__(self, library: Any, stream: int) -> None:
@@ -40,7 +40,7 @@ class Edges:
         self._check(self._library.cuStreamUpdateCaptureDependencies(self._stream, given, count, flags))
 
     def nodes(self) -> tuple[int, ...]:
-        """What the next node waits for."""
+        """Return the nodes that the next node waits for."""
         state, capture, graph = ctypes.c_int(), ctypes.c_uint64(), ctypes.c_void_p()
         nodes, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_size_t()
         kinds = (ctypes.c_void_p(),) if self._kinds else ()
@@ -58,7 +58,7 @@ class Edges:
 
 
 def edges(stream: int) -> Edges | None:
-    """Those of a stream; None where the system's driver is too old for them."""
+    """Return the `Edges` of a stream; None if the system's driver is too old for them."""
     library = libcuda()
     names = "cuStreamUpdateCaptureDependencies", "cuStreamGetCaptureInfo_v2"
     return Edges(library, stream) if all(hasattr(library, name) for name in names) else None

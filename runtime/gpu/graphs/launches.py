@@ -1,4 +1,4 @@
-"""What a card is asked for by one call: a function that is loaded, and a graph that was captured."""
+"""Work that one call enqueues on a GPU: a loaded function or a captured graph."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ class LoadedGraph:
             raise explained(error, "to run a step") from None
 
     def text(self) -> str:
-        """What CUDA shows of it, for Graphviz."""
+        """Return CUDA's description of the graph, for Graphviz."""
         return self._graph.debug_dot_str(_VERBOSE)

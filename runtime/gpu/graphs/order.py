@@ -1,8 +1,9 @@
-"""What a piece of work has to wait for, found from the bytes that it reads and writes.
+"""Dependencies of pieces of work, found from the bytes that each piece reads and writes.
 
-It waits for whoever wrote last what it reads, and for whoever wrote last or has read since what it writes.
-Memory is a line of segments, each with its last writer and the readers since; an access cuts segments at its
-ends, and what is written becomes one segment. What follows from other waits is left out.
+A piece waits for the last writer of what it reads. It also waits for the last writer, and for all later
+readers, of what it writes. Memory is a line of segments, each with its last writer and the readers since. An
+access cuts segments at its ends, and the bytes that it writes become one segment. Dependencies that follow
+from others are left out.
 """
 
 from __future__ import annotations
@@ -84,7 +85,10 @@ class Order:
         return place
 
     def _needed(self, number: int, found: set[int]) -> list[int]:
-        """Those of `found` that come before none of the others."""
+        """Return the pieces in `found` that come before no other piece in `found`, in ascending order.
+
+        Also record all pieces that come before `number`.
+        """
         before, needed = 0, []
         for each in sorted(found, reverse=True):
             back = number - each
@@ -96,7 +100,7 @@ class Order:
 
 
 def depth(waits: Sequence[Iterable[int]]) -> int:
-    """How many pieces of work the longest chain of waits has, where each waits for these earlier ones.
+    """Return the number of pieces in the longest chain of waits. Each piece waits for the given earlier ones.
 
     >>> depth([[], [0], [0], [1, 2]])
     3

@@ -1,7 +1,7 @@
-"""What is captured waits only for what it depends on, so that a card does independent work side by side.
+"""Captures in which each piece of work waits only for its dependencies, so that a GPU may overlap other work.
 
-A capture on one stream is a chain: each piece of work waits for the one before. Here each tells the bytes
-that it reads and writes before it is asked for, and is made to wait for those alone that `order` finds.
+A capture on one stream is a chain: each piece of work waits for the one before. Here each piece declares the
+bytes that it reads and writes before it is enqueued. It then waits only for the pieces that `order` finds.
 """
 
 from __future__ import annotations

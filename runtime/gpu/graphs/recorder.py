@@ -65,7 +65,7 @@ class GraphRecorder:
         self._peek = self.driver.pinned(8)  # for single numbers that the host looks at
 
     def captured(self, ask: Action) -> list[Action]:
-        """What does all that `ask` asks for. Nothing is done yet."""
+        """Capture all that `ask` enqueues, and return the actions that do it. Nothing is done yet."""
         outer, self._parts = self._parts, []
         try:
             self._begin()

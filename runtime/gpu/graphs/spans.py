@@ -29,7 +29,7 @@ class Spans:
         self._starts.remove(start)
 
     def find(self, address: int, size: int) -> int | None:
-        """Where the piece begins that has all these bytes; None where there is none."""
+        """Return the start of the piece that contains all these bytes; None if there is none."""
         place = bisect_right(self._starts, address)
         for start in self._starts[max(place - 1, 0) : place]:
             if start <= address and address + size <= start + self._sizes.get(start, 0):

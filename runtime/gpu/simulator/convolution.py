@@ -25,7 +25,7 @@ def check(convolution: Convolution) -> None:
 
 
 def sizes(convolution: Convolution) -> tuple[int, int, int]:
-    """How many bytes of image, filter and result there are."""
+    """Return the numbers of bytes of image, filter and result."""
     c = convolution
     shapes = (c.image_shape, c.filter_shape, c.result_shape)
     image, filter, result = (c.dtype.size * math.prod(shape) for shape in shapes)
@@ -53,7 +53,7 @@ def convolve(convolution: Convolution, image: np.ndarray, filter: np.ndarray, re
 
 
 def _windows(c: Convolution) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """Where each tap is in the filter, and the elements of the padded image that it meets."""
+    """Yield each tap's index in the filter, and the index of the elements of the padded image it meets."""
     for tap in itertools.product(*map(range, c.taps)):
         starts = [t * d for t, d in zip(tap, c.dilations, strict=True)]
         met = (

@@ -155,6 +155,6 @@ def _digest(function: CudaFunction) -> bytes:
 
 
 def _fits(image: bytes, functions: Sequence[CudaFunction]) -> bool:
-    """Whether all these functions are in an image."""
+    """Return True if all these functions are in an image."""
     inside = set(image.removeprefix(_IMAGE).split(b"\n"))
     return image.startswith(_IMAGE) and all(_digest(f) in inside for f in functions)

@@ -37,7 +37,7 @@ class GuardedBlock:
         return self._whole[self._start : self._start + self.size]
 
     def damage(self) -> str | None:
-        """Where a store has hit a guard, in words."""
+        """Describe in words a guard that a store has hit, and how far it reached; None if both are intact."""
         for start, where in ((self._start - _GUARD, "before"), (self._start + self.size, "past the end of")):
             found, phase = self._whole[start : start + _GUARD], start % 4
             if found.tobytes() != (whole := _FENCE[phase : phase + _GUARD]):
@@ -54,7 +54,7 @@ class GuardedBlock:
 
 
 class Memory:
-    """What was allocated and not given back, and the pinned memory of the host."""
+    """Simulated memory of the GPU that is allocated and not freed, and the pinned memory of the host."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -106,7 +106,7 @@ class Memory:
         return None if start is None else self._blocks[start]
 
     def is_pinned(self, address: int, size: int) -> bool:
-        """Whether all these bytes of the host are."""
+        """Return True if all these bytes of the host are pinned."""
         return self._pinned.find(address, size) is not None
 
     def view(self, address: int, size: int) -> np.ndarray:

@@ -34,8 +34,9 @@ def check(product: Product) -> None:
 
 
 def sizes(product: Product) -> tuple[int, ...]:
-    """How many bytes of the buffers of a, b and out, and of the pointers if there are any, are read or
-    written, from their start.
+    """Return how many bytes of each buffer are read or written, counted from its start.
+
+    The buffers are those of a, b and out, and of the pointers if the product has any.
     """
     p = product
     operands = (p.dtype.size * _elements(p, m, rows, columns) for m, rows, columns in _operands(p))
@@ -90,7 +91,7 @@ def _matrices(buffer: np.ndarray, matrix: Matrix, p: Product, rows: int, columns
 
 
 def stored(dtype: DType) -> np.dtype:
-    """What numbers of a dtype are kept as."""
+    """Return the NumPy dtype in which numbers of a dtype are stored."""
     return np.dtype(np.uint16) if dtype is bfloat16 else dtype.numpy
 
 

@@ -1,7 +1,7 @@
-"""What a stand-in for a card was asked for: a queue of work, or a graph of it while it is captured.
+"""Work queue of the simulator of a CUDA driver, or a graph of that work during a capture.
 
-Work is put off until something waits for it. In a graph, each piece waits for others; a replay does them in
-one of the orders that this allows.
+Work is deferred until something waits for it. In a graph, each piece waits for others. A replay does the
+pieces in one of the orders that these waits allow.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DeviceError(RuntimeError):
 
 @dataclass(slots=True)
 class Counts:
-    """How often something was done."""
+    """Numbers of operations of each kind that were done."""
 
     allocations: int = 0
     copies: int = 0
@@ -111,7 +111,7 @@ class Queue:
 
     @property
     def capturing(self) -> bool:
-        """Whether work is captured rather than done."""
+        """True if work is captured instead of done."""
         return self._captured is not None
 
     def fail(self, kind: str, after: int = 0, error: BaseException | None = None) -> None:
@@ -151,7 +151,7 @@ class Queue:
 
     @property
     def moment(self) -> int:
-        """How much work was asked for, since the beginning."""
+        """The number of pieces of work enqueued since the beginning."""
         return self._done + len(self._queue)
 
     def close(self) -> None:

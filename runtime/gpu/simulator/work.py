@@ -1,4 +1,4 @@
-"""What asks a stand-in for a card for work: its kernels, products, copies, and moments."""
+"""Sources of work in the simulator of a CUDA driver: kernels, products, convolutions, copies and moments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ALIGNMENT = 64  # of every argument of a function, in bytes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StandInEvent:
-    """How much of the queue, since the beginning, is to be done."""
+    """A moment in the queue: the number of pieces of work, since the beginning, that must be done first."""
 
     queue: Queue
     moment: int
