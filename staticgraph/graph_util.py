@@ -78,12 +78,20 @@ def convert_variables_to_constants(
     variable_names_whitelist: Collection[str] | None = None,
     variable_names_blacklist: Collection[str] | None = None,
 ) -> GraphDef:
-    """What the nodes `output_node_names` need of a graph, with constants in place of variables: their values
-    in
-    `sess`.
+    """Return the part of a graph that some nodes need, with the values of variables as constants.
 
-    Variables that are not in `variable_names_whitelist`, or are in `variable_names_blacklist`, stay
-    variables. UninitializedError for a variable without a value.
+    Args:
+        sess: The session that holds the values of the variables.
+        input_graph_def: The graph.
+        output_node_names: The names of the nodes that are kept, with all nodes that they need.
+        variable_names_whitelist: The names of the variables to replace by constants; all by default.
+        variable_names_blacklist: The names of variables that stay variables; none by default.
+
+    Returns:
+        A new GraphDef.
+
+    Raises:
+        UninitializedError: If a variable to replace has no value in `sess`.
 
     >>> import staticgraph as sg
     >>> with sg.Graph().as_default() as graph, sg.Session() as sess:
@@ -185,8 +193,13 @@ def _beyond(text: str, passed: Mapping[str, str]) -> str:
 
 
 def must_run_on_cpu(node: Operation | NodeDef, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether TensorFlow carries out a node on the CPU wherever it is asked to: constants of strings and
-    int32, and what they go through; with `pin_variables_on_cpu`, variables too.
+    """Return True if TensorFlow runs a node on the CPU, whatever device it is asked for.
+
+    These nodes are constants of strings and int32, casts from int32, and dynamic stitches of int32.
+
+    Args:
+        node: The operation, or its NodeDef.
+        pin_variables_on_cpu: If True, variables count too, and operations on them such as Assign.
     """
     told = node
     if isinstance(told, Operation):

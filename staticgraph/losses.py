@@ -36,7 +36,7 @@ __all__ = [
 
 
 class Reduction:
-    """How the losses of single elements become one number."""
+    """Ways to reduce the losses of single elements to one number."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -111,7 +111,7 @@ def _reduced(weighted: Tensor, losses: Tensor, weights: Tensor, reduction: str) 
 
 
 def _present(losses: Tensor, weights: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """How many losses have a weight other than zero."""
+    """Return the number of losses whose weight is not zero."""
     with name_scope("num_present"):
         present = ops.cast(ops.not_equal(weights, 0.0), dtype=losses.dtype)
         if weights.type.shape == () and axis is None:
@@ -131,7 +131,14 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
-    """What the regularizers of variables returned."""
+    """Return the losses that the regularizers of variables made.
+
+    Args:
+        scope: A regular expression. If it is given, only losses are returned whose names begin with a match.
+
+    Returns:
+        A list of tensors.
+    """
     return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 

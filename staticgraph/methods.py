@@ -139,7 +139,7 @@ def trace(x: Tensor) -> Tensor:
 
 
 def _as_graph_def(graph: Graph, from_version: int | None, add_shapes: bool) -> Any:
-    """What `Graph.as_graph_def` calls. Messages are imported when they are first used."""
+    """Implement `Graph.as_graph_def`. Messages are imported on first use only."""
     from staticgraph.formats.tf.graph_def import as_graph_def
 
     return as_graph_def(graph, from_version, add_shapes)

@@ -126,14 +126,22 @@ def load_failure(path: str | os.PathLike[str]) -> Failure:
 
 
 def inspect(path: str | os.PathLike[str]) -> Summary:
-    """What is in a file of a graph or of arrays: to print, or as data.
+    """Return a summary of a file of a graph or of arrays: to print, or as data.
 
-    That is a graph that `save` wrote, or a run that failed; a checkpoint, ours or TensorFlow's, by its prefix
-    or `.index` file; an `.npz` or `.safetensors` file; a model in ONNX format; a `.pb`, `.pbtxt` or `.meta`
-    file of TensorFlow's; the folder of a SavedModel, or one with checkpoints, of which it is the latest.
+    Our files are checked as in `load`. No graph is built, no value is computed, and nothing in a file is run.
 
-    Our files are checked as in `load`. No graph is built, no value is computed, nothing of a file is run.
-    `InvalidFileError`, `NotFoundError`.
+    Args:
+        path: A graph that `save` wrote, or a run that failed; a checkpoint, ours or TensorFlow's, by its
+            prefix or `.index` file; an `.npz` or `.safetensors` file; a model in ONNX format; a `.pb`,
+            `.pbtxt` or `.meta` file of TensorFlow; the folder of a SavedModel; or a folder with checkpoints,
+            of which the latest is summarised.
+
+    Returns:
+        The summary.
+
+    Raises:
+        InvalidFileError: If the file is damaged, or of another kind.
+        NotFoundError: If there is no such file.
 
     >>> import os, staticgraph as sg, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "sum.sg")

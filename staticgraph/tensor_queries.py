@@ -30,7 +30,10 @@ __all__ = [
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor: dense, sparse, IndexedSlices, or a variable.
+    """Return True if `x` is a tensor (dense, sparse or IndexedSlices) or a variable.
+
+    Args:
+        x: Any object.
 
     >>> import staticgraph as sg
     >>> sg.is_tensor(sg.zeros([2])), sg.is_tensor(np.zeros(2))
@@ -40,7 +43,11 @@ def is_tensor(x: Any) -> bool:
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Whether `tensor` is a tensor of numbers, and not of bool or strings."""
+    """Return True if `tensor` is a dense tensor of numbers, not of bool or strings.
+
+    Args:
+        tensor: Any object. A variable is not a tensor here.
+    """
     return isinstance(tensor, Tensor) and not (tensor.dtype.is_bool or tensor.dtype.kind == "string")
 
 

@@ -54,7 +54,7 @@ class IndexedSlices(Operators):
 
     @property
     def control_op(self) -> Operation:
-        """What a control dependency on this waits for."""
+        """The operation that a control dependency on these slices waits for."""
         return self.values.op
 
     @property

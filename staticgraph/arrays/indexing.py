@@ -80,11 +80,26 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """What `input_[...]` is made of: elements begin:end:strides along each axis, in Python's sense.
+    """Return the elements begin:end:strides along each axis, as in Python; `input_[...]` calls it.
 
-    Bit i of a mask changes the meaning of entry i: no lower end (`begin_mask`), no upper end (`end_mask`),
-    all axes that are left (`ellipsis_mask`), a new axis (`new_axis_mask`), a single element
-    (`shrink_axis_mask`).
+    Args:
+        input_: The tensor.
+        begin: The first position along each axis: a vector of integers.
+        end: The position after the last one along each axis: a vector like `begin`.
+        strides: The step along each axis; ones by default.
+        begin_mask: Bits. If bit i is set, entry i has no lower end.
+        end_mask: If bit i is set, entry i has no upper end.
+        ellipsis_mask: If bit i is set, entry i stands for all axes that are left.
+        new_axis_mask: If bit i is set, entry i adds a new axis of size 1.
+        shrink_axis_mask: If bit i is set, entry i takes a single element and drops the axis.
+        var: Not supported, must be None. Variables have methods for assignments to slices.
+        name: The name of the operation.
+
+    Returns:
+        A tensor of the dtype of `input_`.
+
+    Raises:
+        ValueError: If `var` is given.
 
     >>> sg.Session().run(sg.strided_slice([1, 2, 3, 4, 5], [1], [5], [2]))
     array([2, 4], dtype=int32)

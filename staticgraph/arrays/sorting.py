@@ -80,10 +80,20 @@ def argsort(
 def searchsorted(
     sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = int32, name: str | None = None
 ) -> Tensor:
-    """Where each of `values` belongs in `sorted_sequence`, along the last axis of both.
+    """Return the position where each of `values` belongs in `sorted_sequence`, along the last axis of both.
 
-    With `side` "left" the position before equal elements, with
-    "right" the one after them. ValueError for another `side`.
+    Args:
+        sorted_sequence: Numbers in ascending order along the last axis.
+        values: Numbers of the same dtype. All axes but the last are those of `sorted_sequence`.
+        side: "left" for the position before equal elements, "right" for the position after them.
+        out_type: The dtype of the positions, int32 or int64.
+        name: The name scope.
+
+    Returns:
+        Positions, a tensor of the shape of `values`.
+
+    Raises:
+        ValueError: If `side` is neither "left" nor "right".
 
     >>> import staticgraph as sg
     >>> sg.searchsorted([1.0, 2.0, 2.0, 5.0], [2.0, 9.0]).shape.as_list()

@@ -1,5 +1,7 @@
-"""Where values enter a graph: constants, placeholders,
-conversion; and the operations that only order others.
+"""Inputs of a graph: constants, placeholders, and conversion to tensors.
+
+Operations that change no value, such as `identity`, and operations
+that only order others, such as `group`, are here too.
 """
 
 from __future__ import annotations

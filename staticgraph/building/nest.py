@@ -13,7 +13,11 @@ __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pa
 
 
 def is_nested(seq: Any) -> bool:
-    """Whether `seq` is a list, a tuple or a dict, and no leaf."""
+    """Return True if `seq` is a list, a tuple or a mapping such as a dict, and False if it is a leaf.
+
+    Args:
+        seq: Any object.
+    """
     return isinstance(seq, list | tuple | Mapping)
 
 

@@ -20,7 +20,7 @@ def parameters(graph: Graph, region: Region, types: Sequence[TensorType], name: 
 
 
 def finish(region: Region, results: Sequence[Tensor]) -> None:
-    """What `region` gives. No operations are added to it any more."""
+    """Set the results of `region`. No operations are added to it after this call."""
     region.results = tuple(results)
 
 
@@ -42,6 +42,6 @@ def own(regions: Sequence[Region], operation: Operation) -> None:
 
 
 def call(graph: Graph, region: Region, function: Callable[..., Any], *args: Any) -> Any:
-    """What `function` returns, its operations being a part of `region`."""
+    """Call `function` with its operations recorded inside `region`, and return its result."""
     with graph.inside(region):
         return function(*args)

@@ -32,7 +32,7 @@ def whole(n: Any) -> Size:
 
 
 def is_known(*sizes: Size) -> bool:
-    """Whether none of the sizes is a tensor."""
+    """Return True if none of the sizes is a tensor."""
     return not any(isinstance(n, Tensor) for n in sizes)
 
 

@@ -1,7 +1,7 @@
-"""What Python shows of an error that nobody caught: the frames of the user's program.
+"""Display of an uncaught error by Python: only the frames of the user's program are shown.
 
-Our messages name the user's line and what to do. The frames through which an error came from inside of this
-project say nothing more to a user, and hide the message below them.
+Our messages name the user's line and what to do. The frames inside this project, through which an error came,
+tell a user nothing more, and they hide the message below them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `doctor` looks at: what this machine offers, and what is missing."""
+"""Checks of `doctor`: what this machine offers, and what is missing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SELF_TEST_ERROR = 1e-5  # relative: sums are added in another order
 
 
 class State(Enum):
-    """How it is with something. Only what is BAD keeps graphs from running."""
+    """State of a checked item. Only BAD keeps graphs from running."""
 
     OK = "ok"
     MISSING = "no"  # and not needed
@@ -110,7 +110,7 @@ def processor() -> Iterator[Finding]:
 
 
 def running() -> Iterator[Finding]:
-    """Whether steps compile, run, and are kept."""
+    """Check if a step compiles and runs, if calls take the fast path, and if compiled code is cached."""
     yield self_test()
     from staticgraph.runtime.fast_path.dispatch import unsupported
 
@@ -169,7 +169,7 @@ def cache() -> Finding:
 
 
 def drawing() -> Iterator[Finding]:
-    """What draws graphs: either will do."""
+    """Check for a renderer of graphs: the `dot` program or pygraphviz, either is enough."""
     dot, library = shutil.which("dot"), _version("pygraphviz")
     found = [*([f"dot, {dot}"] if dot else []), *([f"pygraphviz {library}"] if library else [])]
     if found:
@@ -206,7 +206,7 @@ def gpu() -> Iterator[Finding]:
 
 
 def _cudnn(major: int) -> Finding:
-    """What does convolutions on a card."""
+    """Check for cuDNN, which computes large convolutions on a GPU."""
     from staticgraph.runtime.gpu.cuda import cudnn
 
     if lacking := cudnn.lacking():
@@ -254,7 +254,7 @@ SECTIONS: dict[str, Callable[[], Iterator[Finding]]] = {
 
 
 def findings(section: str) -> list[Finding]:
-    """What a section finds; where it fails, that it does, and why."""
+    """Return the findings of a section. If the section fails, the last finding is BAD and names the error."""
     found: list[Finding] = []
     try:
         with warnings.catch_warnings():

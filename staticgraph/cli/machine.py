@@ -1,4 +1,4 @@
-"""What the machine is, as far as the system tells."""
+"""Facts about the machine, as far as the operating system reports them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def processor() -> str | None:
 
 
 def cores() -> tuple[int, int]:
-    """How many there are, and how many of them this process may use."""
+    """Return the number of cores, and the number of cores that this process may use."""
     there = os.cpu_count() or 1
     return there, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else there
 

@@ -1,4 +1,4 @@
-"""What `bench` finds out about a function: the times of its steps, and where they go."""
+"""Measurements of a function for `bench`: the times of its steps, and how they divide among its kernels."""
 
 from __future__ import annotations
 

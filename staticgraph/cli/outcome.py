@@ -1,4 +1,4 @@
-"""How a command ends: the status that it exits with, and one message where it fails."""
+"""End of a command: its exit status, and one message if it fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATUSES = {
 
 
 class UsageError(Exception):
-    """What was asked for makes no sense together, or for this file."""
+    """The arguments contradict each other, or do not fit this file."""
 
 
 def outcome(work: Callable[[], int]) -> int:

@@ -1,4 +1,4 @@
-"""How the command line's parsers look: texts that are filled to the terminal's width, and examples."""
+"""Parsers of the command line: help filled to the terminal's width, examples, and errors of one line."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ if TYPE_CHECKING:
 
 
 def parsed(parser: Parser, commands: Commands, arguments: list[str]) -> argparse.Namespace:
-    """What the arguments say. For what does not exist, the complaint names what is spelled like it."""
+    """Parse the arguments of the command line.
+
+    An unknown command or argument ends the process with a message, which suggests the nearest known spelling.
+    """
     given = next((each for each in arguments if not each.startswith("-")), None)
     if given is not None and given not in commands.choices:
         close = nearest(given, commands.choices)

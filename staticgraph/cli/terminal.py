@@ -1,4 +1,4 @@
-"""Where a command's output goes: how wide it is, what it can show, and the progress of long work."""
+"""Output of a command: the terminal's width, the characters it can show, and the progress of long work."""
 
 from __future__ import annotations
 

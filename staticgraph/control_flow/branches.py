@@ -32,11 +32,28 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """What `true_fn()` returns where `pred` is True, else what `false_fn()` does. Only one of them is run.
+    """Return the result of `true_fn()` if `pred` is True, else of `false_fn()`. Only one of them is run.
 
-    Both are called once, while the graph is built, and must return the same structure of tensors of the same
-    dtypes and shapes. Operations that were made outside of them run in any case. A structure of one item is
-    that item unless `strict`. `fn1` and `fn2` are old names. TypeError and ValueError where they disagree.
+    Both functions are called once, while the graph is built. They must return the same structure of tensors
+    of the same dtypes. Sizes that differ between their results are unknown in the result of `cond`.
+    Operations that were made outside of the functions run in any case.
+
+    Args:
+        pred: A bool tensor, one truth value.
+        true_fn: A function without arguments, for a `pred` that is True.
+        false_fn: A function without arguments, for a `pred` that is False.
+        strict: If False, a list or tuple of one item is returned as that item.
+        name: The name scope.
+        fn1: The old name of `true_fn`.
+        fn2: The old name of `false_fn`.
+
+    Returns:
+        The result of the function that is run, in the structure that both functions return.
+
+    Raises:
+        TypeError: If `pred` is not a bool tensor, if a function is not callable or is given under both of
+            its names, or if the results differ in dtype or in the type of a structure.
+        ValueError: If the results have different structures.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [])
@@ -66,10 +83,21 @@ def cond(
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case"
 ) -> Any:
-    """What the function with the number `branch_index` returns, `default` where there is none of that number.
+    """Return the result of the function with the number `branch_index`, or of `default` for any other number.
 
-    `branch_fns`: a dict by number, a list of pairs, or a list of functions. Without a default, the one with
-    the greatest number is used.
+    Args:
+        branch_index: An int32 tensor, one number.
+        branch_fns: The functions: a dict by number, a list of pairs of a number and a function, or a list of
+            functions, which are numbered from 0. No function takes an argument.
+        default: The function for all other numbers; by default the one with the greatest number.
+        name: The name scope.
+
+    Returns:
+        The result of the function that is run. All functions must return the same structure, as for `cond`.
+
+    Raises:
+        TypeError: If `branch_index` is not int32, or `branch_fns` holds anything but numbers and functions.
+        ValueError: If `branch_fns` is empty, or a number appears twice.
 
     >>> import staticgraph as sg
     >>> i = sg.placeholder(sg.int32, [])
@@ -120,11 +148,24 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """What the function of the first condition that holds returns, `default` where none does.
+    """Return the result of the function of the first condition that holds, or of `default` if none does.
 
-    `pred_fn_pairs`: pairs of a condition and a function, or a dict, whose conditions are taken by their
-    names. With `exclusive` it is an error, when the graph runs, if more than one condition holds, without a
-    default if none does.
+    Args:
+        pred_fn_pairs: Pairs of a condition, a bool tensor, and a function without arguments; or a dict of
+            them. The conditions of a dict are tried in the order of their names, those of an OrderedDict in
+            its own order.
+        default: The function that is run if no condition holds. Without it, a run in which no condition holds
+            fails with InvalidArgumentError.
+        exclusive: If True, a run in which more than one condition holds fails with InvalidArgumentError.
+        strict: If False, a list or tuple of one item is returned as that item.
+        name: The name scope.
+
+    Returns:
+        The result of the function that is run. All functions must return the same structure, as for `cond`.
+
+    Raises:
+        TypeError: If `pred_fn_pairs` is not made of pairs of a truth value and a function.
+        ValueError: If `pred_fn_pairs` is empty.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [])

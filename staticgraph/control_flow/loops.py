@@ -135,7 +135,7 @@ class _Loop:
         self.types = self._types(invariants)
 
     def _types(self, invariants: Any) -> list[TensorType]:
-        """What is known of the carried values in every round."""
+        """Return the types of the carried values, as far as they hold in every iteration."""
         leaves, init = self.carrier.leaves, self.init
         types = [t.type for t in init]
         if invariants is not None:
@@ -187,7 +187,7 @@ class _Loop:
         return pred
 
     def _round(self, params: Sequence[Tensor]) -> list[Tensor]:
-        """What the body makes of `params`, checked."""
+        """Call the body with `params`, and check the structure, dtypes and shapes of its results."""
         made = _apply("body", self.body, self.carrier.restore(params))
         if not nest.is_nested(made):
             made = [made]
@@ -225,7 +225,7 @@ def _listed(structure: Any) -> Any:
 
 
 def _within(shape: Any, declared: Any) -> bool:
-    """Whether all that is declared of a shape is known of it."""
+    """Return True if `shape` is known to have every size that `declared` gives."""
     if declared is None:
         return True
     if shape is None or len(shape) != len(declared):

@@ -104,7 +104,7 @@ class TensorArray:
 
     @property
     def number(self) -> int:
-        """What it shares with the arrays that it was made from, and with those made from it."""
+        """The number in the graph, shared with the arrays that it was made from and those made from it."""
         return self._rows.number
 
     @property
@@ -113,7 +113,7 @@ class TensorArray:
 
     @property
     def element_shape(self) -> TensorShape:
-        """What is known of the shape of a row."""
+        """The shape of a row, as far as it is known."""
         return TensorShape(self._rows.shape)
 
     # Rows
@@ -257,7 +257,7 @@ class TensorArray:
 
 
 class _Rows:
-    """What is known of the rows of an array and of all made from it, and its number in the graph."""
+    """Known row shape of an array and of all arrays made from it, and their number in the graph."""
 
     def __init__(self, shape: Shape | None) -> None:
         self.shape = shape

@@ -53,7 +53,7 @@ def listed(what: str, data: Any) -> Sequence[Any]:
 
 
 def showing(data: Sequence[Any], summarize: int) -> tuple[tuple[str | None, ...], list[Tensor]]:
-    """How `data` is shown: its texts, with None for each of the tensors in it."""
+    """Return the texts in `data`, with None in place of every other item, and those items as tensors."""
     shown: list[str | None] = []
     tensors = []
     for item in data:
@@ -65,7 +65,10 @@ def showing(data: Sequence[Any], summarize: int) -> tuple[tuple[str | None, ...]
 
 
 def constant_text(item: Any, summarize: int) -> str | None:
-    """What is known of strings already; None for anything else. Loops and branches take no strings."""
+    """Return the text of strings that are known already, and None for anything else.
+
+    A known text needs no tensor: loops and branches take no strings.
+    """
     if isinstance(item, str):
         return item
     if isinstance(item, bytes):

@@ -28,7 +28,7 @@ __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians",
 
 
 class UnconnectedGradients(enum.Enum):
-    """What `gradients` gives where y does not depend on x."""
+    """Result of `gradients` for an x that y does not depend on: None or zeros."""
 
     NONE = "none"
     ZERO = "zero"
@@ -116,8 +116,10 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
 
 
 def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
-    """Where to take the derivative for `x`: at `x`, or at the
-    gathers from it, of which each row comes from one row.
+    """Return the tensors to differentiate by for `x`.
+
+    These are the gathers from `x` if all of its uses gather rows: each row of
+    a gather comes from one row of `x`. Otherwise it is `x` itself.
     """
     found = uses.of(x)
     if found and x.shape.ndims and all(_gathers_rows(op, p) for op, p in found):

@@ -1,4 +1,4 @@
-"""Where derivatives flow in a user's graph: walks over operations in time linear in what they visit."""
+"""Gradient flow in a user's graph: walks over operations, in time linear in the operations they visit."""
 
 from __future__ import annotations
 

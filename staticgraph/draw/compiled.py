@@ -34,7 +34,7 @@ MANY_KERNELS = 12  # with more of them, a variable that only one kernel reads is
 
 @dataclass(slots=True)
 class _Ends:
-    """Where the results of a step go: by value, what is fetched and which variables get it."""
+    """Destinations of a step's results, by value: the names of fetches and of updated variables."""
 
     fetched: dict[Value, list[str]] = field(default_factory=dict)
     assigned: dict[Value, list[str]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class _Placed:
 
 
 class _Layout:
-    """Where the nodes of Functions are drawn, and in which order: in kernels or not."""
+    """Layout of the nodes of Functions: the place and the order of each in the drawing, in kernels or not."""
 
     def __init__(self, kernels: bool) -> None:
         self.in_kernels = kernels
@@ -97,7 +97,7 @@ class _Layout:
 
 
 def work_of(group: Group) -> Work:
-    """What kind of kernel computes a group."""
+    """Return the kind of kernel that computes a group."""
     if is_host(group.root):
         return Work.HOST
     kinds = {node.op.kind for node in group.nodes}
@@ -203,7 +203,7 @@ class _Compiled:
                 links += part._gives(_key(node, self.paths[node][0]))
 
     def _gives(self, target: str) -> list[Link]:
-        """What goes from the inside of a loop or branch to its box, and to the next round."""
+        """Return the links from the inside of a loop or branch to its box, and to the next iteration."""
         if self.part is None:
             return []
         out = [self._link(v, self.around, target, text=text) for v, text in self.part.gives]
@@ -248,7 +248,7 @@ class _Compiled:
         return lines_of([*constants, *rounds_text(node), *attribute_lines(node.op, node.attrs)])
 
     def _updates(self, node: Node, value: Value) -> bool:
-        """Whether `node` computes the new value of the variable whose old value is `value`."""
+        """Return True if `node` computes the new value of the variable whose old value is `value`."""
         assigned = [name for v in node.outputs for name in self.ends.assigned.get(v, ())]
         return value.op.name == "parameter" and value.node.attrs["name"].removeprefix("variable ") in assigned
 

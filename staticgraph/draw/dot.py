@@ -109,7 +109,11 @@ def _add_link(graph: graphviz.Digraph, link: Link, names: dict[str, str], source
 
 
 def _weight(link: Link, source: Box, target: Box) -> int:
-    """How much an arrow wants to be short and straight: most within a scope, then on the way of the data."""
+    """Return the weight by which Graphviz keeps an arrow short and straight.
+
+    Links within a scope weigh most, then other data. Links between scopes that begin
+    at a variable weigh least, as do links that are not data.
+    """
     if link.flow is not Flow.DATA:
         return 1
     if source.path and source.path == target.path:

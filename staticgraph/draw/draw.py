@@ -95,7 +95,7 @@ def _titled(drawing: Drawing, title: str) -> Drawing:
 
 
 def title_of(stage: str, whole: bool, found: Fetches) -> str:
-    """What a drawing is called: by what is fetched."""
+    """Return the title of a drawing: the names of its fetches, or "graph" for a whole graph."""
     if whole:
         return "graph"
     elements: list[Tensor | Operation] = [*found.tensors, *found.targets]

@@ -18,7 +18,7 @@ Arrow = tuple[Tensor, Operation, Flow, str]  # from, to, what it is, its text or
 
 
 def holds_regions(op: Operation) -> bool:
-    """Whether an operation is a loop or branch."""
+    """Return True if an operation is a loop or branch."""
     return bool(regions_of(op))
 
 
@@ -60,17 +60,17 @@ def arrows(op: Operation) -> Iterator[Arrow]:
 
 
 def start_of(param: Operation) -> Tensor:
-    """What a param is before the first round."""
+    """Return the tensor that is the value of a parameter before the first iteration."""
     assert param.region is not None and param.region.owner is not None, param
     return param.region.owner.tensors[param.region.params.index(param.outputs[0])]
 
 
 def passes_on(op: Operation) -> bool:
-    """Whether an operation only gives on what a loop or branch beside it gives."""
+    """Return True if an operation only passes on the result of a loop or branch in the same region."""
     plain = op.definition.name == "identity" and holds_regions(op.tensors[0].op)
     return plain and op.region is op.tensors[0].op.region and not op.control_inputs
 
 
 def given(operations: Iterable[Operation]) -> set[Operation]:
-    """What gives the results of regions."""
+    """Return the operations whose outputs are results of regions."""
     return {t.op for op in operations for region in regions_of(op) for t in region.results}

@@ -24,7 +24,7 @@ class Entry:
 
 
 def entries(drawing: Drawing) -> Iterator[Entry]:
-    """What occurs."""
+    """Yield an entry for each kind of thing that occurs in a drawing and needs an explanation."""
     roles = {box.role for box in drawing.boxes}
     works = {drawing.region(b.path[: i + 1]).work for b in drawing.boxes for i in range(len(b.path))}
     works |= {b.work for b in drawing.boxes}

@@ -1,4 +1,4 @@
-"""What a drawing consists of, before anything is known of Graphviz: boxes in nested scopes, and links."""
+"""Model of a drawing, independent of Graphviz: boxes in nested scopes, and links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Path = tuple[str, ...]  # a scope, from the outermost inwards
 
 
 class Role(Enum):
-    """What a box stands for. The value is its entry in the legend."""
+    """Kind of thing that a box stands for. The value is its entry in the legend."""
 
     INPUT = "placeholder (rounded)"
     VARIABLE = "variable (cylinder)"
@@ -29,7 +29,7 @@ class Role(Enum):
 
 
 class Flow(Enum):
-    """What a link stands for. The value is its entry in the legend."""
+    """Kind of relation that a link stands for. The value is its entry in the legend."""
 
     DATA = "tensor"
     CONTROL = "runs after"
@@ -38,7 +38,7 @@ class Flow(Enum):
 
 
 class Work(Enum):
-    """What a region is computed by. The value is its entry in the legend."""
+    """Kind of computation in a region. The value is its entry in the legend."""
 
     SCOPE = "name scope"
     LOOPS = "kernel: elementwise"
@@ -84,7 +84,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """How a scope is shown."""
+    """Appearance of a scope."""
 
     title: str
     work: Work = Work.SCOPE

@@ -1,7 +1,8 @@
-"""How things look. Each kind differs in shape or outline too, so that a print without colour can be read.
+"""Appearance of drawings: shapes and colours.
 
-The hues are blue, orange, green and purple of about equal
-lightness, which are told apart with any colour vision.
+Kinds differ in shape or outline too, not in colour alone, so that a print without colour can be read.
+The hues are blue, orange, green and purple of about equal lightness, which are told apart with any
+colour vision.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from staticgraph.draw.model import Region, Work
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a param with a box is called, and where its first value comes from."""
+    """Title of a parameter that has a box, and the value that its first value comes from."""
 
     name: str
     value: Value
@@ -74,7 +74,7 @@ def _branch(node: Node, number: int, function: Function) -> Part:
 
 
 def rounds_text(node: Node) -> list[str]:
-    """What is known of the number of rounds of a loop."""
+    """Return a line with the trip count of a loop, or its bound; no line if neither is known."""
     bound = node.attrs.get("bound")
     if bound is None:
         return []

@@ -1,4 +1,4 @@
-"""What `visualize` returns: the drawing as DOT text, rendered when it is looked at."""
+"""Result of `visualize`: a drawing as DOT text, which is rendered when somebody looks at it."""
 
 from __future__ import annotations
 

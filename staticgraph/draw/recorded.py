@@ -68,7 +68,7 @@ class _Recorded:
     # What is folded
 
     def _fold_loops(self) -> None:
-        """What only hands on the values of loops and branches is drawn with them."""
+        """Fold each operation that only passes on a value of a loop or branch into that loop or branch."""
         for op in self.operations:
             if (twin := frames.twin(op)) is not None:
                 self.home[op] = twin
@@ -220,7 +220,7 @@ def without_plain_references(links: list[Link]) -> list[Link]:
 
 
 def role_of(op: Operation) -> Role:
-    """What the box of an operation looks like."""
+    """Return the role of an operation, which decides what its box looks like."""
     definition = op.definition
     match definition.name:
         case "placeholder" | "placeholder_with_default":

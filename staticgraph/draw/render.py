@@ -31,9 +31,18 @@ def render(source: str, format: str) -> bytes:
 
 
 def layouts(sources: Sequence[str]) -> list[str]:
-    """Where Graphviz puts the boxes and arrows of each of these graphs, in its plain format.
+    """Return Graphviz's layout of each of these graphs, in its plain format.
 
-    Many small graphs go to one process. RendererMissingError as from `render`.
+    One `dot` process lays out all graphs, because there may be many small ones.
+
+    Args:
+        sources: The graphs as DOT text.
+
+    Returns:
+        The layouts, in the order of the graphs: the places of boxes and arrows.
+
+    Raises:
+        RendererMissingError: If neither `dot` nor pygraphviz is installed, as for `render`.
     """
     if not sources:
         return []

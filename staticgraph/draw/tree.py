@@ -67,14 +67,14 @@ def _joined(scope: Scope) -> Scope:
 
 
 def kind_of(item: Item) -> tuple[object, ...]:
-    """What items that look alike have in common."""
+    """Return a key that is equal for items that look alike."""
     if isinstance(item, Box):
         return (item.role, item.kind)
     return (stem(item.title), *inside_of(item))
 
 
 def inside_of(scope: Scope) -> tuple[object, ...]:
-    """What scopes that hold the same have in common, whatever they are called."""
+    """Return a key that is equal for scopes with the same contents, whatever their names."""
     return (scope.work, frozenset(Counter((b.role, b.kind) for b in scope.boxes).items()))
 
 

@@ -1,4 +1,4 @@
-"""How types, values and places are written in a drawing: short, and the same everywhere."""
+"""Text of types, values and source lines in a drawing: short, and the same everywhere."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def dtype_text(dtype: DType) -> str:
 
 
 def is_short(array: np.ndarray) -> bool:
-    """Whether a constant fits into the label of its user: it has few elements, or all of them are equal."""
+    """Return True if a constant fits into the label of its user: it has few elements, or all are equal."""
     return array.size <= SMALL or bool((array == array.flat[0]).all())
 
 

@@ -193,7 +193,7 @@ def _objects(boxes: Any, height: Tensor, width: Tensor, or_image: bool) -> Tenso
 
 
 def _covers(objects: Tensor, top: Tensor, left: Tensor, rows: Tensor, columns: Tensor, part: Any) -> Tensor:
-    """Whether each box contains at least `part` of some object: bool [attempts]."""
+    """Return True for each box that contains at least `part` of some object: bool [attempts]."""
     y0, x0, y1, x1 = (objects[:, i][:, None] for i in range(4))
     down = ops.minimum(y1, top + rows) - ops.maximum(y0, top)
     across = ops.minimum(x1, left + columns) - ops.maximum(x0, left)

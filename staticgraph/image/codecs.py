@@ -92,7 +92,7 @@ def _own_channels(picture: Any) -> int:
 
 
 def is_jpeg(contents: bytes) -> bool:
-    """Whether the bytes begin as a JPEG file does."""
+    """Return True if the bytes begin with the signature of a JPEG file."""
     return contents.startswith(_SIGNATURES["JPEG"])
 
 

@@ -118,7 +118,7 @@ def extract_jpeg_shape(contents: Any, *, output_type: DType = int32) -> Any:
 
 @host(tf="IsJpeg", type=_of_shape(bool_, ()), vars=_CONTENTS)
 def is_jpeg(contents: Any) -> Any:
-    """Whether a string begins as a JPEG file does."""
+    """Return True if a string begins with the signature of a JPEG file."""
     return np.bool_(codecs.is_jpeg(contents[()]))
 
 

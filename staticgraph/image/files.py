@@ -111,7 +111,15 @@ def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Whether a string begins as a JPEG file does: a bool."""
+    """Return True if a string begins with the signature of a JPEG file.
+
+    Args:
+        contents: One string.
+        name: The name scope.
+
+    Returns:
+        A bool tensor, one truth value.
+    """
     with name_scope(name, "is_jpeg"):
         return file_ops.is_jpeg(contents)
 

@@ -101,7 +101,11 @@ def _turned(image: Tensor, times: int) -> Tensor:
 
 
 def _checked_sizes(call: str, **conditions: tuple[Any, str]) -> None:
-    """What is wrong with sizes that are known; others are found out when they are used."""
+    """Raise a ShapeError if a condition on known sizes does not hold.
+
+    Each condition comes with its message. Conditions that are tensors are
+    skipped: the run checks such sizes when it uses them.
+    """
     with checked(call):
         for holds, text in conditions.values():
             require(isinstance(holds, Tensor) or bool(holds), text)
@@ -165,7 +169,7 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
 
 
 def _outside(n: Size, fraction: float) -> Size:
-    """How many of n rows lie before the middle ones."""
+    """Return the number of rows before the middle `fraction` of n rows."""
     if is_known(n):
         return int((n - n * fraction) / 2)
     wide = ops.cast(n, dtype=float64)

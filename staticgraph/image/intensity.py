@@ -61,7 +61,7 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
 
 
 def in_floating(image: Any, change: Callable[[Tensor], Tensor], saturate: bool = False) -> Tensor:
-    """What `change` makes of the image in a floating type, in the image's own type again."""
+    """Apply `change` to the image in a floating type, and convert the result to the image's own type."""
     image = convert_to_tensor(image, name="image")
     floating = image if image.dtype in (float16, float32) else convert_image_dtype(image, float32)
     return convert_image_dtype(change(floating), image.dtype, saturate=saturate)

@@ -1,4 +1,4 @@
-"""How images differ, from each other and from pixel to pixel."""
+"""Differences between images, and between the neighbouring pixels of an image."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _of_rank(images: Any, ranks: tuple[int, ...], call: str) -> Tensor:
 
 
 def _steps(images: Tensor) -> tuple[Tensor, Tensor]:
-    """What each pixel is less than the one below it, and than the one to its right."""
+    """Return the increase from each pixel to the one below it, and to the one on its right."""
     down = images[..., 1:, :, :] - images[..., :-1, :, :]
     return down, images[..., 1:, :] - images[..., :-1, :]
 

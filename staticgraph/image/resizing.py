@@ -31,7 +31,7 @@ __all__ = [
 
 
 class ResizeMethod:
-    """How new pixels are computed from old ones: the `method` of `resize_images`."""
+    """Ways to compute new pixels from old ones: values of `method` of `resize_images`."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1

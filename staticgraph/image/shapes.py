@@ -1,4 +1,4 @@
-"""What all functions of images need to know of a shape."""
+"""Shapes of images: checks and sizes that all functions of images use."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def sizes_of(value: Any, rank: int, name: str) -> tuple[int, ...]:
 
 
 class _Convolution(Layer):
-    """What the convolutions over `rank` axes of space have in common."""
+    """Common base of the convolutions over `rank` axes of space."""
 
     rank = 0
 

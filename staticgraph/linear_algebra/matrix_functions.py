@@ -1,4 +1,4 @@
-"""What follows from the decompositions of a matrix, and products of banded ones: part of `sg.linalg`."""
+"""Functions based on matrix decompositions, and products of banded matrices: part of `sg.linalg`."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def sqrtm(input: Any, name: str | None = None) -> Tensor:
 
 
 class Lu(NamedTuple):
-    """What `lu` gives: both triangles in one matrix, and the order of rows."""
+    """Result of `lu`: both triangles in one matrix, and the order of rows."""
 
     lu: Tensor
     p: Tensor

@@ -369,14 +369,30 @@ def bessel_i1(x: Any, name: str | None = None) -> Tensor:
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
-    """Whether no element, in row-major order, is smaller than the one before it."""
+    """Return True if no element, in row-major order, is smaller than the one before it.
+
+    Args:
+        x: A tensor of numbers.
+        name: The name scope.
+
+    Returns:
+        A bool tensor, one truth value.
+    """
     with name_scope(name, "is_non_decreasing", [x]):
         x = ops.reshape(convert_to_tensor(x, name="x"), shape=[-1])
         return reduce_all(ops.less_equal(x[:-1], x[1:]))
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """Whether every element, in row-major order, is larger than the one before it."""
+    """Return True if every element, in row-major order, is larger than the one before it.
+
+    Args:
+        x: A tensor of numbers.
+        name: The name scope.
+
+    Returns:
+        A bool tensor, one truth value.
+    """
     with name_scope(name, "is_strictly_increasing", [x]):
         x = ops.reshape(convert_to_tensor(x, name="x"), shape=[-1])
         return reduce_all(ops.less(x[:-1], x[1:]))

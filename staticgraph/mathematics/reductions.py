@@ -119,7 +119,18 @@ def reduce_any(
     input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
     reduction_indices: Any = None, keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """Whether any of the truth values along `axis` is true, see `reduce_sum`.
+    """Return True if any element along `axis` is True, see `reduce_sum`.
+
+    Args:
+        input_tensor: A bool tensor.
+        axis: An int or a list of ints; all axes by default.
+        keepdims: If True, the axes stay, with size 1.
+        name: The name of the operation.
+        reduction_indices: The older name of `axis`.
+        keep_dims: The older name of `keepdims`.
+
+    Returns:
+        A bool tensor.
 
     >>> sg.Session().run(sg.reduce_any([[True, False], [False, False]], axis=1))
     array([ True, False])
@@ -131,7 +142,18 @@ def reduce_all(
     input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
     reduction_indices: Any = None, keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """Whether all truth values along `axis` are true, see `reduce_sum`.
+    """Return True if all elements along `axis` are True, see `reduce_sum`.
+
+    Args:
+        input_tensor: A bool tensor.
+        axis: An int or a list of ints; all axes by default.
+        keepdims: If True, the axes stay, with size 1.
+        name: The name of the operation.
+        reduction_indices: The older name of `axis`.
+        keep_dims: The older name of `keepdims`.
+
+    Returns:
+        A bool tensor.
 
     >>> sg.Session().run(sg.reduce_all([[True, False], [True, True]], axis=1))
     array([False,  True])
@@ -202,7 +224,23 @@ def count_nonzero(
     input_tensor: Any = None, axis: Any = None, keepdims: bool | None = None, dtype: Any = int64,
     name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None, input: Any = None,
 ) -> Tensor:  # fmt: skip
-    """How many elements along `axis` are not zero, as `dtype`; see `reduce_sum`.
+    """Count the elements along `axis` that are not zero, see `reduce_sum`.
+
+    Args:
+        input_tensor: A tensor of numbers, bool or strings. Empty strings count as zero.
+        axis: An int or a list of ints; all axes by default.
+        keepdims: If True, the axes stay, with size 1.
+        dtype: The dtype of the result.
+        name: The name scope.
+        reduction_indices: The older name of `axis`.
+        keep_dims: The older name of `keepdims`.
+        input: Another name of `input_tensor`.
+
+    Returns:
+        A tensor of counts, of dtype `dtype`.
+
+    Raises:
+        ValueError: If no tensor is given, or an argument is given under both of its names.
 
     >>> import staticgraph as sg
     >>> sg.count_nonzero([[1, 0], [2, 3]], axis=0)

@@ -71,7 +71,7 @@ def unsorted_segment_sqrt_n(
 
 
 def _counts(data: Tensor, segment_ids: Any, num_segments: Any) -> Tensor:
-    """How many slices each segment has, at least 1, in a shape that broadcasts against the segments."""
+    """Return the slices per segment, at least 1, in a shape that broadcasts against the segments."""
     ids = convert_to_tensor(segment_ids)
     with checked("unsorted_segment"):
         require(
@@ -87,10 +87,19 @@ def _counts(data: Tensor, segment_ids: Any, num_segments: Any) -> Tensor:
 def bincount(
     arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = int32
 ) -> Tensor:
-    """How often each of the numbers 0, 1, ... up to the largest in `arr` occurs; or the sum of its `weights`.
+    """Count how often 0, 1, ... up to the largest number in `arr` occur, or add up their `weights`.
 
-    The result has at least `minlength` and at most `maxlength` elements, of `dtype` or that of the weights.
-    The length follows from `arr`, which must be known when the graph is compiled.
+    The length of the result follows from `arr`, which must be known when the graph is compiled.
+
+    Args:
+        arr: Numbers of at least 0, which are converted to int32.
+        weights: A weight for each element of `arr`. If given, the weights of equal numbers are added up.
+        minlength: The least length of the result.
+        maxlength: The greatest length of the result. Larger numbers in `arr` are left out.
+        dtype: The dtype of the counts. Sums of weights have the dtype of the weights.
+
+    Returns:
+        A vector of counts or of sums.
 
     >>> import staticgraph as sg
     >>> sg.bincount([1, 1, 4]).shape.as_list()
@@ -131,7 +140,17 @@ def histogram_fixed_width_bins(
 def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
 ) -> Tensor:
-    """How many values are in each of `nbins` equal bins of `value_range`; others count in the outer bins.
+    """Count the values in each of `nbins` equal bins of `value_range`. Others count in the outer bins.
+
+    Args:
+        values: A tensor of numbers.
+        value_range: The lower and the upper end of the range, of the dtype of `values`.
+        nbins: The number of bins.
+        dtype: The dtype of the counts.
+        name: The name scope.
+
+    Returns:
+        A vector of `nbins` counts.
 
     >>> import staticgraph as sg
     >>> sg.histogram_fixed_width([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0], [0.0, 5.0], nbins=5).shape.as_list()

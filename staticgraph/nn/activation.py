@@ -95,7 +95,15 @@ _BY_NAME: dict[str, Callable[[Any], Tensor]] = {
 
 
 def activation_of(activation: Any) -> Any:
-    """What a layer or a cell applies: a function, the one of a name, or None where there is none."""
+    """Return the function that a layer or a cell applies, None if `activation` is None.
+
+    Args:
+        activation: A function, the name of one, or None.
+
+    Raises:
+        TypeError: If `activation` is something else.
+        ValueError: If there is no function of that name.
+    """
     if activation is None or callable(activation):
         return activation
     if not isinstance(activation, str):

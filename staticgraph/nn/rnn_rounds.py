@@ -75,7 +75,7 @@ def _counted(leaf: Any) -> Any:
 
 
 def _draws(cond: Region, body: Region) -> bool:
-    """Whether the condition of a loop depends on random numbers drawn in it."""
+    """Return True if the condition of a loop depends on random numbers drawn in the loop."""
     params = [*cond.params, *body.params]
     results = dict(zip(params, (*body.results, *body.results), strict=True))
     waiting: list[Tensor] = list(cond.results)

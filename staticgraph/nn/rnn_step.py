@@ -1,4 +1,4 @@
-"""What all recurrent networks do around a cell: checks, batch sizes, states, ends of sequences."""
+"""Parts around a cell that all recurrent networks share: checks, batch sizes, states, ends of sequences."""
 
 from __future__ import annotations
 

@@ -24,7 +24,13 @@ from staticgraph.random_numbers.random_ops import random_uniform
 
 
 class Candidates(NamedTuple):
-    """What a sampler gives, under TensorFlow's names."""
+    """Result of a sampler, with TensorFlow's field names.
+
+    Attributes:
+        sampled_candidates: The sampled classes, int64 of shape [num_sampled].
+        true_expected_count: How often each true class is expected in the sample, [batch, num_true].
+        sampled_expected_count: How often each sampled class is expected in the sample, [num_sampled].
+    """
 
     sampled_candidates: Tensor
     true_expected_count: Tensor
@@ -32,7 +38,13 @@ class Candidates(NamedTuple):
 
 
 class AccidentalHits(NamedTuple):
-    """Where a candidate is a true class: example, place among the candidates, weight that takes it out."""
+    """Sampled candidates that are true classes, an entry for each pair of an example and a candidate.
+
+    Attributes:
+        indices: The examples.
+        ids: The positions among the candidates.
+        weights: The numbers to add to logits, which take the candidates out.
+    """
 
     indices: Tensor
     ids: Tensor

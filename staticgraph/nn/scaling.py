@@ -1,4 +1,4 @@
-"""What a loss is divided by where it is not its own mean: part of `sg.nn`."""
+"""Scaling of losses that are not their own mean: part of `sg.nn`."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def safe_embedding_lookup_sparse(
 def _usable(
     ids: SparseTensor, weights: SparseTensor | None, combiner: str | None
 ) -> tuple[SparseTensor, SparseTensor | None]:
-    """What is left without negative numbers and without weights that are not positive."""
+    """Drop negative ids, and ids whose weight is not positive unless the combiner is "sum"."""
     kept = ops.greater_equal(ids.values, np.zeros((), ids.dtype.numpy))
     if weights is None:
         return retain(ids, kept), None

@@ -1,4 +1,4 @@
-"""How far sequences are from each other."""
+"""Distances between sequences."""
 
 from __future__ import annotations
 

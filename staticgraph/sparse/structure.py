@@ -115,7 +115,17 @@ def _zero(values: Tensor) -> Any:
 
 
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
-    """What is not zero of a tensor; a run compiles anew for other places."""
+    """Return the elements of a tensor that are not zero, as a SparseTensor.
+
+    A run compiles again if these elements are at other positions than in the runs before.
+
+    Args:
+        tensor: A tensor of numbers, bool or strings. Empty strings count as zero.
+        name: The name scope.
+
+    Returns:
+        A SparseTensor with the positions in row-major order.
+    """
     with name_scope(name, "dense_to_sparse", [tensor]):
         dense = convert_to_tensor(tensor)
         indices = where(ops.not_equal(dense, _zero(dense)))
@@ -297,7 +307,16 @@ def fill_empty_rows(
 
 
 def to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
-    """Whether each number below `vocab_size` is among the values of a row: bool [..., vocab_size]."""
+    """Return True for each number below `vocab_size` that is among the values of a row.
+
+    Args:
+        sp_input: A SparseTensor of integers. Its last axis holds the values of a row.
+        vocab_size: The number of possible values; all values are below it.
+        name: The name scope.
+
+    Returns:
+        A bool tensor of shape [..., vocab_size].
+    """
     x = as_sparse(sp_input)
     with name_scope(name, "SparseToIndicator", [x]):
         ones = x.with_values(ops.ones_like(cast(x.values, int64)))

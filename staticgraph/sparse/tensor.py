@@ -102,12 +102,12 @@ class SparseTensor:
 
     @property
     def control_op(self) -> Operation:
-        """What a control dependency on this waits for."""
+        """The operation that a control dependency on this tensor waits for."""
         return self._values.op
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape."""
+        """The shape, as far as it is known."""
         known = static_value(self._dense_shape, partial=True)
         rank = self.rank
         if known is None:

@@ -313,7 +313,7 @@ def _sizes(shape: Any) -> tuple[int, ...]:
 
 
 def _fans(sizes: Sequence[int]) -> tuple[float, float]:
-    """How many inputs and outputs one unit of a layer with a kernel of this shape has."""
+    """Return the numbers of inputs and outputs of one unit of a layer with a kernel of this shape."""
     if not sizes:
         return 1.0, 1.0
     if len(sizes) == 1:

@@ -21,7 +21,7 @@ from staticgraph.state.variables import Variable, VariableAggregation, VariableS
 
 
 def variable_options(initializer: Any, regularizer: Any, constraint: Any) -> dict[str, Any]:
-    """What the user of a layer says of one of its variables, as `add_weight` takes it."""
+    """Return the user's options for a variable of a layer, as keyword arguments of `add_weight`."""
     return {"initializer": initializer, "regularizer": regularizer, "constraint": constraint}
 
 

@@ -31,7 +31,7 @@ _DEFAULTS = ("initializer", "regularizer", "caching_device", "partitioner", "cus
 
 
 class _Store:
-    """What `get_variable` knows of one graph."""
+    """State of `get_variable` for one graph: its variables, the open scope, and counts of scope names."""
 
     def __init__(self) -> None:
         self.variables: dict[str, Variable] = {}

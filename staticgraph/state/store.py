@@ -21,8 +21,9 @@ __all__ = ["AUTO_REUSE", "no_regularizer"]
 
 
 class _Reuse(enum.Enum):
-    """Whether `get_variable` may find a variable that
-    exists, besides True (it must) and False (it must not).
+    """Third choice for `reuse` of `get_variable`: a variable that exists is found, any other is made.
+
+    The other choices are True, if the variable must exist, and False, if it must not.
     """
 
     AUTO_REUSE = 1
@@ -114,7 +115,7 @@ _OTHER = "another variable needs another name, or a variable_scope of its own"
 def _initial(
     name: str, shape: TensorShape, dtype: DType | None, initializer: Any
 ) -> tuple[Any, DType | None]:
-    """What a Variable takes as initial value, and the dtype to convert it to."""
+    """Return the initial value for a Variable, and the dtype to convert it to."""
     if initializer is None:
         assert dtype is not None
         if not (dtype.is_floating or dtype.is_integer or dtype.is_bool or dtype.is_complex):

@@ -14,7 +14,7 @@ __all__ = ["make_template"]
 
 
 class Template:
-    """What `make_template` gives: a function with a variable scope of its own."""
+    """Result of `make_template`: a function with a variable scope of its own."""
 
     def __init__(
         self, name: str, function: Callable[..., Any], unique_name: str | None, custom_getter: Any

@@ -123,7 +123,15 @@ def initialize_local_variables() -> Operation:
 
 
 def is_variable_initialized(variable: Any, name: str | None = None) -> Tensor:
-    """Whether the variable has a value in the session that runs this: a bool."""
+    """Return True if the variable has a value in the session that runs this.
+
+    Args:
+        variable: The variable.
+        name: The name of the operation.
+
+    Returns:
+        A bool tensor, one truth value.
+    """
     return ops.is_variable_initialized(variable.handle, name=name)
 
 

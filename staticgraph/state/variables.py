@@ -35,7 +35,10 @@ class VariableSynchronization(Enum):
 
 
 class VariableAggregation(Enum):
-    """How the copies on several devices are combined. There is one copy here: all mean the same."""
+    """Ways to combine the copies of a variable on several devices.
+
+    There is one copy here, so all of them mean the same.
+    """
 
     NONE = 0
     SUM = 1
@@ -208,7 +211,7 @@ class Variable(Symbolic):
 
     @property
     def trainable(self) -> bool:
-        """Whether optimizers change it where they are given no list of variables."""
+        """True if optimizers change the variable when they are given no list of variables."""
         return self._trainable
 
     @property
@@ -228,7 +231,7 @@ class Variable(Symbolic):
     # Its value
 
     def to_tensor(self) -> Tensor:
-        """What operations take in place of this variable."""
+        """Return the tensor that operations take in place of this variable."""
         return self._read
 
     def value(self) -> Tensor:

@@ -34,7 +34,18 @@ def regex_replace(
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Whether `pattern`, which may be a scalar tensor, matches each string from its begin to its end: bool.
+    """Return True for each string that `pattern` matches from its beginning to its end.
+
+    Args:
+        input: A tensor of strings.
+        pattern: A regular expression: a string, or a scalar tensor.
+        name: The name of the operation.
+
+    Returns:
+        A bool tensor of the shape of `input`.
+
+    Raises:
+        InvalidArgumentError: When the graph runs, if `pattern` is not a regular expression.
 
     >>> import staticgraph as sg
     >>> with sg.Session() as sess:

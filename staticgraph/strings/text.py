@@ -76,7 +76,15 @@ def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) ->
 
 
 def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """How many bytes, or with `unit="UTF8_CHAR"` characters of UTF-8, strings have: int32.
+    """Return the number of bytes or characters of each string.
+
+    Args:
+        input: A tensor of strings.
+        name: The name of the operation.
+        unit: "BYTE", or "UTF8_CHAR" for characters of UTF-8.
+
+    Returns:
+        An int32 tensor of the shape of `input`.
 
     >>> import staticgraph as sg
     >>> with sg.Session() as sess:

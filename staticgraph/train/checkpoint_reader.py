@@ -1,4 +1,4 @@
-"""What is in a checkpoint, without a session; and variables that begin as what is there."""
+"""Reading of checkpoints without a session, and variables whose initial values come from a checkpoint."""
 
 from __future__ import annotations
 
@@ -64,7 +64,11 @@ class NewCheckpointReader:
         return {name: dtype for name, (dtype, _) in self._stored.items()}
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """Whether there is a tensor of that name."""
+        """Return True if the checkpoint has a tensor of this name.
+
+        Args:
+            tensor_str: The name.
+        """
         return tensor_str in self._stored
 
     def get_tensor(self, tensor_str: str) -> np.ndarray:

@@ -36,9 +36,17 @@ _log = logging.getLogger("staticgraph")
 
 
 def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None) -> CheckpointState | None:
-    """What the file `checkpoint` in a folder says, or None where there is none that can be read.
+    """Return the contents of the file `checkpoint` in a folder, or None if there is no readable one.
 
-    Paths in it that are relative are given as seen from here. ValueError where it names no checkpoint.
+    Args:
+        checkpoint_dir: The folder.
+        latest_filename: The name of the file; "checkpoint" by default.
+
+    Returns:
+        A CheckpointState message, or None. Relative paths in the file are joined to `checkpoint_dir`.
+
+    Raises:
+        ValueError: If the file names no checkpoint.
 
     >>> import staticgraph as sg
     >>> sg.train.get_checkpoint_state("/no/such/folder") is None
@@ -111,7 +119,11 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
 
 
 def checkpoint_exists(checkpoint_prefix: str) -> bool:
-    """Whether there is a checkpoint with this prefix, or of this name in TensorFlow's first format."""
+    """Return True if there is a checkpoint with this prefix or, in TensorFlow's first format, of this name.
+
+    Args:
+        checkpoint_prefix: The prefix of the checkpoint's files with their folder, or that name.
+    """
     return os.path.isfile(checkpoint_file(checkpoint_prefix)) or is_slice_file(checkpoint_prefix)
 
 

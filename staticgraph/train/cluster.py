@@ -58,22 +58,29 @@ class ClusterSpec:
         }
 
     def num_tasks(self, job_name: str) -> int:
-        """How many tasks a job has. ValueError for an unknown job, here and below."""
+        """Return the number of tasks of a job.
+
+        Args:
+            job_name: The name of the job.
+
+        Raises:
+            ValueError: If the cluster has no such job.
+        """
         return len(self._tasks(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """The numbers of a job's tasks."""
+        """The numbers of a job's tasks. ValueError for an unknown job."""
         return list(self._tasks(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """The address of a task. ValueError where there is none of that number."""
+        """The address of a task. ValueError for an unknown job, or if it has no task of that number."""
         tasks = self._tasks(job_name)
         if task_index not in tasks:
             raise ValueError(layout(f"job {job_name!r} has no task {task_index}", user_frame()))
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """The addresses of a job's tasks by number, None where one is missing."""
+        """The addresses of a job's tasks by number, None if one is missing. ValueError for an unknown job."""
         tasks = self._tasks(job_name)
         return [tasks.get(number) for number in range(max(tasks, default=-1) + 1)]
 
@@ -131,14 +138,14 @@ class Server:
 
     @property
     def server_def(self) -> dict[str, Any]:
-        """What the server was made of."""
+        """The cluster, the name of the job and the task index that the server was made of."""
         return {
             "cluster": self._cluster.as_dict(), "job_name": self._job_name, "task_index": self._task_index,
         }  # fmt: skip
 
     @property
     def target(self) -> str:
-        """What a Session of this task takes: "", which is this process."""
+        """The target of a Session of this task: "", which is this process."""
         self._need_no_others("a session")
         return ""
 
@@ -167,9 +174,24 @@ def replica_device_setter(
     ps_tasks: int = 0, ps_device: str = "/job:ps", worker_device: str = "/job:worker",
     merge_devices: bool = True, cluster: Any = None, ps_ops: Any = None, ps_strategy: Any = None,
 ) -> Callable[[Any], str] | None:  # fmt: skip
-    """What `device()` takes to put variables on parameter servers. None where there are none.
+    """Return a function for `device()` that puts variables on parameter servers, None without servers.
 
-    Every operation runs in this process, so all of them ask for `worker_device`; the rest is accepted.
+    Every operation runs in this process, so the function asks for `worker_device` in all cases.
+
+    Args:
+        ps_tasks: The number of parameter servers. None is returned if it is 0.
+        ps_device: The device of the servers. The job in it is looked up in `cluster`.
+        worker_device: The device that all operations ask for.
+        merge_devices: Ignored.
+        cluster: The cluster, as for `ClusterSpec`. If given, it tells the number of servers.
+        ps_ops: Ignored.
+        ps_strategy: Ignored, but must be a function or None.
+
+    Returns:
+        A function of an operation that returns a device, or None.
+
+    Raises:
+        TypeError: If `ps_strategy` is not a function.
     """
     if cluster is not None:
         spec, job = ClusterSpec(cluster), ps_device.partition("/job:")[2].partition("/")[0]

@@ -55,7 +55,7 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
-        """Whether `join` has ended."""
+        """True if `join` has ended."""
         return self._joined
 
     def request_stop(self, ex: BaseException | ExcInfo | None = None) -> None:
@@ -84,7 +84,7 @@ class Coordinator:
             self._stop.clear()
 
     def should_stop(self) -> bool:
-        """Whether somebody asked for a stop."""
+        """Return True if a stop was requested."""
         return self._stop.is_set()
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""What training writes beside its checkpoints: event files, which TensorBoard shows, and the graph."""
+"""Files that training writes beside its checkpoints: event files, which TensorBoard shows, and the graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ def scalar_summary(tag: str, value: float) -> Summary:
 
 
 def session_log(status: str, checkpoint_path: str = "") -> SessionLog:
-    """What became of a session: START, STOP or CHECKPOINT."""
+    """Return the log entry of a session's status.
+
+    Args:
+        status: "START", "STOP" or "CHECKPOINT".
+        checkpoint_path: The checkpoint that was written.
+    """
     return SessionLog(status=getattr(SessionLog, status), checkpoint_path=checkpoint_path)
 
 

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class _Inputs:
-    """What is put into a queue: tensors of one or several threads, and which of them are kept."""
+    """Inputs of a queue: tensors of one or several threads, and a condition for elements to be added."""
 
     def __init__(self, given: Sequence[Any], keep_input: Any, enqueue_many: bool) -> None:
         self.original = given[0] if given else None
@@ -122,7 +122,10 @@ def _queue(
 
 
 def _summary(queue: QueueBase, capacity: int, shuffle: tuple[int, int | None] | None) -> None:
-    """How full the queue is, among the summaries of the graph."""
+    """Add a summary to the graph: the fraction of the queue that is full.
+
+    With `shuffle`, only the part beyond the least number of elements counts.
+    """
     if shuffle is None:
         summary.scalar(f"fraction_of_{capacity}_full", cast(queue.size(), float32) * (1.0 / capacity))
         return

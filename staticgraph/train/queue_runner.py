@@ -118,7 +118,7 @@ class QueueRunner:
         return threads
 
     def _run(self, sess: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
-        """What a thread does: add to the queue until the input ends, something fails or all shall stop."""
+        """Add to the queue until the input ends, an error occurs or a stop is requested."""
         ended = False
         try:
             enqueue = sess.make_callable(enqueue_op)

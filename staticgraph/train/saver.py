@@ -261,7 +261,7 @@ class Saver:
         return made
 
     def as_saver_def(self) -> SaverDef:
-        """How many checkpoints are kept, as a message."""
+        """Return the options for how many checkpoints are kept, as a SaverDef message."""
         return SaverDef(max_to_keep=self._max_to_keep, keep_checkpoint_every_n_hours=self._hours, version=_V2)
 
     def to_proto(self, export_scope: str | None = None) -> SaverDef:

@@ -27,7 +27,7 @@ def _rate(learning_rate: Any, global_step: Any) -> Tensor:
 
 
 def _elapsed(rate: Tensor, global_step: Any, decay_steps: Any, staircase: bool) -> Tensor:
-    """How many times `decay_steps` have passed, as a fraction or in whole."""
+    """Return `global_step / decay_steps`, rounded down if `staircase` is True."""
     step, steps = _numbers(rate.dtype, global_step, decay_steps)
     elapsed = step / steps
     return ops.floor(elapsed) if staircase else elapsed

@@ -282,7 +282,7 @@ class Supervisor:
         self._coord.request_stop(ex)
 
     def should_stop(self) -> bool:
-        """Whether somebody asked for a stop."""
+        """Return True if a stop was requested."""
         return self._coord.should_stop()
 
     def stop_on_exception(self) -> AbstractContextManager[None]:
@@ -367,7 +367,10 @@ def basic_train_loop(
 
 
 def _default(given: Any, collection: str, make: Callable[[], Any]) -> Any:
-    """What was given; else the first of a collection; else what `make` makes, which goes into it."""
+    """Return what is given, or by default the first element of a collection, or else the result of `make`.
+
+    The result of `make` is added to the collection.
+    """
     if given is not _USE_DEFAULT:
         return given
     found = get_collection(collection)

@@ -1,4 +1,4 @@
-"""What a page shows, as plain data: stages with their sheets laid out, kernels, memory."""
+"""Contents of a page as plain data: stages with their sheets laid out, kernels, memory."""
 
 from __future__ import annotations
 
@@ -119,8 +119,10 @@ def _box(box: Box, place: Place, sheet: Sheet, names: Mapping[Path, str], texts:
 
 
 def _identities(box: Box) -> tuple[str, str]:
-    """What is alike in boxes of two stages that stand for the same: all that is known of an operation, and
-    its kind and line, which is what remains from the user's graph to the compiler's.
+    """Return two texts by which boxes of different stages that stand for the same thing are matched.
+
+    The first text holds all that is known of an operation. The second holds its kind and its line,
+    which is all that remains of an operation of the user's graph in the compiler's.
     """
     is_recorded = isinstance(box.of, Operation)
     op = box.of.definition if is_recorded else box.of.op

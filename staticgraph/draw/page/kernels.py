@@ -1,4 +1,4 @@
-"""What the page tells of each kernel: what it computes, its code, its cost, and why it is one by itself."""
+"""Facts about each kernel for the page: what it computes, its code, its cost, and why it is separate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KernelFacts:
     apart: list[tuple[str, str]] = field(default_factory=list)
 
     def as_data(self) -> dict[str, Any]:
-        """What the page needs, as JSON."""
+        """Return the facts that the page needs, as data for JSON."""
         effort = self.view.effort
         return {
             "name": self.view.name,

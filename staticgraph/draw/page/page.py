@@ -108,7 +108,7 @@ def packed(data: Data) -> str:
 
 
 def unpacked(text: str) -> Data:
-    """What `packed` made a text of.
+    """Return the data that `packed` turned into `text`.
 
     >>> unpacked(packed({"title": "</script>"}))
     {'title': '</script>'}

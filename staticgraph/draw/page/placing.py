@@ -1,7 +1,7 @@
-"""Where the boxes and arrows of a sheet are: Graphviz decides, of boxes whose sizes are given.
+"""Layout of the boxes and arrows of a sheet: Graphviz places boxes whose sizes are given.
 
-The sizes are those of text in a usual font, whatever fonts this machine has: the same graph is laid out alike
-everywhere.
+The sizes are those of text in a common font, whatever fonts this machine has. So the same graph is laid out
+alike everywhere.
 """
 
 from __future__ import annotations

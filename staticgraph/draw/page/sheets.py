@@ -29,8 +29,10 @@ OPENED, WIDE = 50, 1200  # boxes that are seen at first, about; points
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Where links cross the border of a sheet. `target` is what they go to on the sheet around it: a box or
-    port, or nothing in particular.
+    """Crossing of links over the border of a sheet.
+
+    `target` is the key of the box or port that the links lead to on the sheet around
+    this one. It is empty if they lead to nothing in particular.
     """
 
     key: str
@@ -41,10 +43,11 @@ class Port:
 
 @dataclass(slots=True)
 class Sheet:
-    """What is drawn of one scope; `scopes` are those of its boxes that have a sheet, with its number.
+    """Drawing of one scope.
 
-    Where there are many links, those between things that others connect anyway are `implied`: to be shown
-    for one box at a time, as nobody could follow them all.
+    `scopes` maps the key of each box that has a sheet of its own to the box's scope and the number of that
+    sheet. If there are many links, `implied` holds the links between things that other links connect anyway.
+    The page shows implied links for one box at a time, because nobody could follow all of them.
     """
 
     boxes: list[Box] = field(default_factory=list)
@@ -55,7 +58,7 @@ class Sheet:
 
     @property
     def keys(self) -> list[str]:
-        """Those of the boxes, then of the ports."""
+        """The keys of the boxes, followed by the keys of the ports."""
         return [*(box.key for box in self.boxes), *(port.key for port in self.ports)]
 
 

@@ -66,7 +66,7 @@ def timeline(program: Program) -> list[Block]:
 
 
 def live_bytes(blocks: list[Block], instructions: int) -> list[int]:
-    """How many bytes live during each instruction."""
+    """Return the number of bytes that are live during each instruction."""
     live = [0] * instructions
     for block in blocks:
         for number in range(block.first, block.last + 1):

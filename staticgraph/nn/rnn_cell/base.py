@@ -103,8 +103,10 @@ class LayerRNNCell(RNNCell):
         raise misuse(NotImplementedError, f"{type(self).__name__} is not split")
 
     def split_over(self, inputs: Tensor) -> tuple[Tensor, Step] | None:
-        """What `projected` gives, in the cell's scope. None for a cell that cannot be split: one of another
-        class, which may do something else in `call`.
+        """Return the result of `projected` in the cell's scope, or None if the cell cannot be split.
+
+        A cell can be split if the class that defines its `call` also defines `projected`.
+        The `call` of another class may do something else.
         """
         kind = type(self)
         meaning = next(base for base in kind.__mro__ if "call" in vars(base))

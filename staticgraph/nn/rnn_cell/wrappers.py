@@ -68,7 +68,7 @@ class _Wrapper(RNNCell):
 
 
 def _all_but_memories(state: Any) -> Any:
-    """What of a state is dropped: not the memory of an LSTM."""
+    """Return True for each part of a state that is dropped: all but LSTM memories and TensorArrays."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
     return not isinstance(state, TensorArray)

@@ -13,7 +13,13 @@ __all__ = ["SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunV
 
 
 class SessionRunArgs(NamedTuple):
-    """What a hook adds to a run: more to fetch, in any structure, more to feed, and options."""
+    """Additions of a hook to a run.
+
+    Args:
+        fetches: More to fetch, in any structure.
+        feed_dict: More to feed; nothing by default.
+        options: RunOptions to merge into those of the run; none by default.
+    """
 
     fetches: Any
     feed_dict: Any = None
@@ -21,7 +27,13 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """What a hook gets after a run: the values of its own fetches, and the run's options and metadata."""
+    """Results of a run for a hook.
+
+    Attributes:
+        results: The values of the hook's own fetches.
+        options: The RunOptions of the run.
+        run_metadata: The RunMetadata of the run.
+    """
 
     results: Any
     options: Any
@@ -38,7 +50,7 @@ class SessionRunContext:
 
     @property
     def original_args(self) -> SessionRunArgs:
-        """What the caller of `run` gave: `fetches` and `feed_dict`."""
+        """The arguments that the caller of `run` gave: `fetches` and `feed_dict`."""
         return self._original_args
 
     @property

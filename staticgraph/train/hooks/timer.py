@@ -39,7 +39,11 @@ class SecondOrStepTimer:
         self._last_time = 0.0
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Whether this step is due. The step that triggered last is not."""
+        """Return True if this step is due. The step that triggered last is not due again.
+
+        Args:
+            step: The number of the step.
+        """
         if self._last_step is None:
             return True
         if step == self._last_step:

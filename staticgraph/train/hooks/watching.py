@@ -116,7 +116,11 @@ class NanTensorHook(SessionRunHook):
 
 
 def _fetch(item: Any) -> Any:
-    """What to fetch for `item`: itself, or the tensor of that name. An operation stands for its output."""
+    """Return what to fetch for `item`: `item` itself, or the tensor of that name.
+
+    The name of an operation stands for its output. Raises ValueError if the operation
+    has several outputs, or if `item` is not of the default graph.
+    """
     graph = get_default_graph()
     if not isinstance(item, str):
         if getattr(item, "graph", None) is not graph:

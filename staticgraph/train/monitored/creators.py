@@ -1,4 +1,4 @@
-"""How a monitored session gets its session, at the start and after each recovery."""
+"""Creators of the session inside a monitored session, at the start and after each recovery."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class CoordinatedSession:
 
 
 class Layer(Protocol):
-    """What there is to call of a layer."""
+    """Interface of a layer: the methods that its users call."""
 
     def should_stop(self) -> bool: ...
     def run(

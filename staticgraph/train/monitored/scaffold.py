@@ -24,14 +24,24 @@ __all__ = ["Scaffold"]
 
 
 class Scaffold:
-    """What a session needs before it can train: how to initialise, to check, to sum up and to save.
+    """Parts that a session needs before it can train: to initialise, to check, to summarise and to save.
 
-    `init_op` with `init_feed_dict`, then `init_fn(scaffold, session)`, run where no checkpoint is restored.
-    `local_init_op` runs always, once `ready_for_local_init_op` names no variable. `ready_op` names the
-    variables that have no value yet. `summary_op` gives the summaries, `saver` the checkpoints.
+    An operation or a saver that is None becomes, in `finalize`, the element of the collection
+    of its kind (`GraphKeys.INIT_OP` and so on). If that collection is empty, a default is made.
 
-    What is None becomes, in `finalize`, what the collection of that kind has (`GraphKeys.INIT_OP` and so on),
-    or else a default. `copy_from_scaffold`: where else to look for what is None.
+    Args:
+        init_op: An operation that initialises variables. It runs if no checkpoint is restored.
+        init_feed_dict: The feeds of `init_op`.
+        init_fn: A function `init_fn(scaffold, session)`. It is called after `init_op`, in the same case.
+        ready_op: A tensor that names the variables without a value.
+        ready_for_local_init_op: A tensor that names the variables that `local_init_op` waits for.
+        local_init_op: An operation that always runs, once `ready_for_local_init_op` names no variable.
+        summary_op: A tensor that holds the summaries.
+        saver: The Saver of the checkpoints.
+        copy_from_scaffold: Another Scaffold, which supplies the arguments that are None.
+
+    Raises:
+        TypeError: If `copy_from_scaffold` is not a Scaffold.
 
     >>> import staticgraph as sg
     >>> w = sg.Variable(1.0, name="w")

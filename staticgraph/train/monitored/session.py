@@ -22,7 +22,7 @@ __all__ = ["MonitoredSession", "SingularMonitoredSession"]
 
 
 class StepContext:
-    """What a step function of `run_step_fn` is given."""
+    """Argument of the step function of `run_step_fn`: the session, and ways to run hooks and to stop."""
 
     def __init__(self, session: Any, run_with_hooks_fn: Callable[..., Any]) -> None:
         self._session = session
@@ -43,7 +43,7 @@ class StepContext:
 
 
 class _Monitored:
-    """What both kinds of monitored session do."""
+    """Common base of both kinds of monitored session."""
 
     StepContext = StepContext
     has_started_queue_runners = True
@@ -103,7 +103,7 @@ class _Monitored:
         return session.retry(step) if isinstance(session, RecoverableSession) else step(session)
 
     def should_stop(self) -> bool:
-        """Whether a hook or a thread asked for a stop, or the session is closed."""
+        """Return True if a hook or a thread requested a stop, or the session is closed."""
         return self._sess is None or self._sess.should_stop()
 
     def close(self) -> None:

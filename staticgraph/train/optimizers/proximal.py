@@ -20,7 +20,7 @@ def shrunk(value: Tensor, by: Any) -> Tensor:
 
 
 def _proximal(value: Tensor, rate: Tensor, l1: float, l2: float) -> Tensor:
-    """What `rate` times the penalties makes of `value`: few weights for l1, small ones for l2."""
+    """Apply the proximal operator of `rate` times the penalties: l1 leaves few weights, l2 small ones."""
     return (shrunk(value, rate * l1) if l1 > 0.0 else value) / (1.0 + l2 * rate)
 
 

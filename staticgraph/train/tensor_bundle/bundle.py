@@ -36,7 +36,7 @@ _MOST_SHARDS = 1 << 16
 
 
 def is_bundle(prefix: str) -> bool:
-    """Whether the checkpoint with this prefix is TensorFlow's."""
+    """Return True if the checkpoint with this prefix is in TensorFlow's format."""
     try:
         with open(checkpoint_file(prefix), "rb") as file:
             file.seek(max(os.fstat(file.fileno()).st_size - 8, 0))
@@ -250,5 +250,5 @@ def _check_apart(entries: Iterable[BundleEntryProto]) -> None:
 
 
 def _is_part(key: bytes) -> bool:
-    """Whether an entry is a part of a tensor that is saved in several: those have keys that are no names."""
+    """Return True if an entry is a part of a tensor that is saved in parts: its key is not a name."""
     return key.startswith(b"\0")

@@ -26,7 +26,7 @@ __all__ = ["SliceFiles", "is_slice_file"]
 
 
 def is_slice_file(prefix: str) -> bool:
-    """Whether the checkpoint of this name is in the first format. `?` in the name stands for any digit."""
+    """Return True if the checkpoint of this name is in the first format. The name may be a glob pattern."""
     try:
         for path in _files(prefix)[:1]:
             with open(path, "rb") as file:
@@ -89,7 +89,11 @@ class SliceFiles(Mapping[str, Stored]):
         return {name: TensorType(dtype, array.shape) for name, (dtype, array) in self.items()}
 
     def _part(self, told: SavedSliceMeta, saved: SavedSlice, shape: Shape) -> tuple[Box, np.ndarray]:
-        """Where a part lies, and its values: a message that leaves out the dtype and the shape."""
+        """Return the box of a part, and its values.
+
+        The message of the values leaves out the dtype and the shape: the dtype
+        comes from `told`, the shape is that of the box.
+        """
         where = box(saved.slice, [size or 0 for size in shape])
         size = math.prod(box_shape(where))
         if size > saved.data.ByteSize():

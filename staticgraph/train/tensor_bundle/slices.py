@@ -17,7 +17,17 @@ Box = tuple[slice, ...]
 
 
 def box(part: TensorSliceProto, shape: Sequence[int]) -> Box:
-    """Where a part lies in a tensor of this shape. InvalidFileError where it does not lie in it.
+    """Return the box of a part in a tensor of this shape.
+
+    Args:
+        part: The begin and the length of the part along each axis.
+        shape: The sizes of the tensor.
+
+    Returns:
+        A slice for each axis.
+
+    Raises:
+        InvalidFileError: If the part does not lie in the tensor, or has another number of axes.
 
     >>> box(TensorSliceProto(extent=[{}, {"start": 1, "length": 2}]), (4, 3))
     (slice(0, 4, None), slice(1, 3, None))
@@ -72,7 +82,7 @@ def _is_bounded(extent: TensorSliceProto.Extent) -> bool:
 
 
 def _unsigned(value: int) -> bytes:
-    """How many bytes, and the bytes."""
+    """Return the number of bytes of a value in one byte, followed by the bytes, the highest first."""
     data = value.to_bytes((value.bit_length() + 7) // 8, "big")
     return bytes([len(data)]) + data
 

@@ -28,7 +28,7 @@ _GROWTH, _ROOM = 4, 64 << 20  # all keys, of which many may share a beginning, m
 
 
 def is_table(data: bytes) -> bool:
-    """Whether a file, or its end, is that of a table."""
+    """Return True if a file, or its end, is that of a table."""
     return data[-len(_MAGIC) :] == _MAGIC
 
 
@@ -129,7 +129,7 @@ def _packed(entries: list[tuple[bytes, bytes]]) -> bytes:
 
 
 def _common(first: bytes, second: bytes) -> int:
-    """How many bytes both begin with."""
+    """Return the length of the common prefix."""
     length = min(len(first), len(second))
     return next((at for at in range(length) if first[at] != second[at]), length)
 
