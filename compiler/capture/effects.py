@@ -32,7 +32,7 @@ def perform_effect(at: Capture, op: Operation, inputs: Sequence[Value]) -> tuple
 
 
 def _wrong(op: Operation, inputs: Sequence[Value]) -> Value | None:
-    """Whether there is something to do; None where there always is."""
+    """Return the condition under which there is something to do, or None if there always is."""
     match op.definition.name:
         case "assert_true":
             return ops.logical_not(ops.reduce_all(inputs[0]))

@@ -136,7 +136,7 @@ class Tensor(Symbolic):
 
     @property
     def recorder(self) -> Graph:
-        """Where ops on this tensor are recorded."""
+        """Graph in which ops on this tensor are recorded."""
         return self.op.graph
 
     @property
