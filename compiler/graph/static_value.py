@@ -48,7 +48,7 @@ def _value(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
 
 
 def _is_carried_out(definition: OpDef) -> bool:
-    """Return True if an op may be computed while the graph is built. Host calls may not, as they can be slow."""
+    """Return True if an op may be computed while the graph is built. Host calls may not: they can be slow."""
     pure = definition.effect is Effect.PURE and definition.kind is not Kind.HOST
     return pure and bool(definition.static or definition.reference)
 
