@@ -40,7 +40,7 @@ Walked = tuple[Instruction, LaunchCode | None, LoopInstruction | Branch | None]
 
 @dataclass(frozen=True, slots=True)
 class CompiledStep(ABC):
-    """What is known of a compiled step, whatever device it is for."""
+    """Compiled step for any device: the step, its fusion and its program."""
 
     step: Step
     fusion: Fusion
@@ -55,7 +55,7 @@ class CompiledStep(ABC):
     @property
     @abstractmethod
     def memory(self) -> MemoryUse:
-        """What the step needs, by kind; print it."""
+        """Memory use of the step, by kind. Printed, it is a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Compiled(CompiledStep):
 
     @property
     def memory(self) -> MemoryUse:
-        """What the step needs, by kind; print it."""
+        """Memory use of the step, by kind. Printed, it is a table."""
         return memory_use(self.program, len(self.step.feeds), self.shared + self.private)
 
     @property
@@ -107,7 +107,7 @@ class Compiled(CompiledStep):
 
     @property
     def parallel(self) -> bool:
-        """Whether several threads can work on it."""
+        """True if several threads can work on the step."""
         return self.written.parallel
 
 
@@ -227,7 +227,7 @@ def _from(kept: KernelCache, work: Loops | Kernel, target: CpuTarget) -> abi.Ker
 
 
 def structure_of(work: Loops | Kernel) -> tuple[object, ...]:
-    """What a kernel says, as a hashable value, equal for kernels that say the same."""
+    """Return the content of a kernel as a hashable value, equal for kernels of equal content."""
     if isinstance(work, Loops):
         nests = [(nest.domain, *map(structure, nest.stores)) for nest in (*work.nests, *work.sums)]
         return (work.rows, len(work.sums), work.buffers, *nests)

@@ -48,7 +48,7 @@ class GpuCompiled(CompiledStep):
     room: int = SIDE_BY_SIDE
 
     def work(self, launch: Launch) -> KernelWork:
-        """What a GPU does for a launch of the program, or of those inside it."""
+        """Return the GPU work of a launch of the program, or of its loops and branches."""
         return self.works[id(launch)]
 
     def walk(self) -> Iterator[Walked]:
@@ -63,7 +63,7 @@ class GpuCompiled(CompiledStep):
 
     @property
     def convolutions(self) -> list[Convolution]:
-        """Those that cuDNN is asked for, each once."""
+        """Convolutions requested from cuDNN, each once."""
         calls = (call for work in self.works.values() for call in work.calls)
         return list(dict.fromkeys(call for call in calls if isinstance(call, Convolution)))
 
@@ -75,7 +75,7 @@ class GpuCompiled(CompiledStep):
 
     @property
     def memory(self) -> MemoryUse:
-        """What the step needs, by kind; print it."""
+        """Memory use of the step, by kind. Printed, it is a table."""
         return memory_use(self.program, len(self.step.feeds), self.scratch)
 
 
@@ -157,7 +157,7 @@ WORKS_LIMIT = 4096
 def work_of(
     work: Loops | Kernel, precision: Precision = Precision.FLOAT32, refused: Refused = None
 ) -> KernelWork:
-    """What a GPU does for one kernel."""
+    """Return the GPU work of one kernel, cached by the structure of the kernel and the options."""
     key = precision, refused, *structure_of(work)
     found = _works.get(key)
     if found is None:

@@ -74,7 +74,7 @@ class Written:
 
     @property
     def parallel(self) -> bool:
-        """Whether several threads can work on it."""
+        """True if several threads can work on the program."""
         mine = any(isinstance(s, abi.RegionSegment) and s.parallel for s in self.segments)
         return mine or any(each.parallel for each in self.inner)
 

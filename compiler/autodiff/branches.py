@@ -15,7 +15,7 @@ Vjp = Callable[..., list[Value | None]]
 
 
 def branch_cotangents(build: Builder, node: Node, gs: Sequence[Value | None], vjp: Vjp) -> list[Value | None]:
-    """What the inputs of a branch receive when its outputs receive `gs`."""
+    """Return the cotangents of the inputs of a branch, given the cotangents `gs` of its outputs."""
     branches: tuple[Function, ...] = node.attrs["branches"]
     given = [g for g in gs if g is not None]
     stand_ins = [build.fresh_parameter("received", g.type) for g in given]
@@ -55,7 +55,7 @@ def _renamed(function: Function, params: Sequence[Value]) -> Function:
 
 
 def zeros(build: Builder, like: Value) -> Value:
-    """What a value receives where nothing reaches it."""
+    """Return zeros, the cotangent of a value that no cotangent reaches."""
     if like.size > 1:
         zero: Value = ops.fill(build.constant(0, like.dtype), dims=like.shape)
         return zero

@@ -48,7 +48,7 @@ class RoundsNeeded(Exception):
 
 
 def loop_cotangents(build: Builder, node: Node, gs: Sequence[Value | None], vjp: Vjp) -> list[Value | None]:
-    """What the inputs of a loop receive when its outputs receive `gs`."""
+    """Return the cotangents of the inputs of a loop, given the cotangents `gs` of its outputs."""
     if node.attrs["bound"] is None:
         raise RoundsNeeded(node.attrs["family"])
     forward = _Forward(build, node)
@@ -210,7 +210,7 @@ def _keeping(forward: _Forward, round_: _Round) -> _Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What the forward loop keeps: a tensor of rows for each value, and how many rounds there were."""
+    """Values that the forward loop caches: a tensor of rows for each value, and the trip count."""
 
     rows: dict[Value, Value]
     count: Value
@@ -259,7 +259,7 @@ class _Backward:
     stacked: dict[Value, int] = field(default_factory=dict)  # what it keeps itself, by what it carries
 
     def cotangents(self, gs: Sequence[Value | None]) -> list[Value | None]:
-        """What the inputs of the forward loop receive when its outputs receive `gs`."""
+        """Return the cotangents of the forward loop's inputs, given the cotangents `gs` of its outputs."""
         forward, received = self.forward, self.round.received
         left = self._carry(self.kept.count)
         self.number = left - 1
@@ -348,7 +348,10 @@ class _Backward:
 
 
 def _addends(value: Value) -> tuple[list[Value], list[tuple[Value, Value]]]:
-    """What a sum consists of: whole tensors, and single rows with their index; rows of one index as one."""
+    """Return the terms of a sum: whole tensors, and single rows with their index.
+
+    Rows of the same index are added up.
+    """
     rest: list[Value] = []
     rows: dict[Value, Value] = {}
     stack = [value]
@@ -365,7 +368,7 @@ def _addends(value: Value) -> tuple[list[Value], list[tuple[Value, Value]]]:
 
 
 def _is_outer(value: Value) -> bool:
-    """Whether a value is a product of matrices that goes along the first axis of both."""
+    """Return True if a value is a matrix product that sums over the first axis of both operands."""
     attrs = value.node.attrs
     return value.node.op.name == "matmul" and attrs["transpose_a"] and not attrs["transpose_b"]
 

@@ -467,7 +467,7 @@ class Capture:
         return None if known is None or known.constant is None else int(known.constant)
 
     def _has_value(self, tensor: Tensor) -> bool:
-        """Whether a variable has a value at this turn: from before the run, or assigned in it."""
+        """Return True if a variable has a value at this point: from before the run, or assigned in it."""
         owner = variable_of(tensor)
         assert owner is not None, tensor
         assigned = owner in self.state and self.state[owner] is not self.initial.get(owner)

@@ -29,7 +29,7 @@ def perform_effect(at: CaptureState, op: Operation, inputs: Sequence[Value]) -> 
 
 
 def _wrong(op: Operation, inputs: Sequence[Value]) -> Value | None:
-    """Whether there is something to do; None where there always is."""
+    """Return the condition under which there is something to do, or None if there always is."""
     match op.definition.name:
         case "assert_true":
             return ops.logical_not(ops.reduce_all(inputs[0]))

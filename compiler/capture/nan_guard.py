@@ -60,7 +60,7 @@ def _builder(function: Function) -> Builder:
 
 
 def _source(value: Value) -> Value:
-    """What `value` is under another name."""
+    """Return the value that `value` is another name of."""
     while value.node.op.name in MARKERS:
         value = value.node.inputs[MARKERS[value.node.op.name]]
     return value
@@ -86,7 +86,10 @@ def _below_infinity(function: Function) -> set[Value]:
 
 
 def may_be_infinite(node: Node) -> bool:
-    """Whether a node gives infinite numbers whatever it is given: a constant, the greatest of no elements."""
+    """Return True if a node gives infinite numbers for any input.
+
+    Examples are a constant with infinity in it, and the maximum of no elements.
+    """
     array = node.outputs[0].constant if node.outputs else None
     if array is not None:
         return array.dtype.kind in "fc" and bool(np.isinf(array).any())
@@ -94,13 +97,13 @@ def may_be_infinite(node: Node) -> bool:
 
 
 def _has_infinity(node: Node) -> bool:
-    """Whether such a node is in the Functions that a node runs, or is the node itself."""
+    """Return True if a node, or a node in a Function that it runs, gives infinite numbers for any input."""
     inner = (n for each in functions(node.attrs) for n in each.nodes)
     return may_be_infinite(node) or any(map(_has_infinity, inner))
 
 
 def _sound(value: Value, only_nan: bool) -> Value:
-    """Whether no element of `value` is NaN or, unless only that counts, infinite."""
+    """Return the condition that no element of `value` is NaN or, unless `only_nan`, infinite."""
     if value.dtype.is_complex:
         parts = [_sound(part(value), only_nan) for part in (ops.real, ops.imag)]
         return _all(parts, value.recorder)

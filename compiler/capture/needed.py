@@ -1,4 +1,4 @@
-"""What a compile must be told before it can go on: raised where shapes depend on more than shapes."""
+"""Exceptions for what a compile must be told before it can go on, if shapes depend on more than shapes."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ UNROLLED = 4096  # rounds
 
 
 class ShapeChanges(Exception):
-    """What a loop carries has another shape after a round, so its rounds cannot be the same code."""
+    """A value that a loop carries changes its shape in an iteration, so iterations cannot share code."""
 
 
 def regions_of(op: Operation) -> tuple[Region, ...]:
@@ -91,12 +91,12 @@ def outermost(tensor: Tensor, region: Region | None = None) -> Operation:
 
 
 def is_rounds(tensor: Tensor) -> bool:
-    """Whether `tensor` is the number of rounds of a loop."""
+    """Return True if `tensor` is the trip count of a loop."""
     return tensor.op.definition.name == "while_region" and tensor is tensor.op.outputs[-1]
 
 
 class RegionWrites:
-    """What the operations of a few regions change: their values now, and where new ones are put."""
+    """State that the operations of a few regions change: its present values, and the place for new ones."""
 
     def __init__(self, at: CaptureState, inside: Sequence[Operation]) -> None:
         self.at = at
@@ -225,7 +225,7 @@ def _power_of_two(count: Value) -> Value:
 
 
 class _Carried:
-    """What a loop carries: values before the first round, and the params of its body that stand for them."""
+    """Carried values of a loop: those before the first iteration, and the params of its body for them."""
 
     def __init__(self, at: CaptureState, init: Sequence[Value]) -> None:
         self._build = at.build

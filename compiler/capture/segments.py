@@ -50,14 +50,14 @@ class Segments:
             found |= above(more, fed)
 
     def assigned(self, owner: Operation, op: Operation) -> bool:
-        """Whether a variable is assigned to before `op`."""
+        """Return True if a variable is assigned before `op`."""
         return any(w.id < op.id and owner in written(w) for w in self.writes)
 
 
 def is_host(op: Operation) -> bool:
-    """Whether an operation is called in Python, outside of compiled steps.
+    """Return True if an operation is called in Python, outside of compiled steps.
 
-    So are loops and branches that have such operations in them.
+    Loops and branches that contain such operations are called in Python, too.
     """
     if op.definition.kind is Kind.HOST or any(t.dtype is string for t in (*op.all_inputs, *op.outputs)):
         return True
@@ -90,7 +90,7 @@ def inputs_read(op: Operation) -> tuple[Tensor, ...]:
 
 
 def crosses(tensor: Tensor) -> bool:
-    """Whether a host op that takes `tensor` needs a compiled stage to compute it."""
+    """Return True if a host op that takes `tensor` needs a compiled stage to compute it."""
     return tensor.op.definition.name != "constant" and not is_host(tensor.op)
 
 

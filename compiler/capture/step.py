@@ -14,12 +14,13 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Step:
-    """What one run computes, and where its arguments come from and its results go.
+    """Computation of one run, the sources of its arguments and the destinations of its results.
 
     The params of `function` are the feeds, then the variables' values before the run, then the counters of
     random ops. Its results are the fetches, then the new values of `writes`, then the new counters of
-    `draws`, then, if there are effects such as prints, a number that depends on them all. In a `checked` step
-    the last result tells if all indices and the like are good: see `graph/requirements.py` and `guard.py`.
+    `draws`. If there are effects such as prints, a number that depends on them all comes next. In a `checked`
+    step, the last result is True if all indices and the like are good: see `graph/requirements.py` and
+    `nan_guard.py`.
     """
 
     function: Function

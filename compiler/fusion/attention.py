@@ -46,7 +46,7 @@ class _Groups:
                 self.readers.setdefault(value, {})[group] = None
 
     def chains(self, product: Group) -> Iterator[Chain]:
-        """What may become one group that begins with a product, the longest first."""
+        """Yield the chains that may become one group and begin with `product`, the longest first."""
         for rows in self._after(product):
             if not _is_rows(rows, product):
                 continue
@@ -119,12 +119,12 @@ def _read(group: Group) -> dict[Value, None]:
 
 
 def _is_product(group: Group) -> bool:
-    """Whether a group is a product and arithmetic on its elements, and nothing else."""
+    """Return True if a group is a product and arithmetic on its elements, and nothing else."""
     return group.contraction is not None and group.is_loops and not (group.rows or group.nests or group.sums)
 
 
 def _is_rows(group: Group, product: Group) -> bool:
-    """Whether a group works on each row of a product by itself: all its axes but the last count rows."""
+    """Return True if a group works on each row of a product separately: all axes but the last count rows."""
     plain = group.is_loops and group.contraction is None and not group.sums
     count = len(product.domain) - 1
     return plain and count > 0 and group.domain == product.domain and group.rows in (0, count)

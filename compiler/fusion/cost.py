@@ -1,8 +1,8 @@
-"""What it costs to compute an element again, and what it costs to keep it instead.
+"""Cost of recomputing an element, compared with the cost of storing it.
 
-Costs are counted in arithmetic instructions on vectors. To keep a value means to store it and to load it
-where it is needed: in a buffer of the whole array that is a trip to memory, in a buffer of one row, which
-stays in the cache, it is the price of a few instructions.
+Costs are counted in arithmetic instructions on vectors. Storing a value costs a store, and a load at each
+use. In a buffer of the whole array, that is a trip to memory. In a buffer of one row, which stays in the
+cache, that costs a few instructions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def cost(formula: Template) -> int:
 
 @lru_cache(TEMPLATE_LIMIT)
 def reduces(formula: Template) -> bool:
-    """Whether an element is a sum, or the like, of many."""
+    """Return True if an element is a reduction of many elements, such as a sum."""
     return any(isinstance(e, Reduce) for e in formula.order)
 
 
@@ -64,22 +64,24 @@ def cheap_nodes(function: Function) -> frozenset[Node]:
 
 
 def _is_large(value: Value, beside: Value) -> bool:
-    """Whether to read `value` takes about as long as to read `beside`: its elements are not much repeated."""
+    """Return True if reading `value` takes about as long as reading `beside`: its elements repeat little."""
     return value.size > 1 and 8 * value.size > beside.size
 
 
 def work(at: Position, domain: tuple[Index, ...]) -> int:
-    """How often a kernel computes an expression that reads
-    these indices, kept in the outermost loop that it can.
+    """Return how often a kernel computes an expression that reads these indices.
+
+    The expression is placed in the outermost loop that it can be in.
     """
     bound = math.prod(index.extent for index in _free(at) if index not in domain)
     return math.prod(index.extent for index in domain[: depth(at, domain)]) * bound
 
 
 def depth(at: Position, domain: tuple[Index, ...]) -> int:
-    """How many of the loops over `domain`, from the outermost on, change what is computed from these indices.
+    """Return how many loops over `domain`, from the outermost on, an expression of these indices is in.
 
-    Those of one iteration that follow change nothing and are counted too.
+    They go down to the innermost loop that changes the expression. Loops of one iteration that follow change
+    nothing and are counted too.
     """
     free = _free(at)
     found = max((i + 1 for i, index in enumerate(domain) if index in free), default=0)
@@ -91,8 +93,9 @@ def _free(at: Position) -> frozenset[Index]:
 
 
 def shared_rows(domain: tuple[Index, ...], own: Position, positions: Iterable[Position]) -> int:
-    """How many leading axes of `domain`, where a kernel is
-    at `own`, are also those of all `positions`: the rows.
+    """Return the number of rows: leading axes of `domain` that all `positions` have in common.
+
+    `own` is the position of the kernel itself.
     """
     rows = len(domain)
     for at in positions:
@@ -102,12 +105,12 @@ def shared_rows(domain: tuple[Index, ...], own: Position, positions: Iterable[Po
 
 
 def goes_down(at: Position, axes: tuple[Index, ...]) -> bool:
-    """Whether a sum over `axes` that reads the position `at` goes down the columns of an array."""
+    """Return True if a sum over `axes` that reads the position `at` goes down the columns of an array."""
     return len(at) > 1 and at[0] is axes[0] and at[-1] not in axes
 
 
 def worth_rows(shape: tuple[int, ...], rows: int) -> bool:
-    """Whether the first axes of a shape are several rows, each long enough for loops of its own."""
+    """Return True if the first `rows` axes are several rows, each long enough for loops of its own."""
     return math.prod(shape[:rows]) > 1 and math.prod(shape[rows:]) >= LEAST_ROW
 
 

@@ -88,9 +88,9 @@ def partition(function: Function, merging: bool = True) -> tuple[list[Group], De
 
 
 def obstacle(node: Node, wanted: dict[Group, dict[Demand, None]], cheap: bool) -> str:
-    """What keeps the groups that want elements of `node` from computing these themselves; empty if nothing.
+    """Return why the groups that want elements of `node` cannot compute these themselves; empty if they can.
 
-    `cheap`: each of them had better do so than load it (`cheap_nodes`).
+    `cheap`: in each of these groups, computing an element is cheaper than loading it (`cheap_nodes`).
     """
     if node.op.element is None or is_whole(node):
         return "it is no formula of single elements"
@@ -129,9 +129,9 @@ def obstacle(node: Node, wanted: dict[Group, dict[Demand, None]], cheap: bool) -
 
 
 def _streams_into(node: Node, formula: Template, routine: Node) -> bool:
-    """Whether a routine can compute elements of `node` where it needs them.
+    """Return True if a routine can compute elements of `node` at the point of use.
 
-    It has no loops for a reduction, and may be working in the buffer of what it takes whole.
+    A routine has no loops for a reduction. It may be working in the buffer of an input that it takes whole.
     """
     taken = {_buffer(v) for v in routine.inputs if v.type == routine.outputs[0].type and v.node is not node}
     return not any(isinstance(e, Reduce) for e in formula.order) and not any(
@@ -146,8 +146,9 @@ def _buffer(value: Value) -> Value:
 
 
 def _keeps_rows(formula: Template, wanted: dict[Group, dict[Demand, None]]) -> bool:
-    """Whether only routines want the reshaped value, and its
-    rows stay whole: a division per row is little work.
+    """Return True if only routines want the reshaped value, and its rows stay whole.
+
+    A division per row is little work.
     """
     assert isinstance(formula.value, Load)
     whole = formula.at[-1:] == formula.value.at[-1:]
@@ -155,7 +156,7 @@ def _keeps_rows(formula: Template, wanted: dict[Group, dict[Demand, None]]) -> b
 
 
 def _repeats_little(node: Node, formula: Template, group: Group, at: dict[Demand, None]) -> bool:
-    """Whether computing elements at all these positions costs little more than computing each once."""
+    """Return True if computing elements at all these positions costs little more than computing each once."""
     size = max(node.outputs[0].size, 1)
     positions = [d.at for d in at if d.at is not None]
     times = sum(work(p, group.domain) for p in positions)
@@ -170,7 +171,7 @@ def _repeats_little(node: Node, formula: Template, group: Group, at: dict[Demand
 
 
 def _sums_columns(formula: Template) -> bool:
-    """Whether sums go from row to row: then they should be free to share the rows with others."""
+    """Return True if sums go from row to row. Such sums should be free to share the rows with others."""
     summed = [e.axes for e in formula.order if isinstance(e, Reduce)]
     return any(isinstance(e, Load) and goes_down(e.at, axes) for e in formula.order for axes in summed)
 

@@ -1,4 +1,4 @@
-"""What fusion makes: groups of nodes, and what they read of each other."""
+"""Result of fusion: groups of nodes, and the elements that they read of each other."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ class Group:
 
     @property
     def reduces(self) -> bool:
-        """Whether the kernel has a reduction in it that is not a product."""
+        """True if the kernel contains a reduction that is not a product."""
         return bool(self.summed)
 
     @property
     def in_pieces(self) -> bool:
-        """Whether the loops go over the pieces of an assembly."""
+        """True if the loops go over the pieces of an assembly."""
         return self.assembly is not None or self.root.op.pieces is not None
 
     @property
     def most_rows(self) -> int:
-        """How many leading axes may be rows; with more, rows would repeat a reduction that they share."""
+        """Greatest number of leading axes that may be rows. More would repeat a reduction that rows share."""
         return min(self.depths, default=len(self.domain))
 
     @property
@@ -74,12 +74,12 @@ class Group:
 
     @property
     def only_sums(self) -> bool:
-        """Whether the rows do nothing but add to the group's own sums."""
+        """True if the rows do nothing but add to the group's own sums."""
         return any(part.root is self.root for part in self.sums)
 
     @property
     def is_loops(self) -> bool:
-        """Whether the kernel is made of loops over `domain` for every element of its outputs."""
+        """True if the kernel consists of loops over `domain` for every element of its outputs."""
         plain = self.root.op.element is not None and self.assembly is None
         return plain and not is_alias(self.root) and not is_whole(self.root)
 
@@ -121,24 +121,28 @@ class Fusion:
 
 
 def is_alias(node: Node) -> bool:
-    """Whether a node only gives a buffer another shape, so that as a root it needs no kernel."""
+    """Return True if a node only gives a buffer another shape. As a root, it needs no kernel."""
     return node.op.name in ("reshape", "expand_dims", "squeeze")
 
 
 def is_host(node: Node) -> bool:
-    """Whether a node is computed by its NumPy meaning: it has no native form, or complex numbers in it."""
+    """Return True if a node is computed by its NumPy meaning.
+
+    Such a node has no native form, or complex numbers in it.
+    """
     native = node.op.element or node.op.pieces or node.op.statements
     is_complex = any(v.dtype.is_complex for v in (*node.inputs, *node.outputs))
     return (native is None or is_complex) and not is_control(node)
 
 
 def is_control(node: Node) -> bool:
-    """Whether a node is a loop or a branch."""
+    """Return True if a node is a loop or a branch."""
     return node.op.effect is Effect.CONTROL
 
 
 def is_whole(node: Node) -> bool:
-    """Whether a node is not computed by a kernel, but takes and gives whole buffers, and may fail or be
-    stopped while it does.
+    """Return True if a node takes and gives whole buffers, and is not computed by a kernel.
+
+    Such a node may fail or be stopped while it runs.
     """
     return is_host(node) or is_control(node)

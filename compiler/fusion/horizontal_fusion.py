@@ -174,7 +174,7 @@ class _Joining:
         return list(found)
 
     def _rows(self, producer: Group, group: Group) -> int:
-        """How many leading axes are the rows that both can do one by one; 0 if there are none."""
+        """Return the number of leading axes that are rows, which both groups can do one by one; 0 if none."""
         if producer.contraction or group.contraction or self._sums_columns(producer, group):
             return 0
         positions = [producer.position]
@@ -191,7 +191,7 @@ class _Joining:
         return rows if enough and length >= LEAST_ROW else 0
 
     def _sums_columns(self, *groups: Group) -> bool:
-        """Whether one of `groups` goes down columns: then what it does in a row is little of its work."""
+        """Return True if one of `groups` sums down columns. Then little of its work is in a row."""
         return any(
             demand.at and any(goes_down(demand.at, axes) for axes in group.summed)
             for group in groups
@@ -209,7 +209,7 @@ class _Joining:
         return [g for g in found if g is not group and g.is_loops]
 
     def _between(self, producer: Group, group: Group) -> list[Value]:
-        """What `group` reads of `producer`."""
+        """Return the values that `group` reads from `producer`."""
         return [v for v in producer.outputs if group in self.demands.get(v, {})]
 
     def _meeting(self, one: Group, other: Group) -> int | None:
@@ -235,7 +235,7 @@ class _Joining:
 
 
 def _sums_over(group: Group, values: Iterable[Value]) -> bool:
-    """Whether a reduction in `group` needs one of `values`."""
+    """Return True if a reduction in `group` needs one of `values`."""
     reached = set(values)
     for node in group.nodes:
         if not reached.isdisjoint(node.inputs):
@@ -246,24 +246,24 @@ def _sums_over(group: Group, values: Iterable[Value]) -> bool:
 
 
 def _sums_in_turn(group: Group) -> bool:
-    """Whether a reduction in `group` needs another one in it: only after all rows is that known."""
+    """Return True if a reduction in `group` needs another one in it, which is known only after all rows."""
     return _sums_over(group, (v for n in group.nodes if reduces(template(n)) for v in n.outputs))
 
 
 def _same_rows(group: Group, rows: tuple[Index, ...]) -> bool:
-    """Whether every reduction of `group` is first of all one over as many rows, and more than one."""
+    """Return True if all reductions of `group` begin with axes like `rows`, and these are several rows."""
     extents = [i.extent for i in rows]
     firsts = ([a.extent for a in axes[: len(rows)]] for axes in group.summed)
     return math.prod(extents) > 1 and all(first == extents for first in firsts)
 
 
 def _in_rows(group: Group, at: Iterable[Demand]) -> bool:
-    """Whether a group reads something in the order in which it goes through its own rows."""
+    """Return True if a group reads something in the order in which it goes through its own rows."""
     return bool(group.domain) and any(d.at and d.at[0] is group.domain[0] for d in at)
 
 
 def _inner(group: Group, rows: int) -> int:
-    """How many elements a row of the group's domain has."""
+    """Return the number of elements in a row of the group's domain."""
     return math.prod(i.extent for i in group.domain[rows:])
 
 
@@ -273,7 +273,7 @@ def _kept(values: Iterable[Value], rows: int) -> int:
 
 
 def _runs_along(at: Position, axes: tuple[Index, ...]) -> bool:
-    """Whether a position begins with these axes, or 0 for those of size one."""
+    """Return True if a position begins with these axes, or with 0 for axes of size one."""
     return len(at) >= len(axes) and all(p is a or a.extent == 1 for p, a in zip(at, axes, strict=False))
 
 

@@ -44,7 +44,7 @@ class Template:
 
     @property
     def is_copy(self) -> bool:
-        """Whether the element is just one element of an input, at an affine position."""
+        """True if the element is a single element of an input, at an affine position."""
         return isinstance(self.value, Load) and all(affine(e) is not None for e in self.value.at)
 
 

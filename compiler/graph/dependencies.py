@@ -1,4 +1,4 @@
-"""What operations of a user's graph need: a walk against its edges, linear in what it visits."""
+"""Dependencies of operations in a user's graph: a walk against its edges, linear in what it visits."""
 
 from __future__ import annotations
 

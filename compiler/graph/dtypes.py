@@ -76,7 +76,7 @@ class DType:
 
     @property
     def is_differentiable(self) -> bool:
-        """Whether gradients flow through tensors of this type."""
+        """True if gradients flow through tensors of this type."""
         return self.kind in ("float", "complex")
 
     @property
@@ -119,7 +119,10 @@ class DType:
         return bytes(self.memory(value))
 
     def memory(self, value: Any) -> memoryview:
-        """What `to_bytes` gives, but not copied where it lies in memory like that. Not for strings."""
+        """Return the result of `to_bytes` as a view, without a copy if `value` has that layout in memory.
+
+        Strings are not supported.
+        """
         array = np.ascontiguousarray(self.round(value)).reshape(-1)
         if self is bfloat16:
             array = (array.view(np.uint32) >> 16).astype(np.uint16)
@@ -201,7 +204,7 @@ _GROUPS = (("floating", FLOATING), ("an integer", INTEGER), ("complex", COMPLEX)
 
 
 def dtypes_text(dtypes: Collection[DType]) -> str:
-    """What a dtype must be to be one of these: `floating, int32 or int64`."""
+    """Return the text of a choice of dtypes, for messages: `floating, int32 or int64`."""
     left, words = set(dtypes), []
     for word, group in _GROUPS:
         if group <= left:

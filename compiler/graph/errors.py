@@ -390,7 +390,7 @@ def misuse(kind: type[_Error], what: str, hint: str | None = None) -> _Error:
 
 
 def headline(error: BaseException) -> str:
-    """What is wrong: the message of `error` without lines of the program and hints."""
+    """Return the message of `error` without lines of the program and hints."""
     text = str(error.args[0] if error.args else error)
     return re.sub(r"\n(?! )", " ", text.partition("\n\n")[0].partition(_HINT)[0])
 

@@ -147,7 +147,7 @@ def toposort(results: Iterable[Value]) -> list[Node]:
 
 
 def as_outputs(made: Any) -> tuple[Any, ...]:
-    """What an op's definition returned, as one item per output: a single item stands for itself."""
+    """Return the result of an op's definition as a tuple of one item per output. A single item is wrapped."""
     return tuple(made) if isinstance(made, tuple | list) else (made,)
 
 

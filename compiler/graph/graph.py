@@ -199,7 +199,7 @@ class Graph:
         return self._by_name[name]
 
     def has_operation(self, name: str) -> bool:
-        """Whether there is an operation of that name."""
+        """Return True if an operation of that name exists."""
         return name in self._by_name
 
     def get_tensor_by_name(self, name: str) -> Tensor:

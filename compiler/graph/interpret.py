@@ -64,7 +64,11 @@ def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, 
 
 
 def failure(error: Exception, what: str, where: Provenance | None, op: Operation | None = None) -> Exception:
-    """What to raise for an `error` out of the meaning of an op: an OpError that names the user's line."""
+    """Return the exception to raise for an `error` from the NumPy meaning of an op.
+
+    Known kinds of errors become an OpError that names the user's line. Other exceptions, and an OpError that
+    has its op already, are returned as they are.
+    """
     made: OpError
     match error:
         case OpError() if error.op is None:

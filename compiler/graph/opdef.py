@@ -1,8 +1,8 @@
-"""What an op is: one record that everything else in the project is derived from, and the table of all ops.
+"""Definition of an op: one record that all else in the project is derived from. Also the table of all ops.
 
-Records are made by the decorators in `ops/kinds.py`, never by hand. Calling
-a record uses the op: on tensors of a user's graph it adds an operation, on
-values inside the compiler it makes an interned node, on patterns a pattern.
+Records are made by the decorators in `ops/kinds.py`, never by hand. Calling a record applies the op. On
+tensors of a user's graph, it adds an operation. On values inside the compiler, it makes an interned node. On
+patterns, it makes a pattern.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 
 class Role(Enum):
-    """What a parameter of an op takes."""
+    """Kind of argument that a parameter of an op takes."""
 
     TENSOR = "tensor"
     TENSORS = "tensors"  # a list of tensors; at most one such parameter per op
@@ -30,7 +30,7 @@ class Role(Enum):
 
 
 class Effect(Enum):
-    """How an op depends on, or changes, what outlives a run."""
+    """Dependence of an op on state that outlives a run, or its effect on such state."""
 
     PURE = "pure"
     RANDOM = "random"  # a pure function of its seeds and of a counter that the session keeps
@@ -44,7 +44,7 @@ class Effect(Enum):
 
 
 class Kind(Enum):
-    """What the compiler may do with an op."""
+    """Category of an op, which determines what the compiler may do with it."""
 
     ELEMENTWISE = "elementwise"  # an element of the result needs the same element of each input
     MOVEMENT = "movement"  # an element of the result is some element of the input
@@ -185,7 +185,7 @@ class OpDef:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """How the op is called, for `help` and editors."""
+        """Call signature of the op, for `help` and editors."""
         kind, required = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
         defaults = {p.name: required if p.default is REQUIRED else p.default for p in self.params}
         defaults["name"] = None

@@ -69,7 +69,10 @@ class Operators:
 
 
 class Symbolic(Operators):
-    """What has no value while the graph is built: what Python and NumPy do with values is an error."""
+    """Base class of objects without a value while the graph is built.
+
+    Uses of the value by Python or NumPy raise an error.
+    """
 
     __slots__ = ()
 

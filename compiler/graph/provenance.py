@@ -93,7 +93,10 @@ class Provenance:
 
 
 def made_for(where: Provenance, make: Callable[[], T]) -> T:
-    """What `make` makes, with `where` as the user's line: that of a description, in place of a program's."""
+    """Return the result of `make`, with `where` as the user's line.
+
+    The line is one of a description, and takes the place of a line of the program.
+    """
     return make()
 
 
@@ -101,7 +104,7 @@ _MADE_FOR = made_for.__code__
 
 
 def is_ours(code: CodeType) -> bool:
-    """Whether code is of this project, or of what is between a user's program and it."""
+    """Return True if code belongs to this project, or to a layer between a user's program and the project."""
     ours = _is_ours.get(code)
     if ours is None:
         ours = _is_ours[code] = code.co_filename.startswith(_OURS)

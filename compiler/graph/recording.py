@@ -1,6 +1,4 @@
-"""How a call of an op becomes an operation of the user's
-graph: conversion of arguments, dtypes, types of results.
-"""
+"""Conversion of an op call into an operation of the user's graph: arguments, dtypes, types of results."""
 
 from __future__ import annotations
 
@@ -172,7 +170,7 @@ def _input(
 
 
 def _conversion(name: str, dtype: DType, allowed: Collection[DType]) -> str:
-    """How to make a tensor of one of the `allowed` dtypes."""
+    """Return a hint that tells how to make a tensor of one of the `allowed` dtypes."""
     best = next((d for d in (float32, int32, uint8, complex64, string) if d in allowed), dtype)
     if dtype is string:
         return f"strings.to_number({name}) gives the numbers that strings tell"

@@ -23,7 +23,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What is known of an operation besides its graph. `attrs` may lack those that have a default."""
+    """Properties of an operation besides its graph. `attrs` may lack attributes that have a default."""
 
     op: OpDef
     name: str
@@ -59,7 +59,10 @@ def restore(graph: Graph, recorded: Recorded) -> Operation:
 
 
 def restorable_name(name: str) -> bool:
-    """Whether an operation in a file may have this name. Inside scopes, graphs accept almost any."""
+    """Return True if an operation in a file may have this name.
+
+    Inside scopes, graphs accept almost any name.
+    """
     return name.isprintable() and name != "" and ":" not in name
 
 
@@ -83,7 +86,7 @@ def _check_inputs(recorded: Recorded) -> None:
 
 
 def _check_region(recorded: Recorded) -> None:
-    """What is used is around the operation, or beside it."""
+    """Raise GraphError if an input or control input lies neither in the operation's region nor around it."""
     tensors = (*recorded.inputs, *recorded.operands.values())
     for used in (*(t.op for t in tensors), *recorded.control_inputs):
         if not may_use(recorded.region, used.region):
@@ -116,7 +119,7 @@ def _arguments(recorded: Recorded) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def _kind(value: Any) -> type:
-    """What attributes are told apart by: users write 1 for 1.0 and for True, but not "1"."""
+    """Return the type that attributes are compared by: users write 1 for 1.0 and for True, but not "1"."""
     return float if isinstance(value, bool | int | float) else type(value)
 
 

@@ -32,7 +32,7 @@ class TensorType:
 
     @property
     def is_static(self) -> bool:
-        """Whether every size is known."""
+        """True if every size is known."""
         return self.shape is not None and None not in self.shape
 
     @property
@@ -111,7 +111,7 @@ def check_parts(name: str, count: int) -> None:
 
 
 def compatible(a: Shape | None, b: Shape | None) -> bool:
-    """Whether two shapes may be the same."""
+    """Return True if two shapes may be the same."""
     try:
         merge(a, b)
     except RuleError:

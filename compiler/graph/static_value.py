@@ -1,7 +1,7 @@
-"""What is known of a tensor's value while the graph is built.
+"""Values of tensors, as far as they are known while the graph is built.
 
-Shapes are often computed in the graph: `reshape(x, [shape(x)[0], 100])`. The few ops that such computations
-are made of are carried out here, on arrays where all is known, and on tuples with None for entries that
+Shapes are often computed in the graph: `reshape(x, [shape(x)[0], 100])`. Such computations consist of a few
+ops, which are computed here. They work on arrays if all is known, and on tuples with None for entries that
 depend on feeds.
 """
 
@@ -21,10 +21,9 @@ DEEPEST = 200  # ops between a shape and the constants that it is made of
 
 
 def static_value(tensor: Tensor, partial: bool = False) -> Any:
-    """What is known of a tensor's value while the graph is built: plain numbers and tuples, or None.
+    """Return what is known of a tensor's value while the graph is built: plain numbers and tuples, or None.
 
-    With `partial`, a vector may come back as a tuple in
-    which None stands for entries that depend on what is fed.
+    With `partial`, a vector may come back as a tuple in which None stands for entries that depend on feeds.
     """
     value = _value(tensor, {}, DEEPEST)
     if value is None:
@@ -49,7 +48,7 @@ def _value(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
 
 
 def _is_carried_out(definition: OpDef) -> bool:
-    """Whether an op may be computed while the graph is built. What is called on the host may take long."""
+    """Return True if an op may be computed while the graph is built. Host calls may not: they can be slow."""
     pure = definition.effect is Effect.PURE and definition.kind is not Kind.HOST
     return pure and bool(definition.static or definition.reference)
 

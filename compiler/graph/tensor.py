@@ -136,7 +136,7 @@ class Tensor(Symbolic):
 
     @property
     def recorder(self) -> Any:
-        """Where ops on this tensor are recorded."""
+        """Graph in which ops on this tensor are recorded."""
         return self.op.graph
 
     @property
@@ -201,7 +201,10 @@ class Tensor(Symbolic):
 
 
 def may_use(region: Region | None, other: Region | None) -> bool:
-    """Whether operations of `region` may use tensors of `other`; None is where a graph is in no region."""
+    """Return True if operations of `region` may use tensors of `other`.
+
+    None stands for the part of a graph outside of all regions.
+    """
     return other is None or other is region or (region is not None and other in region.around)
 
 
@@ -239,7 +242,7 @@ class Region:
         return sorted(self._walk(roots, results)[0], key=lambda op: op.id)
 
     def captures(self) -> tuple[list[Tensor], list[Operation]]:
-        """What the results need of the world outside: tensors, and operations that must run before."""
+        """Return what the results need from outside: tensors, and operations that must run before."""
         inside, tensors, controls = self._walk(())
         outer = [t for t in self.results if t.op not in inside]
         return list(dict.fromkeys([*tensors, *outer])), controls

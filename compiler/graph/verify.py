@@ -1,4 +1,4 @@
-"""What every valid Function satisfies; checked between passes in tests."""
+"""Invariants of every valid Function, checked between passes in tests."""
 
 from __future__ import annotations
 

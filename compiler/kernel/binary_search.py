@@ -11,9 +11,10 @@ from staticgraph.compiler.kernel.stmt import Let, Stmt
 
 
 def how_many(n: int, passes: Callable[[Expr], Expr]) -> tuple[list[Stmt], Expr]:
-    """How many of the positions 0..n-1 pass, where none does after one that does not; first, what to define.
+    """Return definitions, and the expression after them, of how many of the positions 0..n-1 pass.
 
-    There are no branches: steps of falling powers of two are taken where all before `passes`.
+    No position passes after one that does not. There are no branches: the search tries steps of falling
+    powers of two, and takes a step if all positions before its end pass.
     """
     place: Expr = Const(0, int64)
     lets: list[Stmt] = []

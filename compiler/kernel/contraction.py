@@ -51,7 +51,7 @@ _FEW = 6  # fewer rows than this do not fill the registers
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where the elements of one access lie: `offset` elements from the start, and `steps` per index."""
+    """Addresses of the elements of one access: `offset` elements from the start, and `steps` per index."""
 
     buffer: str
     dtype: DType
@@ -246,7 +246,7 @@ def _loads(stores: tuple[Store, ...]) -> list[Load]:
 
 
 def _independent(operands: list[Access], others: list[Access], written: list[Access]) -> bool:
-    """Whether no element is written before another position's value has read it."""
+    """Return True if no element is written before the value of another position has read it."""
     targets: dict[str, Access] = {}
     for target in written:
         if target.buffer in targets:

@@ -1,6 +1,6 @@
-"""What the statements of a kernel cost: relative costs of operations, and an estimate of the time.
+"""Cost of the statements of a kernel: relative costs of operations, and an estimate of the time.
 
-The estimates choose between ways to run a kernel; the result is the same whichever is chosen.
+The estimates choose between ways to run a kernel. The result is the same whichever is chosen.
 """
 
 from __future__ import annotations

@@ -117,8 +117,9 @@ def _read_partial(loop: Loop) -> str | None:
 
 
 def _changing(loop: Loop, elements: Iterable[Load]) -> frozenset[Expr]:
-    """What has not one value throughout all iterations: indices and locals of the loop, and the `elements`
-    that it reads of what it writes.
+    """Return the expressions that vary among iterations of `loop`.
+
+    These are indices and locals of the loop, and the `elements` that it reads of buffers that it writes.
     """
     found: set[Expr] = {loop.index, *elements}
     for stmt in statements(loop.body):
@@ -131,7 +132,7 @@ def _changing(loop: Loop, elements: Iterable[Load]) -> frozenset[Expr]:
 
 
 def _apart(index: Index, forms: Sequence[Affine], changing: Set[Expr]) -> bool:
-    """Whether one of `forms` in one iteration and any of them in another are always different."""
+    """Return True if each of `forms` in one iteration differs from all of them in every other iteration."""
     if index.extent < 2:
         return True
     first, *others = forms

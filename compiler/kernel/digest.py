@@ -61,7 +61,7 @@ class _Speller:
 
 
 def _head(expr: Expr) -> str:
-    """What distinguishes an expression from others of the same dtype with the same children."""
+    """Return a text that distinguishes an expression from others of the same dtype and children."""
     match expr:
         case Const(value=value):
             return f"const {value!r}"

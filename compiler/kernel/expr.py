@@ -264,9 +264,9 @@ def unknown(what: str, root: Expr) -> list[Expr]:
 
 
 def missing(root: Expr, known: Container[Any], operands: Callable[[Expr], Sequence[Expr]]) -> Iterator[Expr]:
-    """What is to be made known before `root` is, `root` included, each after its operands.
+    """Yield the expressions that must become known before `root`, and `root` itself, each after its operands.
 
-    Whoever asks for the next one has made the one before known.
+    The caller makes an expression known before it asks for the next one.
     """
     stack = [root]
     while stack:

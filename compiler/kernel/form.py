@@ -1,8 +1,8 @@
-"""What some routines compute, beside the loops that compute it.
+"""Descriptions of the results of some routines, beside the loops that compute them.
 
-Loops fix an order that the result does not need: a running total goes from element to element, a heap takes
-them one by one. Those who have thousands of threads rather choose an order of their own. Sums of floating
-numbers may be rounded otherwise then.
+Loops fix an order that the result does not need: a running total goes from element to element, and a heap
+takes elements one by one. Code for thousands of threads chooses an order of its own. Then sums of
+floating-point numbers may be rounded differently.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Scan(Form):
 
     @property
     def length(self) -> int:
-        """How many items there are along the axis."""
+        """Number of items along the axis."""
         return self.at[self.axis].extent
 
     @property
     def rows(self) -> int:
-        """How many scans there are."""
+        """Number of scans."""
         return math.prod(i.extent for d, i in enumerate(self.at) if d != self.axis)
 
 
@@ -62,12 +62,12 @@ class Selection(Form):
 
     @property
     def key_bits(self) -> int:
-        """How many bits of a key there are: the lowest."""
+        """Number of bits in a key, counted from the lowest one."""
         return self.bits or 8 * self.key.dtype.size
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return math.prod(i.extent for i in self.row)
 
 

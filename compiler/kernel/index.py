@@ -62,7 +62,7 @@ class Affine:
         return Affine({t: f * factor for t, f in self.terms.items() if factor}, self.constant * factor)
 
     def stride(self, index: Index, varying: Container[Expr] = ()) -> int | None:
-        """How far the value moves when `index` grows by one; None if that is not the same everywhere.
+        """Return how far the value moves when `index` grows by one, or None if this varies.
 
         `varying` are the locals whose values depend on `index`.
         """

@@ -74,7 +74,7 @@ class _Step:
         )
 
     def conflicts(self, other: _Step) -> bool:
-        """Whether the two must run in their order."""
+        """Return True if the two steps must run in their order."""
         return bool(
             self.given & (other.given | other.read)
             or self.read & other.given

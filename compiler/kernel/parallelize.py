@@ -98,7 +98,7 @@ def chunk_count(cost: float) -> int:
 
 
 def _passes_on(kernel: Kernel) -> bool:
-    """Whether one statement leaves something for another in scratch memory of its own."""
+    """Return True if one statement leaves something for another in the kernel's own scratch memory."""
     users = [{a.buffer for a in accesses((stmt,))} & kernel.locals.keys() for stmt in kernel.body]
     return sum(map(len, users)) > len(set().union(*users))
 
@@ -166,7 +166,7 @@ class _Splitter:
         return None
 
     def meet(self, a: Sequence[Stmt], b: Sequence[Stmt]) -> bool:
-        """Whether one of them may write what the other reads or writes."""
+        """Return True if one of `a` and `b` may write what the other one reads or writes."""
         touched, others = accesses(tuple(a)), accesses(tuple(b))
         written = {x.buffer for x in (*touched, *others) if isinstance(x, Store)}
         for name in written:
@@ -203,9 +203,9 @@ class _Splitter:
         return nanoseconds(body, self.buffers, self.vector_bytes)
 
     def independent(self, loop: Loop) -> bool:
-        """Whether iterations can run at the same time, each with its own scratch memory.
+        """Return True if iterations can run at the same time, each with its own scratch memory.
 
-        A loop that an op marks parallel is promised to be so, though no range may prove it.
+        A loop that an op marks as parallel is promised to be so, even if no range proves it.
         """
         if loop.kind is LoopKind.PARALLEL:
             return True

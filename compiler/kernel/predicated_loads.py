@@ -19,7 +19,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """What exists only where 0 <= `place` < `extent`."""
+    """Condition for the existence of an element: 0 <= `place` < `extent`."""
 
     place: Affine
     extent: int

@@ -100,9 +100,9 @@ def _looped(loops: Sequence[Index], body: Sequence[Stmt]) -> tuple[Stmt, ...]:
 
 
 def _block_rows(extent: int, most: int) -> int:
-    """How many iterations of a loop of `extent` make a block, of which there are `most` at most.
+    """Return the iterations per block of a loop of `extent` iterations, for at most `most` blocks.
 
-    Blocks are equal where that leaves more than half as many of them; otherwise the last one is shorter.
+    Blocks are equal if that leaves more than half as many of them. Otherwise the last block is shorter.
 
     >>> _block_rows(4096, 256), _block_rows(100, 6), _block_rows(32, 2048), _block_rows(997, 62)
     (64, 20, 1, 17)

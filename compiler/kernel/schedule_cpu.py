@@ -166,7 +166,11 @@ def _nested(nest: list[Loop], inside: tuple[Stmt, ...]) -> Loop:
 
 
 def _jumps(index: Index, body: tuple[Stmt, ...]) -> float:
-    """How many accesses of `body` do not stay or move to the neighbour when `index` grows by one."""
+    """Return the cost of the accesses of `body` that jump when `index` grows by one, zero if none does.
+
+    A load does not jump if it stays or moves to the neighbour. A store does not jump if it moves to the
+    neighbour.
+    """
     locals_ = lane_locals(index, body)
     total = 0.0
     for access in accesses(body):

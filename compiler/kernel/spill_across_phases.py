@@ -82,7 +82,7 @@ def _needed(body: Body) -> list[Local]:
 
 
 def _is_simple(let: Let, body: Body, simple: Container[Expr], buffers: dict[str, Buffer]) -> bool:
-    """Whether any phase after `body` can compute `let` again, from what does not change."""
+    """Return True if any phase after `body` can recompute `let` from values that do not change."""
     updated = any(isinstance(s, Update) and s.local is let.local for s in statements(body))
     return not updated and all(
         e in simple if isinstance(e, Local) else not (isinstance(e, Load) and buffers[e.buffer].written)

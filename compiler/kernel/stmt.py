@@ -16,7 +16,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 
 class LoopKind(Enum):
-    """How the iterations of a loop may run."""
+    """Permitted execution of the iterations of a loop."""
 
     SERIAL = "serial"  # one after the other
     SIMD = "simd"  # in vector lanes: iterations are independent, or only combine into reduction locals
@@ -147,7 +147,7 @@ class Buffer:
 
 
 class Form:
-    """What a body computes, for those who have a better way than its loops: see `form`."""
+    """Description of a body's result, for code generators with a better way than its loops: see `form`."""
 
     __slots__ = ()
 
@@ -185,7 +185,7 @@ class Kernel:
 
     @property
     def chunks(self) -> int:
-        """How many calls of its function do the work: the iterations of a parallel loop around it."""
+        """Number of calls of the function that do the work: the iterations of a parallel loop around it."""
         match self.body:
             case (Loop(index, _, LoopKind.PARALLEL),):
                 return index.extent
@@ -217,9 +217,9 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def structure(stmt: Stmt) -> tuple[object, ...]:
-    """What `stmt` says, as a hashable value, equal for statements that are written alike.
+    """Return the content of `stmt` as a hashable value, equal for statements that are written alike.
 
-    Expressions are interned and can stand for themselves; each statement is an object of its own.
+    Expressions are interned and can stand for themselves. Each statement is an object of its own.
     """
     match stmt:
         case Loop(index, body, kind, share):

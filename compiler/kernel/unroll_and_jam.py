@@ -75,7 +75,10 @@ def _jammed(rows: Loop, buffers: dict[str, Buffer]) -> Loop | None:
 
 
 def _share(row: Index, count: int, body: tuple[Stmt, ...]) -> bool:
-    """Whether some of `count` rows load the same element, and not because all rows do."""
+    """Return True if some of `count` rows load the same element, but not because all rows do.
+
+    The body must also have few loads.
+    """
     loads = {a for a in accesses(body) if isinstance(a, Load)}
     moving = {load for load in loads if load.at and linear(load.at[0]).terms.get(row)}
     shifts: list[dict[Expr, Expr]] = [{row: row + n} for n in range(1, count)]

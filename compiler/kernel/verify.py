@@ -1,5 +1,6 @@
-"""What every valid kernel satisfies. Broken kernels are
-mistakes of the compiler, found here instead of in machine code.
+"""Invariants of every valid kernel.
+
+A broken kernel is a mistake of the compiler, found here instead of in machine code.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ class _Verifier:
 
 
 def dtype_error(node: Scalar) -> str | None:
-    """What is wrong with the dtypes of a scalar operation, or None."""
+    """Return what is wrong with the dtypes of a scalar operation, or None."""
     operands = [a.dtype for a in node.args]
     if node.op in CONVERSIONS:
         if len(operands) != 1:

@@ -1,5 +1,6 @@
-"""Where values that live only during a run lie in the
-arena: buffers are reused as soon as nothing reads them.
+"""Buffer assignment: the offsets in the arena of values that live only during a run.
+
+A buffer is reused as soon as nothing reads it any more.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def _loop(
 
 
 def _counts(node: Node, n: int) -> tuple[int, int] | None:
-    """How the carried value `n` of a loop counts, if it is an integer that does."""
+    """Return start and step of the carried value `n` of a loop, or None if it is no integer that counts."""
     param, made, first = node.attrs["body"].params[n], node.attrs["body"].results[1 + n], node.inputs[1 + n]
     start = number(first) if first.dtype.is_integer and first.rank == 0 else None
     if start is None or made.node.op.name not in ("add", "subtract"):

@@ -1,8 +1,8 @@
-"""What one run of a kernel amounts to: how many operations on floating numbers, and how many bytes.
+"""Work of one run of a kernel: the number of floating-point operations, and the number of bytes.
 
 An operation is counted as often as the indices that it reads have values, which is how often `place` makes
-the kernel compute it: an exponential of the row's sum once per row. Each counts as one, be it an addition
-or an exponential; casts, comparisons and choices count as none.
+the kernel compute it. For example, an exponential of a row's sum counts once per row. Each operation counts
+as one, be it an addition or an exponential. Casts, comparisons and selections do not count.
 """
 
 from __future__ import annotations

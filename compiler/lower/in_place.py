@@ -26,9 +26,9 @@ def may_overwrite(
     base: Callable[[Value], Value],
     kernels: KernelTable,
 ) -> bool:
-    """Whether the kernel of `group` may store `new` in the buffer of `old`.
+    """Return True if the kernel of `group` may store `new` in the buffer of `old`.
 
-    `base` gives the value whose buffer holds another one, such as a reshape of `old`.
+    `base` maps a value, such as a reshape of `old`, to the value whose buffer holds it.
     """
     if old.type != new.type or not (group.is_loops or group.root.op.statements is not None):
         return False
@@ -48,7 +48,10 @@ def _buffers(work: Loops | Kernel) -> list[str]:
 
 
 def _leaves(nest: Nest, written: str, names: Container[str]) -> bool:
-    """Whether `nest` leaves these buffers alone, or reads in them just what it stores in `written`."""
+    """Return True if stores to `written` do not disturb what `nest` reads in these buffers.
+
+    The nest either leaves the buffers alone, or reads in them only the elements that it stores in `written`.
+    """
     at = next((s.at for s in nest.stores if s.buffer == written), None)
     values = [s.value for s in nest.stores]
     if at is None:
@@ -61,7 +64,7 @@ def _reads_its_own(values: list[Expr], at: tuple[Expr, ...], names: Container[st
 
 
 def _is_begun_with(kernel: Kernel, names: Container[str]) -> bool:
-    """Whether the first loops of `kernel` store all of its result, and only they read these buffers."""
+    """Return True if the first loops of `kernel` store its whole result, and only they read these buffers."""
     start = first_store(kernel.body)
     later = (e for stmt in statements(kernel.body[1:]) for e in walk(*expressions(stmt)))
     return (

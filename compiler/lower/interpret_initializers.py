@@ -19,7 +19,7 @@ GIVEN = ("constant", "parameter", "fill")  # these cost no more than the memory 
 
 
 def runs_once(step: Step) -> bool:
-    """Whether `step` does nothing but set variables, independent of feeds and variables, and is small."""
+    """Return True if `step` only sets variables, independent of feeds and variables, and is small."""
     if step.feeds or step.reads or step.fetches or not step.writes:
         return False
     nodes = [node for node in step.function.nodes if node.op.name != "parameter"]

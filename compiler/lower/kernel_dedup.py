@@ -17,7 +17,7 @@ _NOTHING: Mapping[Value, Value] = MappingProxyType({})
 
 
 class KernelTable:
-    """What `build_kernel` makes of groups."""
+    """Kernels that `build_kernel` makes of groups, one for all structurally equal groups."""
 
     def __init__(self) -> None:
         self._known: dict[Group, tuple[int, dict[Value, int]]] = {}  # the number of its structure, its values

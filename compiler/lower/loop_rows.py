@@ -68,7 +68,7 @@ def by_row(node: Node) -> ByRow:
 
 
 def _is_write(param: Value, result: Value, users: Sequence[Node], body: Function) -> bool:
-    """Whether a round does nothing with a carried tensor but write one row of it."""
+    """Return True if an iteration only writes one row of a carried tensor, in whole cache lines."""
     node = result.node
     only = list(users) == [node] and node.op.name == "row_update" and node.inputs[0] is param
     used = sum(r is result for r in body.results)
@@ -116,6 +116,6 @@ def _row(n: int, index: Value, carried: Sequence[Value]) -> LoopRow | None:
 
 
 def _whole_lines(tensor: Value) -> bool:
-    """Whether each row fills whole cache lines: kernels may write as far as the end of the last one."""
+    """Return True if each row fills whole cache lines: kernels may write up to the end of the last line."""
     row = tensor.size // max(tensor.shape[0], 1) * tensor.dtype.size
     return tensor.rank > 0 and row > 0 and row % ALIGNMENT == 0

@@ -104,7 +104,7 @@ class _Lowering:
         self.groups = [item.group for item in recompute(self._items(), self.sizes, limit)]
 
     def spare_arena(self) -> None:
-        """Where much would be kept beside much arithmetic, compute values again that take hardly any time."""
+        """If the arena is large, rematerialise values that take little time beside the step's arithmetic."""
         if sum(self.sizes.values()) > LARGE_ARENA:
             traffic = _flops(self.function.nodes) * _BYTES_PER_FLOP
             self.groups = [item.group for item in spared(self._items(), self.sizes, traffic)]
@@ -302,7 +302,7 @@ class _Lowering:
         return -1
 
     def _stops(self, group: Group) -> bool:
-        """Whether a run can end in `group`."""
+        """Return True if a run can end in `group`."""
         if group in self.inner:
             return may_stop(group.root, self.inner[group].programs)
         return is_host(group.root)
@@ -365,7 +365,7 @@ class _Lowering:
 
 
 def _flops(nodes: Iterable[Node]) -> int:
-    """Those of products, in all rounds of loops of which the number is known."""
+    """Return the floating-point operations of products, in all iterations of loops of known trip count."""
     total = 0
     for node in nodes:
         if node.op.kind is Kind.CONTRACTION:

@@ -1,4 +1,4 @@
-"""How much memory a step takes, known before it runs for the first time."""
+"""Memory use of a step, known before the step runs for the first time."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class MemoryUse:
 
 
 def memory_use(program: Program, feeds: int, scratch: int) -> MemoryUse:
-    """What `program` needs; the first `feeds` of its arguments are fed."""
+    """Return the memory use of `program`. The first `feeds` of its arguments are fed."""
     fetches, values = program.results[: program.fetches], program.results[program.fetches :]
     return MemoryUse(
         program.arena,

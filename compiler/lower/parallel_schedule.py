@@ -1,17 +1,19 @@
-"""What of a step may run at the same time: its instructions in phases of independent chunks.
+"""Parallel schedule of a step: groups its instructions into phases of independent chunks.
 
 Two instructions conflict if one writes memory that the other reads or writes. Each instruction goes into the
-first phase after those that it conflicts with, so that for example the products that give the gradients of
-the weights and of the input of a layer run side by side, as do all updates of an optimizer. An instruction
-of several phases has several levels, one after the other. Those that prepare an operand, such as packing, go
-beside what makes the others, if theirs is there by then and that is work for one thread alone. Beside other
-work, one thread might prepare all that several of them use.
+first phase after those that it conflicts with. For example, the products that give the gradients of the
+weights and of the input of a layer run side by side, and so do all updates of an optimizer. An instruction of
+several phases has several levels, one after the other.
 
-What is prepared from memory that stays the same in all rounds of a loop, as packed weights, is prepared once
-before the first one, and its scratch memory is nobody else's in the meantime.
+Preparing an operand, such as packing it, may overlap with computing the others, if its input is ready and
+that computation is single-threaded. Beside other work, one thread might have to prepare all that several of
+them use.
 
-Going from one phase to the next makes threads meet, which costs about as much as a small kernel. So small
-instructions are done by one chunk, in order, and so are consecutive phases of nothing else.
+An operand may come from memory that stays the same in all iterations of a loop, such as weights. Then it is
+prepared once, before the first iteration, and its scratch memory is not shared in the meantime.
+
+At the end of a phase, threads meet, which costs about as much as a small kernel. So small instructions are
+done by one chunk, in order, and so are consecutive phases of nothing but small instructions.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class Task:
 
     @property
     def parallel(self) -> bool:
-        """Whether several threads can work on it."""
+        """True if several threads can work on the task."""
         return max(self.chunks) > 1
 
 
@@ -118,7 +120,7 @@ def _alone(units: Collection[Unit]) -> list[tuple[ScheduledPart, ...]]:
 
 
 def _once(tasks: Sequence[Task], fixed: Collection[int]) -> dict[Unit, None]:
-    """What prepares operands from `fixed` slots alone, as far as there is memory to keep all that."""
+    """Return the units that prepare operands from `fixed` slots alone, as far as memory for them suffices."""
     found: dict[Unit, None] = {}
     room = _KEPT_BYTES
     for number, task in enumerate(tasks):

@@ -88,10 +88,10 @@ class Inner:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What a loop carries: where it is at first, if it has a value, and where it has to be in the end.
+    """Carried value of a loop: its place at first, if it has a value by then, and its place in the end.
 
-    Rounds overwrite it in `final`, or write it to `final` and `other` by turns. `counts`: the first value and
-    what each round adds to it, of a number of which that is known.
+    Iterations overwrite it in `final`, or write it to `final` and `other` by turns. `counts` is the first
+    value and the step of each iteration, if the value is a number for which both are known.
     """
 
     init: Ref | None
@@ -162,7 +162,7 @@ Instruction = Launch | Copy | HostCall | LoopInstruction | Branch | Require
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a device runs for one step."""
+    """Program that a device runs for one step."""
 
     instructions: tuple[Instruction, ...]
     arguments: tuple[TensorType, ...]
@@ -206,7 +206,7 @@ class Program:
 
     @property
     def host_calls(self) -> list[HostCall]:
-        """Where the native code calls back into Python: an instruction's number is its place in this list."""
+        """Calls from native code back into Python. The number of an instruction is its index in this list."""
         found = [i for i in self.instructions if isinstance(i, HostCall)]
         for program in self.inner:
             found += program.host_calls
@@ -242,7 +242,7 @@ def _again(instruction: Instruction) -> Instruction:
 
 
 def may_stop(node: Node, programs: Iterable[Program]) -> bool:
-    """Whether a run can end in a loop or branch of these programs: in one of them, or between rounds."""
+    """Return True if a run can end in one of these programs of a loop or branch, or between iterations."""
     between = node.op.name == "loop" and not node.attrs["brief"]
     return between or any(program.may_stop for program in programs)
 
@@ -271,9 +271,9 @@ def walk(
 
 
 def lines_of(nodes: Iterable[Node], outer: Node | None) -> tuple[Provenance, ...]:
-    """Where the user wrote what the nodes do, each line once.
+    """Return the lines of the user's program that the nodes come from, each once.
 
-    Those in a loop that the compiler made have no lines of their own, but that of `outer`, the loop.
+    Nodes in a loop that the compiler made have no lines of their own, but that of `outer`, the loop.
     """
     found = {node.where.short: node.where for node in nodes if node.where is not None}
     if not found and outer is not None:

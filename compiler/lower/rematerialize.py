@@ -107,7 +107,7 @@ def spared(items: Sequence[Candidate], sizes: Mapping[Stored, int], traffic: flo
 
 
 def _is_light(group: Group) -> bool:
-    """Whether a kernel takes about as long as to read and write what it reads and writes."""
+    """Return True if a kernel takes about as long as its reads and writes."""
     formulas = [template(node) for node in group.nodes if node.op.element is not None]
     return sum(map(cost, formulas)) <= _LIGHT and not any(map(reduces, formulas))
 
@@ -128,7 +128,7 @@ def _relieved(items: Sequence[Candidate], at: int, sizes: Mapping[Stored, int]) 
 
 
 def _waiting(items: Sequence[Candidate], at: int, written: Mapping[Stored, int]) -> dict[Value, None]:
-    """What was written before the item `at` and is read after it."""
+    """Return the values that were written before the item `at` and are read after it."""
     found: dict[Value, None] = {}
     gone = set(items[at].writes)
     for item in items[at + 1 :]:

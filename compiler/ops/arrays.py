@@ -37,7 +37,7 @@ def tensor_array(*, dtype: DType, size: Any, element_shape: Shape | None, number
 
 
 def _is_unshaped(flow: Any) -> bool:
-    """Whether nothing is known yet of the rows of an array, which have no elements then."""
+    """Return True if the shape of an array's rows is not known yet. Such an array has no elements."""
     shape = flow.shape
     return len(shape) == 2 and isinstance(shape[1], int) and shape[1] == 0
 

@@ -24,7 +24,7 @@ from staticgraph.compiler.ops.samples import reals
     samples=reals(),
 )
 def equal(x: Any, y: Any) -> Any:
-    """Whether x == y, element by element. NaN equals nothing.
+    """Return x == y, element by element. NaN equals nothing.
 
     >>> sg.Session().run(sg.equal([1, 2, 3], [1, 5, 3]))
     array([ True, False,  True])
@@ -42,7 +42,7 @@ def equal(x: Any, y: Any) -> Any:
     samples=reals(),
 )
 def not_equal(x: Any, y: Any) -> Any:
-    """Whether x != y, element by element.
+    """Return x != y, element by element.
 
     >>> sg.Session().run(sg.not_equal([1, 2, 3], [1, 5, 3]))
     array([False,  True, False])
@@ -53,7 +53,7 @@ def not_equal(x: Any, y: Any) -> Any:
 @method("lt")
 @predicate(tf="Less", numpy=np.less, dtypes=REAL, primitive="lt", samples=reals())
 def less(x: Any, y: Any) -> Any:
-    """Whether x < y, element by element.
+    """Return x < y, element by element.
 
     >>> sg.Session().run(sg.less([1, 2, 3], 2))
     array([ True, False, False])
@@ -64,7 +64,7 @@ def less(x: Any, y: Any) -> Any:
 @method("le")
 @predicate(tf="LessEqual", numpy=np.less_equal, dtypes=REAL, primitive="le", samples=reals())
 def less_equal(x: Any, y: Any) -> Any:
-    """Whether x <= y, element by element.
+    """Return x <= y, element by element.
 
     >>> sg.Session().run(sg.less_equal([1, 2, 3], 2))
     array([ True,  True, False])
@@ -75,7 +75,7 @@ def less_equal(x: Any, y: Any) -> Any:
 @method("gt")
 @predicate(tf="Greater", numpy=np.greater, dtypes=REAL, primitive="gt", samples=reals())
 def greater(x: Any, y: Any) -> Any:
-    """Whether x > y, element by element.
+    """Return x > y, element by element.
 
     >>> sg.Session().run(sg.greater([1, 2, 3], 2))
     array([False, False,  True])
@@ -86,7 +86,7 @@ def greater(x: Any, y: Any) -> Any:
 @method("ge")
 @predicate(tf="GreaterEqual", numpy=np.greater_equal, dtypes=REAL, primitive="ge", samples=reals())
 def greater_equal(x: Any, y: Any) -> Any:
-    """Whether x >= y, element by element.
+    """Return x >= y, element by element.
 
     >>> sg.Session().run(sg.greater_equal([1, 2, 3], 2))
     array([False,  True,  True])
@@ -96,7 +96,7 @@ def greater_equal(x: Any, y: Any) -> Any:
 
 @predicate(tf="IsNan", numpy=np.isnan, dtypes=FLOATING, samples=reals())
 def is_nan(x: Any) -> Any:
-    """Whether x is NaN.
+    """Test each element for NaN.
 
     >>> sg.Session().run(sg.is_nan([1.0, np.nan, np.inf]))
     array([False,  True, False])
@@ -106,7 +106,7 @@ def is_nan(x: Any) -> Any:
 
 @predicate(tf="IsInf", numpy=np.isinf, dtypes=FLOATING, samples=reals())
 def is_inf(x: Any) -> Any:
-    """Whether x is infinite, of either sign.
+    """Test each element for infinity, of either sign.
 
     >>> sg.Session().run(sg.is_inf([1.0, np.nan, -np.inf]))
     array([False, False,  True])
@@ -116,7 +116,7 @@ def is_inf(x: Any) -> Any:
 
 @predicate(tf="IsFinite", numpy=np.isfinite, dtypes=FLOATING, samples=reals())
 def is_finite(x: Any) -> Any:
-    """Whether x is neither infinite nor NaN.
+    """Test if each element is finite: neither infinite nor NaN.
 
     >>> sg.Session().run(sg.is_finite([1.0, np.nan, np.inf]))
     array([ True, False, False])

@@ -84,7 +84,10 @@ def _branch_type(pred: TensorType, *inputs: TensorType, branches: tuple[Region, 
 
 
 def _either(first: TensorType, *others: TensorType) -> TensorType:
-    """What is known of a value that is one of several."""
+    """Return the common type of a value that is one of several: sizes that differ are unknown.
+
+    If the ranks differ, the whole shape is unknown.
+    """
     shape: Shape | None = first.shape
     for other in others:
         if shape is None or other.shape is None or len(shape) != len(other.shape):

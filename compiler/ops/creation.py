@@ -82,7 +82,7 @@ def ones_like(x: Any) -> Any:
 
 
 def range_length(start: Any, limit: Any, delta: Any) -> int:
-    """How many numbers `range` makes."""
+    """Return the length of the result of `range`."""
     require(delta != 0, "delta is 0")
     rising = delta > 0
     require(start <= limit if rising else start >= limit,

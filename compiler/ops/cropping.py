@@ -40,7 +40,7 @@ def _type(
 
 
 def _places(low: Any, high: Any, old: int, new: int) -> Any:
-    """Where the rows of a crop lie among those of the image: shape [boxes, new]."""
+    """Return the positions of the rows of a crop among those of the image, of shape [boxes, new]."""
     low, high = (ops.expand_dims(x, axis=1) * float(old - 1) for x in (low, high))
     if new == 1:
         return (low + high) * 0.5

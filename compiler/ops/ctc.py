@@ -104,7 +104,7 @@ class _Leaf:
         return found[::-1]
 
     def before(self, label: int) -> float:
-        """What goes on with `label`: equal labels need a blank between them."""
+        """Return the log probability that `label` extends. Equal labels need a blank between them."""
         return self.old[0] if label == self.label else self.old[1]
 
     def forget(self) -> None:

@@ -90,7 +90,7 @@ def floor_div(x: Any, y: Any) -> Any:
     grad=lambda g, y, a, b: (g, -g * floor_div(a, b)),
 )  # fmt: skip
 def floormod(x: Any, y: Any) -> Any:
-    """What `floor_div` leaves: x - floor(x / y) * y, of the sign of y.
+    """Remainder of `floor_div`: x - floor(x / y) * y, with the sign of y.
 
     >>> sg.Session().run(sg.mod([7, -7], 3))
     array([1, 2], dtype=int32)
@@ -124,7 +124,7 @@ def truncatediv(x: Any, y: Any) -> Any:
     grad=lambda g, y, a, b: (g, -g * truncatediv(a, b)),
 )  # fmt: skip
 def truncatemod(x: Any, y: Any) -> Any:
-    """What `truncatediv` leaves, of the sign of x, as in C.
+    """Remainder of `truncatediv`, with the sign of x, as in C.
 
     >>> sg.Session().run(sg.truncatemod([7, -7], 2))
     array([ 1, -1], dtype=int32)

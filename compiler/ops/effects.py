@@ -152,4 +152,4 @@ def _effect_meaning(order: np.ndarray, *inputs: np.ndarray, operation: Operation
     vars={"order": "int32", "inputs": "*"},
 )  # fmt: skip
 def effect(order: Any, *inputs: Any, operation: Operation) -> Any:
-    """What `operation` does with `inputs`, for the sake of doing it."""
+    """Perform `operation` on `inputs` for its effect, and return the number that orders the next effect."""

@@ -63,7 +63,7 @@ def _checked(index: int, value: Any, wanted: DType) -> np.ndarray:
 
 @host(tf="PyFunc", type=_function_types, stateful=True, vars={"input": "*"})
 def py_func(*input: Any, func: Callable[..., Any], Tout: tuple[DType, ...]) -> Any:
-    """What `func` returns for the values of the inputs, of the dtypes `Tout`; called once per run."""
+    """Call `func` once per run with the values of the inputs. Return its results, of the dtypes `Tout`."""
     return _call(*input, func=func, Tout=Tout)
 
 

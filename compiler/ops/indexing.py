@@ -65,7 +65,7 @@ def pick(x: Any, index: Any, *, axis: int) -> Any:
 
 @dataclass(slots=True)
 class _Specification:
-    """What `strided_slice` wants to know of a key, and the picks to make after it."""
+    """Arguments of `strided_slice` for a key, and the picks to make after it."""
 
     begin: list[Any] = field(default_factory=list)
     end: list[Any] = field(default_factory=list)
@@ -86,7 +86,7 @@ class _Specification:
 
     @property
     def trivial(self) -> bool:
-        """Whether the slice takes everything, and only the picks matter."""
+        """True if the slice takes everything, and only the picks matter."""
         return all(
             self.has("ellipsis_mask", i)
             or (self.has("begin_mask", i) and self.has("end_mask", i) and isinstance(s, int) and s == 1)
@@ -151,7 +151,7 @@ def _after(index: Any) -> int:
 
 
 def _moves(index: Any) -> bool:
-    """Whether an index is only known while the graph runs (or, in the user's graph, may be)."""
+    """Return True if an index is known only while the graph runs or, in a user's graph, may be."""
     return (
         static_value(index) is None
         if isinstance(index, Tensor)

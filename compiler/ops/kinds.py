@@ -100,7 +100,7 @@ class Described:
 
 
 def described(made: tuple[Stmt, ...] | Described) -> tuple[tuple[Stmt, ...], Form | None]:
-    """What a routine gives: its statements, and what they compute if it says that."""
+    """Return the statements of a routine, and the form of their result if the routine gives one, or None."""
     return (made.body, made.form) if isinstance(made, Described) else (tuple(made), None)
 
 

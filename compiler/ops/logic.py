@@ -19,7 +19,7 @@ from staticgraph.compiler.ops.samples import Sample, real, reals, truth
 
 @predicate(tf="LogicalAnd", numpy=np.logical_and, dtypes=BOOLEAN, commutes=True, samples=reals())
 def logical_and(x: Any, y: Any) -> Any:
-    """Whether both x and y are true.
+    """Logical AND of x and y, element by element.
 
     >>> sg.Session().run(sg.logical_and([True, True], [True, False]))
     array([ True, False])
@@ -29,7 +29,7 @@ def logical_and(x: Any, y: Any) -> Any:
 
 @predicate(tf="LogicalOr", numpy=np.logical_or, dtypes=BOOLEAN, commutes=True, samples=reals())
 def logical_or(x: Any, y: Any) -> Any:
-    """Whether x or y or both are true.
+    """Logical OR of x and y, element by element.
 
     >>> sg.Session().run(sg.logical_or([True, False], [False, False]))
     array([ True, False])
@@ -39,7 +39,7 @@ def logical_or(x: Any, y: Any) -> Any:
 
 @predicate(tf="LogicalNot", numpy=np.logical_not, dtypes=BOOLEAN, samples=reals())
 def logical_not(x: Any) -> Any:
-    """Whether x is false.
+    """Logical NOT of x, element by element.
 
     >>> sg.Session().run(sg.logical_not([True, False]))
     array([False,  True])
@@ -48,7 +48,7 @@ def logical_not(x: Any) -> Any:
 
 
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
-    """Whether exactly one of x and y is true.
+    """Logical exclusive OR of x and y, element by element.
 
     >>> sg.logical_xor([True, False], [True, True]).name
     'LogicalXor:0'

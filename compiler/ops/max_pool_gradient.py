@@ -1,7 +1,8 @@
-"""Where the largest element of each window of max pooling is, and the gradient, which goes there.
+"""Positions of the largest elements in the windows of max pooling, and the gradient, which goes there.
 
-The first of equal elements wins. Small windows find it and pass the gradient on in one go; large ones in two:
-`max_pool_first` finds its tap, and in `max_unpool` each element of the input asks the windows that cover it.
+The first of equal elements wins. Small windows find the position and pass the gradient on in one step. Large
+windows take two steps: `max_pool_first` finds the tap, and in `max_unpool` each element of the input asks the
+windows that cover it.
 """
 
 from __future__ import annotations
@@ -235,7 +236,7 @@ def _max_grad_grad(h: Any, y: Any, x: Any, g: Any, **attrs: Any) -> tuple[None, 
 
 
 def _tile(windows: list[Window]) -> bool:
-    """Whether each element of the input is in exactly one window."""
+    """Return True if each element of the input is in exactly one window."""
     return all(w.size == w.stride and w.count * w.size == w.length and not w.before for w in windows)
 
 

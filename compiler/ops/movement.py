@@ -330,7 +330,7 @@ def reverse(at: tuple[Expr, ...], tensor: View, *, axis: Any) -> Expr:
 
 
 def _shifts(shift: Any, axis: Any, rank: int) -> dict[int, int]:
-    """How far each axis moves. The shifts of an axis that is named twice add up."""
+    """Return the shift of each axis, by axis. If an axis is named twice, its shifts are added."""
     require(rank > 0, "input must be 1-D or higher: a number has no axes")
     for name, value in (("shift", shift), ("axis", axis)):
         require(np.ndim(value) < 2, f"{name} must be a scalar or a 1-D vector, not {value}")

@@ -35,7 +35,7 @@ _LOW = 0xFFFFFFFF
 
 
 def per_block(dtype: DType) -> int:
-    """How many numbers of `dtype` a block of four words gives."""
+    """Return the count of numbers of `dtype` that a block of four words gives."""
     return 2 if dtype.size == 8 else 4
 
 

@@ -1,8 +1,7 @@
-"""What the windows of pooling see: an element of the result asks the taps of its window, an element of the
-input asks the windows that cover it.
+"""Pooling windows: an output element reads the taps of its window, an input element its covering windows.
 
-Padding is never stored: an index that falls outside is moved to the nearest element and the element ignored.
-The same stands here over NumPy arrays, one tap of all windows at a time.
+Padding is never stored: an index outside of the input is moved to the nearest element, and that element is
+ignored. The same functions exist for NumPy arrays, and process one tap of all windows at a time.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def _clamped(index: Any, length: int) -> Any:
 
 
 def tap_place(at: Sequence[Expr], taps: Sequence[int], windows: list[Window]) -> tuple[tuple[Expr, ...], Any]:
-    """Where a tap of the window at `at` looks in the input, and whether that is inside."""
+    """Return the position in the input of a tap of the window at `at`, and the condition of being inside."""
     places, inside = [], TRUE
     for position, tap, w in zip(at, taps, windows, strict=True):
         place = position * w.stride + (tap - w.before)
@@ -107,7 +106,7 @@ def tap_number(taps: Sequence[Any], windows: list[Window]) -> Expr:
 
 
 def inside_count(at: Sequence[Any], windows: list[Window]) -> Any:
-    """How many taps of the window at `at` are inside the input."""
+    """Return the count of taps of the window at `at` that are inside the input."""
     count: Any = math.prod(w.size for w in windows if not (w.before or w.after))
     for position, w in zip(at, windows, strict=True):
         if w.before or w.after:
@@ -130,7 +129,7 @@ def numpy_taps(shape: Sequence[int], ksize: Ints, strides: Ints, padding: str) -
 
 
 def at_tap(x: np.ndarray, places: list[np.ndarray], outside: Any) -> np.ndarray:
-    """What a tap sees from each position of the windows."""
+    """Return the values that a tap reads, one per window, and `outside` for positions outside of `x`."""
     inside = [(p >= 0) & (p < n) for p, n in zip(places, x.shape, strict=True)]
     values = x[np.ix_(*(p % n for p, n in zip(places, x.shape, strict=True)))]
     return np.where(reduce(np.logical_and, np.meshgrid(*inside, indexing="ij", sparse=True)), values, outside)

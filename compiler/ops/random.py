@@ -46,7 +46,13 @@ STATE = Draw((3,), 0, 1 << 40, dtype="uint64")  # tests draw the state like any 
 
 
 def philox_advance(op: OpDef, types: Sequence[TensorType], out_shape: Sequence[int]) -> int:
-    """How far a run moves the counter of an operation with inputs of `types` and a result of `out_shape`."""
+    """Return the number of steps by which a run advances the counter of a random operation.
+
+    Args:
+        op: The op.
+        types: The types of its inputs.
+        out_shape: The shape of its result.
+    """
     match op.name:
         case "random_shuffle":
             return -(-_rows(types[-1].static_shape) // 4)

@@ -49,7 +49,7 @@ def spread(y: Any, x: Any, axis: Axis) -> Any:
 
 
 def count_along(shape: Sequence[int], axis: Axis) -> int:
-    """How many elements are combined into one."""
+    """Return the count of elements that are combined into one."""
     return math.prod(shape[d] for d in normalize_axes(axis, len(shape)))
 
 
@@ -140,7 +140,7 @@ def reduce_min(best: Any, x: Any) -> Any:
     tf="Any", numpy=np.any, combine="or", dtypes=BOOLEAN, samples=_samples(truth), differentiable=False
 )
 def reduce_any(found: Any, x: Any) -> Any:
-    """Whether any element along `axis` is true."""
+    """Test if any element along `axis` is true."""
     return found | x
 
 
@@ -148,7 +148,7 @@ def reduce_any(found: Any, x: Any) -> Any:
     tf="All", numpy=np.all, combine="and", dtypes=BOOLEAN, samples=_samples(truth), differentiable=False
 )
 def reduce_all(holds: Any, x: Any) -> Any:
-    """Whether all elements along `axis` are true."""
+    """Test if all elements along `axis` are true."""
     return holds & x
 
 

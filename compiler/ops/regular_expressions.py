@@ -92,9 +92,12 @@ class Expression:
 
 @lru_cache(maxsize=256)
 def rewriter(rewrite: str, groups: int) -> Callable[[AnyMatch], str]:
-    r"""What to put in the place of a match: `rewrite`, in which `\1` is the first group and `\0` the match.
+    r"""Return the function that gives the replacement of a match.
 
-    ValueError for another use of the backslash, and for a group that the pattern has not.
+    In `rewrite`, `\1` is the first group and `\0` the match.
+
+    Raises:
+        ValueError: For another use of the backslash, or for a group that the pattern does not have.
     """
     parts: list[str | int] = []
     end = 0
@@ -269,7 +272,7 @@ class _Translation:
         self._write("".join(out) + "]", 1)
 
     def _member(self) -> str:
-        """What stands next in a class; moves on behind it."""
+        """Return the next member of a character class, and move past it."""
         if found := _CLASS.match(self._pattern, self._at):
             self._at += len(found[0])
             if found[2] not in _POSIX:

@@ -1,4 +1,4 @@
-"""How tests draw valid inputs of an op: a few shapes, and a range of values.
+"""Valid random inputs of an op for tests: a few shapes, and a range of values.
 
 `Sample(real(2, 3), real(3), axis=1)` is one use of an op; `reals(-4, 4)` is a rule from which an elementwise
 op gets samples of several shapes.

@@ -1,4 +1,4 @@
-"""Where things are: places in sorted sequences, and flat positions as coordinates."""
+"""Ops that find positions: in sorted sequences, and flat positions as coordinates."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _BOUND: dict[str, Any] = {
 def lower_bound(
     outs: tuple[Out, ...], sorted_inputs: View, values: View, *, out_type: DType = int32
 ) -> tuple[Stmt, ...]:
-    """How many elements of each sorted row are smaller than the values in the row beside it."""
+    """Count the elements of each sorted row that are smaller than the values in the row beside it."""
     return _bound_statements(outs[0], sorted_inputs, values, lambda element, value: element < value)
 
 
@@ -68,7 +68,7 @@ def lower_bound(
 def upper_bound(
     outs: tuple[Out, ...], sorted_inputs: View, values: View, *, out_type: DType = int32
 ) -> tuple[Stmt, ...]:
-    """How many elements of each sorted row are not greater than the values in the row beside it."""
+    """Count the elements of each sorted row that are not greater than the values in the row beside it."""
     return _bound_statements(outs[0], sorted_inputs, values, lambda element, value: element <= value)
 
 

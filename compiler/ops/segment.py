@@ -240,7 +240,7 @@ def _count(segment_ids: Any) -> int:
 
 
 def _sizes(segment_ids: Any) -> np.ndarray:
-    """How many slices each segment has."""
+    """Return the count of slices of each segment."""
     return np.bincount(np.asarray(segment_ids, np.int64), minlength=_count(segment_ids))
 
 
@@ -367,7 +367,7 @@ def _bincount(arr: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     ],
 )
 def bincount(arr: Any, weights: Any, *, size: int) -> Any:
-    """How often each number below `size` occurs in `arr`; the sum of its `weights` where there are any."""
+    """Count how often each number below `size` occurs in `arr`, or sum its `weights` if there are any."""
     flat = ops.reshape(arr, shape=(math.prod(arr.shape),))
     if weights.shape == (0,):
         weights = ops.fill(weights.recorder.constant(1, weights.dtype), dims=arr.shape)

@@ -91,7 +91,7 @@ def partition_places(partitions: Any, *, num_partitions: int) -> Any:
 
 @host(tf="DynamicStitch", type=lambda indices: TensorType(int32, (None,)), dtypes=_INT)
 def stitch_sources(indices: Any) -> Any:
-    """Where each number up to the greatest one has its last place among the `indices`; -1 for nowhere."""
+    """Return the last position among the `indices` of each number up to the greatest one, or -1 if absent."""
     require((indices >= 0).all(), "indices must not be negative")
     sources = np.full(indices.max(initial=-1) + 1, -1, np.int32)
     sources[indices] = np.arange(len(indices))

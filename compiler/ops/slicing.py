@@ -86,8 +86,9 @@ def slice_(at: tuple[Expr, ...], input_: View, *, begin: Any, size: Any) -> Expr
 
 @dataclass(frozen=True, slots=True)
 class SliceSpan:
-    """What a strided slice takes along one axis of its input:
-    `count` elements, None where that is not known yet.
+    """Elements that a strided slice takes along one axis of its input.
+
+    `count` is their number, or None if that is not known yet.
     """
 
     start: int

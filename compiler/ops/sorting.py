@@ -180,7 +180,7 @@ class _Heap:
         return Local(f"{name}{next(self.numbers)}", dtype)
 
     def worse(self, a: tuple[Expr, Expr], b: tuple[Expr, Expr]) -> Expr:
-        """Whether element `a` comes after `b`."""
+        """Return the condition that element `a` comes after `b`."""
         x, y = _lowest_if_nan(a[0]), _lowest_if_nan(b[0])
         return (x < y) | (scalar.eq(x, y) & (a[1] > b[1]))
 
@@ -272,9 +272,9 @@ def _in_top_k(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarra
     ],
 )
 def in_top_k(predictions: Any, targets: Any, *, k: int) -> Any:
-    """Whether fewer than k classes score higher than the target.
+    """Test if fewer than k classes score higher than the target.
 
-    False for bad targets, and where a score is not finite.
+    The result is False if the target is not a class, or if a score is not finite.
     """
     own = ops.reshape(ops.gather(predictions, targets, axis=1, batch_dims=1), shape=(-1, 1))
     greater = ops.reduce_sum(ops.cast(ops.greater(predictions, own), dtype=int32), axis=(1,))

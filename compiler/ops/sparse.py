@@ -32,7 +32,7 @@ def _type(numbers: TensorType) -> TensorType:
     samples=[Sample(Draw((n,), -9, 9)) for n in (0, 1, 7, 40)],
 )
 def row_major_order(numbers: Any) -> Any:
-    """Where the elements of a vector stand in ascending order; equal ones stay in place."""
+    """Return the indices that sort a vector in ascending order. Equal elements keep their order."""
     if numbers.shape[0] == 0:
         return ops.cast(numbers, dtype=int32)
     return ops.top_k(ops.invert(numbers), k=numbers.shape[0])[1]

@@ -223,4 +223,4 @@ for _name, _tf, _what, _scalars, _arrays in (
     strings=True,
 )
 def is_variable_initialized(ref: Any) -> Any:
-    """Whether the variable has a value. The session knows."""
+    """Test if the variable has a value, which the session knows."""

@@ -279,10 +279,12 @@ def unicode_decode_with_offsets(
     replacement_char: int = _REPLACEMENT,
     replace_control_characters: bool = False,
 ) -> Any:
-    """Where each text ends among all code points; these in a row; and the byte at which each begins.
+    """Decode texts in `input_encoding`. Return the ends of the texts, the code points and the byte offsets.
 
-    The texts are in `input_encoding`. What is no character is an error, replaced by `replacement_char` or
-    ignored, as `errors` says; control characters are taken for such if `replace_control_characters`.
+    The code points of all texts are in a row. The ends are 0 and then the end of each text in this row. The
+    byte offsets are those at which each code point begins in its text. Bytes that are no character raise an
+    error, are replaced by `replacement_char` or are ignored, as `errors` says. Control characters are
+    replaced by `replacement_char` if `replace_control_characters`.
     """
     found = [
         _characters(s, input_encoding, errors, replacement_char, replace_control_characters)

@@ -80,7 +80,7 @@ def string_strip(input: Any) -> Any:
 
 
 def _starts(value: bytes) -> list[int]:
-    """Where the characters of a text in UTF-8 begin."""
+    """Return the byte offsets at which the characters of a text in UTF-8 begin."""
     return [at for at, byte in enumerate(value) if byte & 0xC0 != 0x80]
 
 
@@ -294,7 +294,7 @@ def regex_replace(input: Any, pattern: Any, rewrite: Any, *, replace_global: boo
 
 @host(tf="StaticRegexFullMatch", type=lambda x, pattern: TensorType(bool_, x.shape), dtypes=STRINGS)
 def static_regex_full_match(input: Any, *, pattern: str) -> Any:
-    """Whether the expression `pattern` matches each string as a whole."""
+    """Test if the expression `pattern` matches each string as a whole."""
     return _matched(input, pattern)
 
 
@@ -305,5 +305,5 @@ def _match_type(x: TensorType, pattern: TensorType) -> TensorType:
 
 @host(tf="RegexFullMatch", type=_match_type, dtypes=STRINGS)
 def regex_full_match(input: Any, pattern: Any) -> Any:
-    """Whether an expression matches each string as a whole."""
+    """Test if an expression matches each string as a whole."""
     return _matched(input, _decoded(pattern[()]))

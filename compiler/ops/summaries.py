@@ -1,4 +1,4 @@
-"""How tensors look in messages: all, the first, or the first and last of their elements."""
+"""Texts of tensors in messages: all, the first, or the first and last of their elements."""
 
 from __future__ import annotations
 

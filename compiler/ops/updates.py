@@ -80,7 +80,10 @@ _AT = Local("at", int64)  # the number of an update in the order
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What an update does: to the old number with a `value`, by the primitive `op`; None: it replaces it."""
+    """Change that an update makes: the primitive `op` is applied to the old number and `value`.
+
+    If `op` is None, `value` replaces the old number.
+    """
 
     op: str | None
     value: Expr
@@ -105,7 +108,7 @@ class _Change:
         return then if self.op is None else Scalar(_TOGETHER[self.op], (first, then), then.dtype)
 
     def applied(self, old: Expr, value: Expr) -> Expr:
-        """What becomes of `old`."""
+        """Return the new value of `old` after the change by `value`."""
         return value if self.op is None else Scalar(self.op, (old, value), value.dtype)
 
 
@@ -137,11 +140,11 @@ class _Runs:
         return self.places[scalar.minimum(scalar.maximum(at, 0), self.count - 1)]
 
     def begins(self, at: Expr) -> Expr:
-        """Whether another place comes before."""
+        """Return the condition that a run begins at `at`: another place comes before, or none."""
         return scalar.eq(at, 0) | scalar.ne(self.place(at - 1), self.place(at))
 
     def ends(self, after: Expr) -> Expr:
-        """Whether another place comes after what is before `after`."""
+        """Return the condition that a run ends just before `after`: another place comes next, or none."""
         return (after >= self.count) | scalar.ne(self.place(after - 1), self.place(after))
 
     def applied(self, row: Expr, total: Expr) -> Stmt:
@@ -189,7 +192,7 @@ class _Runs:
         return self.everywhere(body)
 
     def across_chunks(self) -> tuple[Stmt, ...]:
-        """What is left of the runs that begin in each chunk and end in another one."""
+        """Return statements that finish the runs that begin in one chunk and end in another one."""
         total, row, further = Local("total", self.out.dtype), Local("row", int32), Local("further", int64)
         end = scalar.minimum((self.chunks + 1) * self.chunk, self.count)
         first = self.chunks * self.chunk

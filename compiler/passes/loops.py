@@ -129,7 +129,7 @@ def _needed(node: Node, used: set[Value]) -> list[int]:
 
 
 def _below(params: Sequence[Value], result: Value) -> list[Value]:
-    """Those of `params` that `result` depends on."""
+    """Return the params that `result` depends on, in order."""
     below: set[Value] = set()
     stack = [result]
     first = min((p.node.serial for p in params), default=0)
@@ -166,7 +166,10 @@ def _tidy_loop(node: Node, inputs: tuple[Value, ...], simplify: Simplify) -> Seq
 
 
 def _filled(function: Function, number: int, first: Value, init: Sequence[Value], bound: int) -> Value:
-    """What a carried value begins as: anything will do for an array of which rounds write each row."""
+    """Return the initial value of a carried value.
+
+    If iterations write each row of an array, its initial value does not matter and is left unset.
+    """
     param, node = function.params[number], function.results[1 + number].node
     if node.op.name != "row_update" or node.inputs[0] is not param or function.users[param] != [node]:
         return first

@@ -28,7 +28,7 @@ class RowLoops:
     def map(
         self, compute: Compute, what: Hashable, tensors: Sequence[Value], whole: Sequence[Value] = ()
     ) -> Value:
-        """What is computed at each position, one above the other."""
+        """Return the results of `compute` at all positions, stacked along a new first axis."""
         body = self._body(_put, compute, what, tensors, whole)
         rows = body.params[1]
         return _loop(body, ops.unset(dtype=rows.dtype, shape=rows.shape), tensors, whole)
@@ -75,7 +75,7 @@ def _add(i: Value, count: int, row: Value) -> tuple[Value, Value]:
 
 
 def _loop(body: Function, first: Value, tensors: Sequence[Value], whole: Sequence[Value]) -> Value:
-    """What is carried in the end, where it begins as `first`."""
+    """Return the final value that a loop carries, if it begins as `first`."""
     build: Builder = first.recorder
     attrs = {
         "body": body, "carried": 2, "family": build.serial, "bound": tensors[0].shape[0], "exact": True,

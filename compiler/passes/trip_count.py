@@ -1,7 +1,7 @@
-"""How many rounds a loop takes at most, where that can be told before it runs.
+"""Upper bound of the trip count of a loop, if it can be told before the loop runs.
 
-A loop that counts is the usual case: its condition compares a carried number with a bound, and each round
-adds a constant to it. Conditions joined by `logical_and` hold no longer than each of them.
+A loop that counts is the usual case: its condition compares a carried number with a bound, and each iteration
+adds a constant to that number. Conditions joined by `logical_and` hold no longer than each of them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def conjuncts(pred: Value) -> list[Value]:
 def _counted(
     condition: Value, init: Sequence[Value], params: Sequence[Value], results: Sequence[Value]
 ) -> int | None:
-    """How often `condition` holds where it compares a counter with a number."""
+    """Return how often `condition` holds if it compares a counter with a number, otherwise None."""
     name = condition.node.op.name
     if name not in _MIRRORED:
         return None

@@ -65,7 +65,7 @@ class _Convolution:
 
     @property
     def group(self) -> int:
-        """How many images are worked on together."""
+        """Number of images that are processed together."""
         filter = 16 * self.channels * self.outputs * self.dtype.size
         room = int(max(_GROUP, filter * _PER_FILTER)) // self.image
         return next((n for n in range(room, 1, -1) if self.images % n == 0), 1)
@@ -90,7 +90,7 @@ def fewer_products(function: Function) -> Function:
 
 
 def _replaceable(node: Node) -> _Convolution | None:
-    """What the convolution `node` is, where it pays to replace it."""
+    """Return a description of the convolution `node`, or None if it does not pay to replace it."""
     if node.op.name not in _REPLACED:
         return None
     attrs, y, w = node.attrs, node.outputs[0], node.inputs[1]

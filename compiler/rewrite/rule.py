@@ -15,7 +15,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 
 class Inexact(Flag):
-    """What a rule may change in the last digits, or worse."""
+    """Degree to which a rule may change results: in the last digits, or worse."""
 
     NOTHING = 0
     ROUNDING = 1  # as if the arithmetic were done in another order
@@ -41,7 +41,7 @@ class Rule:
     heads: tuple[OpDef | None, ...]  # the ops that the inputs of the root must be made by
 
     def apply(self, value: Value, uses: Callable[[Value], int]) -> Value | None:
-        """What replaces `value`, or None. The replacement has the same type."""
+        """Return the replacement of `value`, of the same type, or None if the rule does not apply."""
         if not self._may_match(value.node):
             return None
         for bound in match(self.left, value, {}):
@@ -80,7 +80,7 @@ class Rule:
 
 
 def _used_once(pattern: Use, value: Value, bound: Bindings, uses: Callable[[Value], int]) -> bool:
-    """Whether nothing else uses the inner nodes of a match."""
+    """Return True if nothing else uses the inner nodes of a match."""
     return all(
         uses(v) <= 1 and _used_once(p, v, bound, uses)
         for p in pattern.inputs

@@ -25,7 +25,10 @@ def integer(x: Value, **_: Value) -> bool:
 
 
 def invertible(x: Value, c: Value) -> bool:
-    """Whether 1 / c has all its digits: that of a tiny number overflows, that of a huge one underflows."""
+    """Return True if `x` is floating and 1 / c has all its digits.
+
+    The inverse of a tiny number overflows, and that of a huge number underflows.
+    """
     if not floating(x):
         return False
     info, size = np.finfo(c.dtype.numpy), abs(number(c) or 0.0)

@@ -13,7 +13,7 @@ x, y, p = variables("x y p")
 
 
 def same_dtype(x: Value, to: DType) -> bool:
-    """Whether a conversion changes nothing."""
+    """Return True if a conversion changes nothing."""
     return x.dtype is to
 
 

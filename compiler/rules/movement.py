@@ -28,7 +28,7 @@ def composed(x: Value, p: Axes, q: Axes) -> tuple[int, ...]:
 
 
 def stays(x: Value, p: Axes) -> bool:
-    """Whether a permutation leaves every axis where it is."""
+    """Return True if a permutation leaves every axis in place."""
     return full(p, x.rank) == tuple(range(x.rank))
 
 
@@ -39,12 +39,12 @@ def without(x: Value, p: Axes) -> tuple[int, ...]:
 
 
 def is_whole(x: Value, p: tuple[int, ...]) -> bool:
-    """Whether a reshape or broadcast to `p` changes nothing."""
+    """Return True if a reshape or broadcast to `p` changes nothing."""
     return len(p) == x.rank and all(n in (-1, m) for n, m in zip(p, x.shape, strict=True))
 
 
 def over_ones(x: Value, p: Axes, **_: object) -> bool:
-    """Whether a reduction only combines axes of size one, so that nothing is combined."""
+    """Return True if a reduction only combines axes of size one, so that nothing is combined."""
     return all(x.shape[a] == 1 for a in normalize_axes(p, x.rank))
 
 

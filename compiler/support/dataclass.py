@@ -105,7 +105,7 @@ def _init(cls: type) -> Callable[..., None]:
 
 
 def _misuse(cls: type, args: Sequence[Any], named: Mapping[str, Any]) -> TypeError:
-    """What Python says of a call of a function with these parameters."""
+    """Return the TypeError for a call of a class with wrong arguments, as Python words it for a function."""
     try:
         inspect.signature(cls).bind(*args, **named)
     except TypeError as error:
@@ -114,7 +114,7 @@ def _misuse(cls: type, args: Sequence[Any], named: Mapping[str, Any]) -> TypeErr
 
 
 def _put(cls: type, name: str) -> Callable[[Any, Any], None]:
-    """What sets a field, even of an object that is frozen."""
+    """Return a function that sets a field, even of a frozen object."""
     found = next((vars(each)[name] for each in cls.__mro__ if name in vars(each)), None)
     if isinstance(found, MemberDescriptorType):
         return found.__set__
@@ -126,7 +126,7 @@ def _default(field: Field[Any]) -> Any:
 
 
 class _Signature:
-    """What `inspect.signature` says of a class: worked out when it is asked for."""
+    """Descriptor of `__signature__`, which `inspect.signature` reads: computes the signature on access."""
 
     def __init__(self, cls: type, init: object) -> None:
         self._cls = cls

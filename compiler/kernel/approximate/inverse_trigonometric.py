@@ -52,7 +52,10 @@ def _from_pi_less(w: Width, part: float, angle: Expr, tail: Expr) -> Expr:
 
 
 def _arc_sine(w: Width, x: Expr) -> tuple[Expr, Expr, Expr]:
-    """Whether |x| > 1/2; asin(s), where s is |x| or else sqrt((1 - |x|)/2); and the part of s**3 on in it."""
+    """Return the condition |x| > 1/2, the number s, and asin(s) - s.
+
+    s is sqrt((1 - |x|)/2) if |x| > 1/2, otherwise |x|. The series of asin(s) - s begins with s**3.
+    """
     size = scalar.abs(x)
     large = size > 0.5
     z = scalar.select(large, scalar.fma(size, w.const(-0.5), w.const(0.5)), size * size)

@@ -15,7 +15,7 @@ Table = Mapping[DType, Sequence[float]]  # the coefficients of a polynomial, low
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """What a formula must know about its floating type."""
+    """Properties of a floating type that formulas need."""
 
     dtype: DType
     bits: DType  # the integers of the same size
@@ -53,7 +53,7 @@ class Width:
         return bits << self.integer(self.mantissa)
 
     def is_negative(self, x: Expr) -> Expr:
-        """Whether the sign of `x` is set: -0.0 is negative."""
+        """Return the condition that the sign bit of `x` is set: -0.0 is negative."""
         return self.bits_of(x) < 0
 
 
@@ -83,7 +83,7 @@ def at_most(x: Expr, high: float) -> Expr:
 
 
 def is_nan(x: Expr) -> Expr:
-    """Whether `x` is no number."""
+    """Return the condition that `x` is NaN."""
     return scalar.ne(x, x)
 
 
