@@ -115,7 +115,7 @@ def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
-    """How far the best wrong class is above the right one, less a margin of one."""
+    """Return the excess of the best wrong class plus a margin of one over the right class, at least 0."""
     y_true, y_pred = _pair(y_true, y_pred)
     right = K.sum(y_true * y_pred, -1)
     wrong = K.max((1.0 - y_true) * y_pred, -1)

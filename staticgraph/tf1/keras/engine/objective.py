@@ -44,7 +44,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What a step computes: the total loss and the metrics, whose updates must run in the same step."""
+    """Results of a step: the total loss and the metrics, whose updates must run in the same step."""
 
     total: Tensor
     results: list[Tensor]
