@@ -1,4 +1,4 @@
-"""The places at which TensorFlow shows its messages.
+"""Tables of the places at which TensorFlow shows its messages.
 
 They are the root, `tf.train`, and modules like `summary_pb2`.
 """

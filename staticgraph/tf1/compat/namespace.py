@@ -35,7 +35,7 @@ class Area:
 
     Attributes:
         sources: Modules, or dotted paths below `staticgraph`, which may be absent.
-        names: TensorFlow's name to the dotted name in the tree that it stands for.
+        names: Map from TensorFlow's name to the dotted name in the tree that it stands for.
         areas: Other areas. All of their names are here too.
     """
 

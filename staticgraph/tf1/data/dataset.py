@@ -93,7 +93,7 @@ class Dataset:
 
         Args:
             generator: A function that returns an iterable. It is called again for each repetition.
-            output_types: The types of the values, which are nested like them.
+            output_types: The types of the values. The values are nested like them.
             output_shapes: The shapes of the values, nested in the same way. Unknown by default.
             args: Tensors. The function gets their values.
 

@@ -97,12 +97,15 @@ class Function:
 
     @property
     def is_ordered(self) -> bool:
-        """True if a call influences the next one, so that calls must not run concurrently."""
+        """True if calls must not run concurrently.
+
+        A call that draws from a seeded stream of random numbers influences the next call.
+        """
         return self._draws
 
     @property
     def has_python(self) -> bool:
-        """True if a large part of a call runs in Python, so that threads help little."""
+        """True if a call has operations that run in Python, so that threads help little."""
         return any(is_host(op) for op in self._operations if op.definition.name != "constant")
 
     @cached_property

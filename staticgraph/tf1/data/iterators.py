@@ -99,7 +99,7 @@ class _Handles:
 
 
 class _Owner:
-    """Owner of the handles of a session."""
+    """Owner of the handles of the iterators of a session."""
 
 
 _HANDLES = _Owner()

@@ -60,14 +60,14 @@ class Run:
         self._states: dict[Any, Any] = {}
 
     def value(self, parameter: Any) -> Any:
-        """Return a parameter of a node in this run. The value of a tensor depends on the run."""
+        """Return the value of a parameter of a node. The value of a tensor depends on the run."""
         return self._values[parameter] if isinstance(parameter, Tensor) else parameter
 
     def number(self, parameter: Any) -> int:
         return int(self.value(parameter))
 
     def state(self, owner: Any, make: Callable[[], T]) -> T:
-        """Return the state that `owner` has for as long as this run lasts. `make()` gives the first one."""
+        """Return the state of `owner` in this run. The first request makes it with `make()`."""
         if owner not in self._states:
             self._states[owner] = make()
         found: T = self._states[owner]

@@ -1,4 +1,4 @@
-"""Analysis of a Python function: does it compute the same result in another process?
+"""Portability of Python functions: a call in another process computes the same result.
 
 In another process the function has copies of all objects that it refers to. Changes of the copies are not
 seen here, and changes made here are not seen there. A function is *portable* if all objects that it refers

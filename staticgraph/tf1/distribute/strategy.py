@@ -57,7 +57,7 @@ class InputContext(NamedTuple):
 
 
 class ReplicaContext:
-    """Facts about its replica for a function that a strategy calls."""
+    """Context of a replica. A function that a strategy calls can query it."""
 
     def __init__(self, strategy: Strategy, replica_id_in_sync_group: Any = 0) -> None:
         self.strategy = strategy

@@ -24,7 +24,7 @@ __all__ = ["FULLY_REPARAMETERIZED", "NOT_REPARAMETERIZED", "Distribution", "Repa
 
 
 class ReparameterizationType:
-    """The property that gradients flow through samples to the parameters, or do not.
+    """Kind of a distribution: gradients flow through its samples to the parameters, or they do not.
 
     There are two instances, compared by identity.
     """

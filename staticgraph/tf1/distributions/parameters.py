@@ -1,4 +1,4 @@
-"""Parameters of distributions as tensors, for their constructors. They are checked on request."""
+"""Functions that the constructors of distributions share: they make and check tensors of parameters."""
 
 from __future__ import annotations
 

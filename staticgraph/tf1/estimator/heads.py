@@ -53,7 +53,7 @@ class Losses(NamedTuple):
 
 
 class Head(ABC):
-    """Last part of a model: makes predictions, losses and metrics of logits [batch, `logits_dimension`].
+    """Head of a model: makes predictions, losses and metrics of logits [batch, `logits_dimension`].
 
     Args:
         weight_column: A feature, or its column, with the weights of the examples in loss and metrics.
@@ -62,7 +62,7 @@ class Head(ABC):
         name: The name scope of the operations, and a suffix of the names of metrics and summaries.
 
     Raises:
-        ValueError: There is no such reduction, or it is "none".
+        ValueError: There is no such reduction, or it is `Reduction.NONE`.
     """
 
     logits_dimension: int

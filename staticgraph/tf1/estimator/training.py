@@ -31,7 +31,7 @@ class TrainSpec(_Train):
         hooks: Hooks of the session.
 
     Raises:
-        TypeError: `input_fn` is not callable, or something else than a hook is among the hooks.
+        TypeError: `input_fn` is not callable, or an item of `hooks` is not a hook.
         ValueError: `max_steps` is not positive.
     """
 
@@ -69,7 +69,7 @@ class EvalSpec(_Eval):
         throttle_secs: The least time from one evaluation to the next, in seconds; 600 by default.
 
     Raises:
-        TypeError: `input_fn` is not callable, or a hook or exporter is something else.
+        TypeError: `input_fn` is not callable, or an item of `hooks` or `exporters` is of another type.
         ValueError: `steps` is not positive, or a time is negative.
     """
 

@@ -73,7 +73,7 @@ class FeatureColumn(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name of the column. Its variables are called after it."""
+        """The name of the column. Its variables are named after it."""
 
     @property
     def var_scope_name(self) -> str:

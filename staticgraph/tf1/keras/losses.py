@@ -115,7 +115,7 @@ def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
-    """Return the excess of the best wrong class plus a margin of one over the right class, at least 0."""
+    """Return `max(0, wrong - right + 1)` for the predictions of the best wrong and the right class."""
     y_true, y_pred = _pair(y_true, y_pred)
     right = K.sum(y_true * y_pred, -1)
     wrong = K.max((1.0 - y_true) * y_pred, -1)

@@ -59,7 +59,7 @@ def _state(graph: Graph | None = None) -> _GraphState:
 
 
 def get_uid(prefix: str = "") -> int:
-    """Return the number of requests for `prefix` in the default graph, including this one."""
+    """Count a request for `prefix`, and return the number of requests in the default graph so far."""
     counts = _state().counts
     counts[prefix] = counts.get(prefix, 0) + 1
     return counts[prefix]

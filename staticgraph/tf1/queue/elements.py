@@ -1,4 +1,7 @@
-"""Stores of the elements of a queue, by the order in which these leave, and batches of several elements."""
+"""Stores of the elements of a queue, and batches of several elements.
+
+A store decides the order in which elements leave.
+"""
 
 from __future__ import annotations
 

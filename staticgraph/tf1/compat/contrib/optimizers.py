@@ -127,7 +127,7 @@ class _SignOptimizer(RuleOptimizer):
         variable.subtract(rate * self._factor(agreement) * gradient)
 
     def _factor(self, agreement: Any) -> Any:
-        """Return the factor that scales a step, from the agreement of the signs: -1 to 1."""
+        """Return the factor of a step. `agreement`: how well the signs agree, from -1 to 1."""
         raise NotImplementedError
 
     # All of the average decays; where a sparse gradient has no row nothing moves.

@@ -83,7 +83,7 @@ class CallbackList:
             callback.set_params(params)
 
     def watch_batches(self, kind: str) -> bool:
-        """Return True if a callback does something between the batches of `kind`."""
+        """Return True if a callback defines a method for the batches of `kind`."""
         names = [f"on_{kind}_batch_begin", f"on_{kind}_batch_end"]
         names += ["on_batch_begin", "on_batch_end"] if kind == "train" else []
         return any(

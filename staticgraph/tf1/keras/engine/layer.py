@@ -319,7 +319,10 @@ class Layer(Connections):
 
     @property
     def updates(self) -> list[Operation]:
-        """The operations that each training step must run; none if neither trainable nor stateful."""
+        """The operations that each training step must run.
+
+        There are none if the layer is neither trainable nor stateful.
+        """
         if not (self.trainable or self.stateful):
             return []
         return unique([*self._updates, *(u for layer in self._sublayers() for u in layer.updates)])

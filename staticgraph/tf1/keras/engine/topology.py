@@ -69,7 +69,10 @@ def topology(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> 
 
 
 def _depths(order: Sequence[Node], given: set[Tensor]) -> dict[int, int]:
-    """Return the depth of each call: its distance from the outputs, the largest of the calls of its layer."""
+    """Return the depth of each call, by its id: the distance of the call from the outputs.
+
+    A call is at least as deep as the calls of its layer that come after it in `order`.
+    """
     depths: dict[int, int] = {}
     of_layer: dict[int, int] = {}
     for node in reversed(order):
