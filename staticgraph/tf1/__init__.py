@@ -1,4 +1,4 @@
-"""What TensorFlow 1 also had: Keras, estimators, datasets, queues, summaries, `contrib`.
+"""Parts of TensorFlow 1 outside the core: Keras, estimators, datasets, queues, summaries, `contrib`.
 
-The core does not need it. Public paths stay short (`staticgraph.keras`): see `public_paths.py`.
+The core does not need them. Public paths stay short (`staticgraph.keras`): see `public_paths.py`.
 """

@@ -66,7 +66,10 @@ class Timeline:
 
 
 def _event(node: NodeExecStats, pid: int) -> dict[str, Any]:
-    """What one node did, from its label `name = op(input, input)`."""
+    """Return the trace event of one node.
+
+    The label of the node gives its op and inputs: `name = op(input, input)`.
+    """
     label = _LABEL.fullmatch(node.timeline_label)
     op = label["op"] if label else "unknown"
     inputs = label["inputs"].split(", ") if label and label["inputs"] else []

@@ -1,4 +1,7 @@
-"""Where TensorFlow shows its messages: at the root, in `tf.train`, and as modules like `summary_pb2`."""
+"""Tables of the places at which TensorFlow shows its messages.
+
+They are the root, `tf.train`, and modules like `summary_pb2`.
+"""
 
 from staticgraph.tf1.compat.namespace import Area
 

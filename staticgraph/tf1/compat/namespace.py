@@ -31,10 +31,12 @@ class UnsupportedNameError(AttributeError):
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Where the names below one dotted path come from; the first that has a name gives it.
+    """Sources of the names below one dotted path. The first source that has a name gives it.
 
-    `sources`: modules, or dotted paths below `staticgraph`, which may be absent. `names`: TF's name to the
-    dotted name in the tree that it stands for. `areas`: other areas, all of whose names are here too.
+    Attributes:
+        sources: Modules, or dotted paths below `staticgraph`, which may be absent.
+        names: Map from TensorFlow's name to the dotted name in the tree that it stands for.
+        areas: Other areas. All of their names are here too.
     """
 
     sources: tuple[ModuleType | str, ...] = ()
@@ -57,7 +59,7 @@ class Tree:
         return self._namespaces.setdefault(path, Namespace(self, path))
 
     def find(self, path: str, name: str) -> Any:
-        """What `name` is in the area at `path`, or MISSING."""
+        """Return the object that `name` stands for in the area at `path`, or MISSING."""
         area = self.areas[path]
         for source in area.sources:
             if (found := _public(source, name)) is not MISSING:
@@ -70,7 +72,7 @@ class Tree:
         return self.namespace(_join(path, name)) or MISSING
 
     def lookup(self, dotted: str) -> Any:
-        """What a dotted name stands for, or MISSING. The attributes of an instance are not looked at."""
+        """Return the object that a dotted name stands for, or MISSING; ignore attributes of instances."""
         found: Any = self.namespace("")
         for name in dotted.split("."):
             match found:

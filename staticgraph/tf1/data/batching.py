@@ -163,5 +163,5 @@ class _Column:
 
 
 def padding_of(part: TensorType) -> Any:
-    """What a component is padded with where the user does not say: zero, or the empty string."""
+    """Return the padding of a component if the user gives none: zero, or the empty string."""
     return part.dtype.round(b"" if part.dtype.kind == "string" else 0)

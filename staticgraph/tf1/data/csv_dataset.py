@@ -99,7 +99,7 @@ def make_csv_dataset(
 
 
 class _Probe:
-    """What the files tell of their columns."""
+    """The names and types of columns, found in the files themselves."""
 
     def __init__(self, files: Sequence[str], compression: str, settings: dict[str, Any]) -> None:
         self._files = files

@@ -89,9 +89,16 @@ class Dataset:
     def from_generator(
         generator: Callable[..., Any], output_types: Any, output_shapes: Any = None, args: Any = None
     ) -> Dataset:
-        """What the iterable yields that `generator(*args)` returns: values nested like `output_types`.
+        """Return a dataset of the values that the iterable `generator(*args)` yields.
 
-        `args` are tensors, whose values the function gets. It is called anew for each repetition.
+        Args:
+            generator: A function that returns an iterable. It is called again for each repetition.
+            output_types: The types of the values. The values are nested like them.
+            output_shapes: The shapes of the values, nested in the same way. Unknown by default.
+            args: Tensors. The function gets their values.
+
+        Raises:
+            TypeError: `generator` is not callable.
         """
         if not callable(generator):
             raise TypeError(layout("`generator` must be callable.", user_frame()))
@@ -326,7 +333,7 @@ class Dataset:
         return iterators.initializable(self.node)
 
     def options(self) -> Options:
-        """What `with_options` has set."""
+        """Return the options that `with_options` has set."""
         return Options() if self._options is None else self._options
 
     def with_options(self, options: Options) -> Dataset:
@@ -420,7 +427,7 @@ def _slice_of(part: Component) -> Component:
 
 
 def _padded_shape(part: Component, shape: Any) -> Any:
-    """What a component is padded to: sizes, and None for the largest of a batch."""
+    """Return the shape to pad a component to: sizes, and None for the largest of a batch."""
     if not isinstance(part, TensorType):
         raise TypeError(layout(f"a component {part} cannot be padded", user_frame()))
     if isinstance(shape, Tensor):

@@ -97,17 +97,20 @@ class Function:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether a call has an influence on the next, so that several must not go on at once."""
+        """True if calls must not run concurrently.
+
+        A call that draws from a seeded stream of random numbers influences the next call.
+        """
         return self._draws
 
     @property
     def has_python(self) -> bool:
-        """Whether a call takes place in Python to a good part, so that threads do not help much."""
+        """True if a call has operations that run in Python, so that threads help little."""
         return any(is_host(op) for op in self._operations if op.definition.name != "constant")
 
     @cached_property
     def is_portable(self) -> bool:
-        """Whether a call in another process does the same: it has no state that lives in this one."""
+        """True if a call in another process does the same, because the function uses no state of this one."""
         if self.dataset is not None or any(isinstance(part, Nested) for part in self.parts):
             return False
         return all(map(_is_portable, with_inner(self._operations)))

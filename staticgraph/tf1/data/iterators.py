@@ -49,7 +49,7 @@ from staticgraph.tf1.data.structure import (
 
 
 class _Position:
-    """Where an iterator is, in one session."""
+    """Position of an iterator in one session."""
 
     def __init__(self) -> None:
         self._elements: PythonIterator[Element] | None = None
@@ -99,7 +99,7 @@ class _Handles:
 
 
 class _Owner:
-    """What the handles of a session belong to."""
+    """Owner of the handles of the iterators of a session."""
 
 
 _HANDLES = _Owner()
@@ -265,7 +265,7 @@ class Iterator:
         return output_classes(self.structure)
 
     def position(self) -> _Position:
-        """Where it is in the session that asks."""
+        """Return the position of the iterator in the current session."""
         return resources().of(self, self._begin)
 
     def _begin(self) -> _Position:
@@ -328,7 +328,7 @@ def _check_fits(mine: Component, other: Component) -> None:
 
 
 def _is_within(inner: Any, outer: Any) -> bool:
-    """Whether all shapes that `inner` describes are described by `outer`."""
+    """Return True if `outer` describes all shapes that `inner` describes."""
     if outer is None:
         return True
     return (

@@ -23,7 +23,7 @@ class _Settings:
 
 
 class OptimizationOptions(_Settings):
-    """What TensorFlow may rewrite in a pipeline."""
+    """Rewrites of a pipeline that TensorFlow may apply."""
 
     NAMES = (
         "apply_default_optimizations", "autotune", "autotune_algorithm", "autotune_buffers",
@@ -34,13 +34,13 @@ class OptimizationOptions(_Settings):
 
 
 class ThreadingOptions(_Settings):
-    """How many threads work for a pipeline."""
+    """Numbers of threads that work for a pipeline."""
 
     NAMES = ("max_intra_op_parallelism", "private_threadpool_size")
 
 
 class DistributeOptions(_Settings):
-    """How elements are dealt out to several machines."""
+    """Distribution of elements over several machines."""
 
     NAMES = ("auto_shard", "num_devices")
 

@@ -40,7 +40,7 @@ class Node:
         raise NotImplementedError
 
     def error(self, text: str, kind: type[OpError] = InvalidArgumentError) -> OpError:
-        """What to raise when an element is not as it must be."""
+        """Return the error to raise if an element is not as it must be."""
         return kind(layout(text, self.where))
 
 
@@ -60,14 +60,14 @@ class Run:
         self._states: dict[Any, Any] = {}
 
     def value(self, parameter: Any) -> Any:
-        """What a parameter of a node is in this run: that of a tensor depends on it."""
+        """Return the value of a parameter of a node. The value of a tensor depends on the run."""
         return self._values[parameter] if isinstance(parameter, Tensor) else parameter
 
     def number(self, parameter: Any) -> int:
         return int(self.value(parameter))
 
     def state(self, owner: Any, make: Callable[[], T]) -> T:
-        """What `owner` remembers for as long as this run lasts."""
+        """Return the state of `owner` in this run. The first request makes it with `make()`."""
         if owner not in self._states:
             self._states[owner] = make()
         found: T = self._states[owner]

@@ -1,8 +1,9 @@
-"""Whether a function of Python's computes the same in another process.
+"""Portability of Python functions: a call in another process computes the same result.
 
-There it has copies of all that it refers to, so what it changes is not seen here, and the reverse. It is
-*portable* where all it refers to stays as it is: numbers, strings, tuples, read-only arrays, classes,
-modules, and functions that are portable themselves. Functions of other packages are taken to be so.
+In another process the function has copies of all objects that it refers to. Changes of the copies are not
+seen here, and changes made here are not seen there. A function is *portable* if all objects that it refers
+to stay as they are: numbers, strings, tuples, read-only arrays, classes, modules, and functions that are
+portable themselves. Functions of other packages are assumed to be portable.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _CHANGING = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"}
 
 
 def is_portable(function: Callable[..., Any]) -> bool:
-    """Whether `function` neither changes nor reads what can change, as far as can be seen."""
+    """Return True if `function` neither changes nor reads mutable state, as far as can be seen."""
     return _is_portable(function, _package(function), set())
 
 
@@ -62,7 +63,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _stays(code: CodeType) -> bool:
-    """Whether code rebinds nothing outside of it."""
+    """Return True if `code` rebinds nothing outside of it."""
     for each in dis.get_instructions(code):
         if each.opname in _CHANGING:
             return False

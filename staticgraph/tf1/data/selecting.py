@@ -30,7 +30,7 @@ class Selection(Node):
         return self.select(run, lambda: self.source.iterate(run))
 
     def select(self, run: Run, begin: Begin[T]) -> Iterator[T]:
-        """Those of the elements that `begin` goes through, from the first one on each time."""
+        """Return the selected elements. `begin()` iterates over all elements, from the first one."""
         raise NotImplementedError
 
 

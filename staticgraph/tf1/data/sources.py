@@ -1,4 +1,4 @@
-"""Where elements come from: values, ranges, and generators of Python."""
+"""Sources of elements: values, ranges, and Python generators."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Slices(Node):
         yield from zip(*(_slices(_value(run, value)) for value in self.values), strict=True)
 
     def count(self, run: Run) -> int:
-        """How many slices there are."""
+        """Return the number of slices. InvalidArgumentError if the values have different numbers."""
         values = [_value(run, value) for value in self.values]
         sizes = [int(v.dense_shape[0]) if isinstance(v, SparseTensorValue) else len(v) for v in values]
         if len(set(sizes)) > 1:
@@ -106,7 +106,7 @@ class Counter(Node):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Generated(Node):
-    """What a function of Python's yields, called with the values of `arguments`."""
+    """Elements that a Python function yields if it is called with the values of `arguments`."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]

@@ -1,8 +1,8 @@
-"""What the elements of a dataset are: tuples and dicts, nested, of tensors, sparse tensors or datasets.
+"""Structures of the elements of a dataset: tuples and dicts, nested, of tensors, sparse tensors or datasets.
 
-A structure is such a nesting whose leaves are *components*: a `TensorType` for a tensor, `Sparse`, or
-`Nested` for a dataset of its own. On its way through a pipeline an element is flat: a tuple of values, one
-per component, an array for a tensor. As everywhere in `tf.data`, a list is no structure but a tensor.
+The leaves of a structure are *components*: a `TensorType` for a tensor, `Sparse` for a sparse tensor, or
+`Nested` for a dataset. In a pipeline an element is flat. It is a tuple with one value per component, and the
+value of a tensor is an array. As everywhere in `tf.data`, a list is not a structure but a tensor.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def packed(structure: Any, values: Iterable[Any]) -> Any:
 
 
 def as_values(value: Any) -> Any:
-    """What a user gives, with arrays, tensors and sparse tensors for leaves."""
+    """Return a user's value with arrays, tensors and sparse tensors as its leaves."""
     return map_leaves(_leaf, value)
 
 
@@ -116,7 +116,7 @@ def _array(value: Any) -> np.ndarray:
 
 
 def as_tensors(value: Any) -> Any:
-    """What a function returns, with tensors and sparse tensors for leaves."""
+    """Return the result of a user's function with tensors and sparse tensors as its leaves."""
 
     def leaf(value: Any) -> Any:
         if isinstance(value, SparseTensorValue):
@@ -218,7 +218,7 @@ def _common(a: Shape | None, b: Shape | None) -> Shape | None:
 
 
 def fits(shape: Shape | None, array: np.ndarray) -> bool:
-    """Whether a value has the shape that was declared."""
+    """Return True if a value has the declared shape."""
     return array.shape == shape or compatible(shape, array.shape)
 
 

@@ -38,7 +38,7 @@ class Prefetched(Node):
 
 
 class _Buffer:
-    """What one thread has computed ahead of the other, which takes it."""
+    """Elements that one thread computes ahead of the thread that takes them."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -53,7 +53,7 @@ class _Buffer:
         self._thread.start()
 
     def fill(self, elements: Iterator[Element]) -> None:
-        """What the thread does, until the elements end or nobody wants them any more."""
+        """Compute elements in the thread, until they end or the buffer is stopped."""
         ended = False
         while not ended:
             element, error = None, None

@@ -39,9 +39,16 @@ _is_worker = False
 
 
 def workers_for(function: Function, count: int) -> int:
-    """How many workers may compute `function`, where `count` of its calls are wanted at once; 0 for none.
+    """Return the number of workers that may compute `function`, or 0 for no workers.
 
-    The switch `data_workers`, or the environment variable `SG_DATA_WORKERS`, set to 0 forbids them.
+    There are at most as many workers as usable CPUs, and never a single one. There are none for a function
+    that needs no Python or is not portable. Only Linux has workers, and a worker or daemon process has none
+    of its own. The switch `data_workers`, or the environment variable `SG_DATA_WORKERS`, set to 0 disables
+    them.
+
+    Args:
+        function: The function of an element.
+        count: The number of calls that are wanted at the same time.
     """
     if sys.platform != "linux" or _is_worker or multiprocessing.current_process().daemon:
         return 0  # other systems do not fork safely, and a worker has none of its own
@@ -135,7 +142,7 @@ class Worker:
 
 
 def _work(pipe: Connection, other: Connection, function: Function, run: Run, number: tuple[int, int]) -> None:
-    """What a worker does: it answers until the pipe is closed."""
+    """Run a worker: answer until the pipe is closed."""
     global _is_worker
     _is_worker = True
     other.close()

@@ -35,7 +35,7 @@ __all__ = [
 
 
 class ReduceOp(enum.Enum):
-    """How the values of all replicas become one."""
+    """The ways to combine the values of all replicas into one."""
 
     SUM = "SUM"
     MEAN = "MEAN"
@@ -57,7 +57,7 @@ class InputContext(NamedTuple):
 
 
 class ReplicaContext:
-    """What a function that a strategy calls may ask about its replica."""
+    """Context of a replica. A function that a strategy calls can query it."""
 
     def __init__(self, strategy: Strategy, replica_id_in_sync_group: Any = 0) -> None:
         self.strategy = strategy
@@ -82,7 +82,7 @@ class ReplicaContext:
 
 
 class _Place(NamedTuple):
-    """Where the program is: in the scope of a strategy, and perhaps in a function that it calls."""
+    """Place of the program: the scope of a strategy, and the replica inside a function that it calls."""
 
     strategy: Strategy
     replica: ReplicaContext | None
@@ -211,7 +211,7 @@ class Strategy:
         return identity(v)
 
     def value_container(self, value: Any) -> Any:
-        """What a value is a part of: itself."""
+        """Return the container of a value: the value itself."""
         return value
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> Any:
@@ -258,7 +258,7 @@ def get_strategy() -> Strategy:
 
 
 def has_strategy() -> bool:
-    """Whether the scope of a strategy is open."""
+    """Return True if the scope of a strategy is open."""
     return get_strategy() is not _default
 
 
@@ -269,5 +269,5 @@ def get_replica_context() -> ReplicaContext | None:
 
 
 def in_cross_replica_context() -> bool:
-    """Whether this is the scope of a strategy, outside of the functions that it calls."""
+    """Return True in the scope of a strategy, outside of the functions that it calls."""
     return get_replica_context() is None

@@ -24,7 +24,10 @@ __all__ = ["FULLY_REPARAMETERIZED", "NOT_REPARAMETERIZED", "Distribution", "Repa
 
 
 class ReparameterizationType:
-    """Whether gradients flow through samples to the parameters. There are two, compared by identity."""
+    """Kind of a distribution: gradients flow through its samples to the parameters, or they do not.
+
+    There are two instances, compared by identity.
+    """
 
     def __init__(self, rep_type: str) -> None:
         self._rep_type = rep_type
@@ -147,12 +150,12 @@ class Distribution:
             return _known(self.event_shape, "event_shape", self._event_shape_tensor)
 
     def is_scalar_batch(self, name: str = "is_scalar_batch") -> sg.Tensor:
-        """Whether there is no batch."""
+        """Return a bool tensor that is true if there is no batch."""
         with self._name_scope(name):
             return _is_scalar(self.batch_shape, self.batch_shape_tensor)
 
     def is_scalar_event(self, name: str = "is_scalar_event") -> sg.Tensor:
-        """Whether a draw is a number."""
+        """Return a bool tensor that is true if a draw is a number."""
         with self._name_scope(name):
             return _is_scalar(self.event_shape, self.event_shape_tensor)
 
@@ -294,7 +297,11 @@ class Distribution:
             return self._answer(method)
 
     def _answer(self, method: str, *value: Any, beyond: tuple[str, ...] = ()) -> Any:
-        """What the hook of a method gives, or that of one that it follows from."""
+        """Return the result of the hook of a method.
+
+        If the hook is not defined, derive the result from the method in `_FOLLOWS`. The methods in `beyond`
+        have no hook either.
+        """
         try:
             return self._hook(method)(*value)
         except NotImplementedError:

@@ -57,7 +57,7 @@ class Bijector:
 
     @property
     def is_constant_jacobian(self) -> bool:
-        """Whether volumes grow as much everywhere."""
+        """True if volumes grow by the same factor everywhere."""
         return self._is_constant_jacobian
 
     @property

@@ -30,9 +30,19 @@ def _total_count(total_count: Any, validate_args: bool) -> sg.Tensor:
 
 
 def _counted(logits: sg.Tensor, total_count: sg.Tensor, n: Any, seed: int | None) -> sg.Tensor:
-    """How many of `total_count` draws fall into each class: `n` times for each row of `logits`.
+    """Return the numbers of draws that fall into each class, `n` times for each row of `logits`.
 
-    `total_count` has one number per row. The shape is [n, rows, classes].
+    Args:
+        logits: The classes, in the last axis: [rows, classes].
+        total_count: The number of draws for each row. Its value must be known when the graph is built.
+        n: The number of samples.
+        seed: The seed of the draws.
+
+    Returns:
+        The numbers of draws: [n, rows, classes].
+
+    Raises:
+        ValueError: The value of `total_count` is not known.
     """
     known = static_value(total_count)
     if known is None:
@@ -49,10 +59,10 @@ def _counted(logits: sg.Tensor, total_count: sg.Tensor, n: Any, seed: int | None
 
 
 class Multinomial(Distribution):
-    """How many of `total_count` draws fall into each of the classes, which the last axis of `logits` lists.
+    """Distribution of the number of draws that fall into each class, of `total_count` draws.
 
-    `total_count` has a floating type and is a number, or one for each row. A sample needs a `total_count`
-    that is known when the graph is built.
+    The last axis of `logits` lists the classes. `total_count` has a floating type. It is a number, or one for
+    each row. A sample needs a `total_count` that is known when the graph is built.
     """
 
     _PARAMETER_NDIMS = 1
@@ -112,7 +122,10 @@ class Multinomial(Distribution):
 
 
 class Binomial(Distribution):
-    """How many of `total_count` trials of probability `probs`, that is `sigmoid(logits)`, succeed."""
+    """Distribution of the number of successes in `total_count` trials of probability `probs`.
+
+    `probs` is `sigmoid(logits)`.
+    """
 
     def __init__(
         self, total_count: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
@@ -213,7 +226,7 @@ class DirichletMultinomial(Distribution):
         return self._concentration / self._total_concentration[..., None]
 
     def _overdispersion(self) -> Any:
-        """How much larger the variance is than that of Multinomial."""
+        """Return the ratio of the variance to that of Multinomial."""
         total = self._total_concentration
         return ((self._total_count + total) / (1.0 + total))[..., None]
 

@@ -189,7 +189,7 @@ def _kl_categorical_categorical(a: Any, b: Any, name: str | None = None) -> Any:
 
 
 class Geometric(_ByLogits):
-    """How often a trial of probability `probs` fails before it succeeds."""
+    """Distribution of the number of failures of a trial of probability `probs` before it succeeds."""
 
     def __init__(
         self, logits: Any = None, probs: Any = None, validate_args: bool = False,
@@ -228,7 +228,7 @@ class Geometric(_ByLogits):
 
 
 class Poisson(Distribution):
-    """How many events of the rate `rate`, that is `exp(log_rate)`, happen."""
+    """Distribution of the number of events of the rate `rate`, that is `exp(log_rate)`."""
 
     def __init__(
         self, rate: Any = None, log_rate: Any = None, validate_args: bool = False,

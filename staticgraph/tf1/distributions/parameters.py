@@ -1,4 +1,4 @@
-"""What the constructors of distributions share: parameters as tensors, checked where that is asked for."""
+"""Functions that the constructors of distributions share: they make and check tensors of parameters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ def checked(
 
 
 def _constant(parameter: sg.Tensor) -> Any:
-    """What a parameter was given as, if that was a constant; an identity names it."""
+    """Return the value that a parameter was given as, or None if that was not a constant.
+
+    The parameter is an identity, which names it, so the constant is the input of the identity.
+    """
     return static_value(parameter.op.tensors[0] if parameter.op.tensors else parameter)
 
 

@@ -36,9 +36,12 @@ class Missing:
 
 
 def check(script: str) -> list[Missing]:
-    """What a script, and the modules beside it that it imports, use and is not supported; in order of lines.
+    """Return the names that are not supported in a script and the modules beside it that it imports.
 
-    Each name is told once per file. SyntaxError for what is not Python 3.
+    They come in the order of lines, and each name once per file.
+
+    Raises:
+        SyntaxError: A file is not Python 3.
     """
     found, told = [], set()
     for use in uses(Path(script)):

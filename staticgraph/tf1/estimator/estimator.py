@@ -337,7 +337,7 @@ def _with_folder(config: Any, model_dir: Any) -> Any:
 
 
 def _scope(strategy: Any) -> Any:
-    """Where the model of a strategy is built: in its one replica."""
+    """Return the scope in which a model is built: the one replica of the strategy, if there is one."""
     return nullcontext() if strategy is None else distribute.ReplicaContext(strategy)
 
 

@@ -1,4 +1,4 @@
-"""How a model is evaluated: metrics over batches, in a session of their own, and what is written of them."""
+"""Evaluation of a model: metrics over batches, in a session of their own, and a record of their values."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What is exported while a model is trained and evaluated: each time, at the end, or when it is the best so
-far.
+"""Exporters of a model that is trained and evaluated.
+
+They export it after each evaluation, at the end, or if it is the best so far.
 """
 
 from __future__ import annotations

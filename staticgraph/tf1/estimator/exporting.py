@@ -1,4 +1,4 @@
-"""How a trained model is written for use elsewhere: a folder with a file for each of its signatures.
+"""Export of a trained model for use elsewhere: a folder with a file for each of its signatures.
 
 A file runs without the program that made the model: `sg.load(folder / "serving_default.sg")`.
 """

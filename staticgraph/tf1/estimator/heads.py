@@ -53,11 +53,16 @@ class Losses(NamedTuple):
 
 
 class Head(ABC):
-    """What becomes of logits of shape [batch, `logits_dimension`].
+    """Head of a model: makes predictions, losses and metrics of logits [batch, `logits_dimension`].
 
-    `weight_column`: a feature, or its column, with the weights of the examples in loss and metrics.
-    `loss_reduction`: one of `sg.losses.Reduction`, or "sum" or "sum_over_batch_size". `loss_fn(labels,
-    logits)`: another loss of each example.
+    Args:
+        weight_column: A feature, or its column, with the weights of the examples in loss and metrics.
+        loss_reduction: One of `sg.losses.Reduction`, or "sum" or "sum_over_batch_size".
+        loss_fn: Another loss of each example, `loss_fn(labels, logits)`.
+        name: The name scope of the operations, and a suffix of the names of metrics and summaries.
+
+    Raises:
+        ValueError: There is no such reduction, or it is `Reduction.NONE`.
     """
 
     logits_dimension: int
@@ -77,7 +82,7 @@ class Head(ABC):
 
     @abstractmethod
     def signatures(self, predictions: dict[str, Any]) -> dict[str, ExportOutput]:
-        """What an exported model gives."""
+        """Return the outputs of an exported model, by signature."""
 
     @abstractmethod
     def numbers(self, labels: Any) -> Any:
@@ -93,7 +98,7 @@ class Head(ABC):
 
     @property
     def label_dimension(self) -> int:
-        """How many numbers a label has."""
+        """The number of values in a label."""
         return 1
 
     def losses(self, features: Any, logits: Any, labels: Any) -> Losses:

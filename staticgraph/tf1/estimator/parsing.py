@@ -1,4 +1,4 @@
-"""What to parse of examples for a model: its columns, the label, and the weight."""
+"""Features to parse from examples for a model: its columns, the label, and the weight."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ def classifier_parse_example_spec(
     feature_columns: Any, label_key: str, label_dtype: Any = int64, label_default: Any = None,
     weight_column: Any = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """What `sg.io.parse_example` must read for a classifier. ValueError where label or weight are features
-    too.
+    """Return the features that `sg.io.parse_example` must read for a classifier.
+
+    Raises:
+        ValueError: The label or the weight is a feature too.
 
     >>> import staticgraph as sg
     >>> columns = [sg.feature_column.numeric_column("x")]
@@ -34,8 +36,10 @@ def regressor_parse_example_spec(
     feature_columns: Any, label_key: str, label_dtype: Any = float32, label_default: Any = None,
     label_dimension: int = 1, weight_column: Any = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """What `sg.io.parse_example` must read for a regressor. ValueError where label or weight are features
-    too.
+    """Return the features that `sg.io.parse_example` must read for a regressor.
+
+    Raises:
+        ValueError: The label or the weight is a feature too.
     """
     label = io.FixedLenFeature((label_dimension,), label_dtype, label_default)
     return _spec(feature_columns, label_key, label, weight_column)

@@ -129,7 +129,7 @@ class RunConfig:
 
 
 def _environment() -> dict[str, Any]:
-    """What the variable TF_CONFIG says. UnimplementedError where it describes several tasks."""
+    """Return the value of the variable TF_CONFIG. UnimplementedError if it describes several tasks."""
     known: dict[str, Any] = json.loads(os.environ.get("TF_CONFIG") or "{}")
     tasks = [task for job in known.get("cluster", {}).values() for task in job]
     if len(tasks) > 1:

@@ -1,4 +1,4 @@
-"""What a model function returns: `EstimatorSpec`, the operations of a model in one of the modes."""
+"""Result of a model function: `EstimatorSpec`, the operations of a model in one of the modes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_SERVING = "serving_default"
 
 
 class ModeKeys:
-    """What a model is built for."""
+    """The purposes for which a model is built: training, evaluation, prediction."""
 
     TRAIN = "train"
     EVAL = "eval"

@@ -23,7 +23,17 @@ class _Train(NamedTuple):
 
 
 class TrainSpec(_Train):
-    """What to train with: an input function, how many steps in all (None: to the end of the input), hooks."""
+    """Specification of training: its input, its length and its hooks.
+
+    Args:
+        input_fn: The input function.
+        max_steps: The number of steps in all. None, the default, means to the end of the input.
+        hooks: Hooks of the session.
+
+    Raises:
+        TypeError: `input_fn` is not callable, or an item of `hooks` is not a hook.
+        ValueError: `max_steps` is not positive.
+    """
 
     __slots__ = ()
 
@@ -47,11 +57,20 @@ class _Eval(NamedTuple):
 
 
 class EvalSpec(_Eval):
-    """What to evaluate with: an input function, how many batches (None: all), a name of the results, hooks.
+    """Specification of evaluations: their input, their length, their name, their hooks and exporters.
 
-    `exporters`: one or several `Exporter`s, called after each evaluation. `throttle_secs`: the least time
-    from one evaluation to the next. `start_delay_secs` changes nothing: there is no other process to wait
-    for.
+    Args:
+        input_fn: The input function.
+        steps: The number of batches of an evaluation, 100 by default. None means all.
+        name: The name of the results.
+        hooks: Hooks of the session.
+        exporters: One or several `Exporter`s, called after each evaluation.
+        start_delay_secs: No effect: there is no other process to wait for.
+        throttle_secs: The least time from one evaluation to the next, in seconds; 600 by default.
+
+    Raises:
+        TypeError: `input_fn` is not callable, or an item of `hooks` or `exporters` is of another type.
+        ValueError: `steps` is not positive, or a time is negative.
     """
 
     __slots__ = ()

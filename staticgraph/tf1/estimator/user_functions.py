@@ -62,9 +62,10 @@ def call_model_fn(
     model_fn: Callable[..., Any], features: Any, labels: Any, mode: str, params: Any, config: Any,
     *kinds: type[Any],
 ) -> Any:  # fmt: skip
-    """What a model function makes: an `EstimatorSpec`, or one of other `kinds`.
+    """Call a model function and return its result: an `EstimatorSpec`, or one of other `kinds`.
 
-    ValueError for anything else, and where the function takes no labels and there are some.
+    Raises:
+        ValueError: The result is something else, or there are labels and the function does not take them.
     """
     given = {"labels": labels, "mode": mode, "params": params, "config": config}
     names = parameters(model_fn)
@@ -79,7 +80,7 @@ def call_model_fn(
 
 
 def call_input_fn(input_fn: Callable[..., Any], mode: str, params: Any, config: Any) -> Any:
-    """What an input function makes: tensors or a dataset."""
+    """Call an input function and return its result: tensors or a dataset."""
     given = {"mode": mode, "params": params, "config": config}
     names = parameters(input_fn)
     return input_fn(**{name: value for name, value in given.items() if name in names})

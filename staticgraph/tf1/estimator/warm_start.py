@@ -22,7 +22,11 @@ class WarmStartSettings(NamedTuple):
 
 
 def as_settings(given: Any) -> WarmStartSettings | None:
-    """What a user gives to begin with: settings, or the path of a checkpoint. Else ValueError."""
+    """Return the settings of a warm start, given as they are, as the path of a checkpoint, or as None.
+
+    Raises:
+        ValueError: They are given as something else.
+    """
     if given is None or isinstance(given, WarmStartSettings):
         return given
     if isinstance(given, str):

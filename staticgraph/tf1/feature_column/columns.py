@@ -1,8 +1,8 @@
-"""What a feature column is: the description of one input of a model, and what it makes of the features.
+"""Feature columns: each describes one input of a model, and makes tensors of the features.
 
-A column says which feature it reads and how that becomes numbers. `DenseColumn`s give a tensor with a row
-for each example, `CategoricalColumn`s sparse numbers of categories. `Features` remembers what columns have
-made, so that columns that share a source share its operations too.
+A column says which feature it reads and how the feature becomes numbers. A `DenseColumn` gives a tensor with
+a row for each example. A `CategoricalColumn` gives sparse numbers of categories. `Features` caches the
+results of columns, so columns that share a source share its operations too.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class FeatureColumn(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What its variables are called after."""
+        """The name of the column. Its variables are named after it."""
 
     @property
     def var_scope_name(self) -> str:
@@ -83,11 +83,11 @@ class FeatureColumn(ABC):
     @property
     @abstractmethod
     def parse_example_spec(self) -> dict[str, Any]:
-        """What `sg.io.parse_example` must read for it."""
+        """The features that `sg.io.parse_example` must read for the column."""
 
     @abstractmethod
     def transform(self, features: Features) -> Any:
-        """What it makes of the features."""
+        """Return the result of the column for the features."""
 
 
 class DenseColumn(FeatureColumn):
@@ -107,7 +107,7 @@ class DenseColumn(FeatureColumn):
 
     @property
     def size(self) -> int:
-        """How many numbers it gives for one example."""
+        """The number of values that the column gives for one example."""
         return math.prod(n or 0 for n in self.variable_shape.as_list())
 
 
@@ -119,7 +119,7 @@ class CategoricalColumn(FeatureColumn):
     @property
     @abstractmethod
     def num_buckets(self) -> int:
-        """How many categories there are."""
+        """The number of categories."""
 
     def categories(self, features: Features) -> Ids:
         """The categories of each example."""

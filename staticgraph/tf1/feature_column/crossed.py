@@ -30,7 +30,7 @@ class CrossedColumn(CategoricalColumn):
 
     @property
     def leaves(self) -> list[str | CategoricalColumn]:
-        """What is combined, also by crossed columns among the keys."""
+        """The combined features and columns, including those of crossed columns among the keys."""
         return list(_leaves(self.keys))
 
     @property

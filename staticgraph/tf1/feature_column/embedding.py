@@ -22,7 +22,7 @@ Initializer = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class IndicatorColumn(DenseColumn):
-    """How often each category is there, see `indicator_column`."""
+    """Column of the number of occurrences of each category, see `indicator_column`."""
 
     categorical_column: CategoricalColumn
 
@@ -130,7 +130,10 @@ class SharedEmbeddingColumn(EmbeddingColumn):
 
 
 def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
-    """How often each category is in an example, or the sums of their weights: shape [batch, categories].
+    """Make a column of the number of occurrences of each category in an example.
+
+    If the categories have weights, the column gives the sums of their weights instead. Its shape is
+    [batch, categories].
 
     >>> import staticgraph as sg
     >>> day = sg.feature_column.categorical_column_with_identity("day", 4)

@@ -1,4 +1,4 @@
-"""What models make of columns: one dense tensor, a linear model, and what to parse."""
+"""Uses of columns in models: one dense tensor, a linear model, and the features to parse."""
 
 from __future__ import annotations
 
@@ -116,9 +116,10 @@ def linear_model(
 
 
 def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[str, Any]:
-    """What `sg.io.parse_example` must read so that the columns find their features.
+    """Return the features that `sg.io.parse_example` must read for the columns.
 
-    ValueError for columns that are none, and where two want a feature in different ways.
+    Raises:
+        ValueError: An item is not a column, or two columns read a feature in different ways.
 
     >>> import staticgraph as sg
     >>> sg.feature_column.make_parse_example_spec([sg.feature_column.numeric_column("age")])

@@ -1,4 +1,4 @@
-"""What weights are brought back to after each training step."""
+"""Constraints of weights, enforced after each training step."""
 
 from __future__ import annotations
 

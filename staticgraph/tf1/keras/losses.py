@@ -115,7 +115,7 @@ def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
-    """How far the best wrong class is above the right one, less a margin of one."""
+    """Return `max(0, wrong - right + 1)` for the predictions of the best wrong and the right class."""
     y_true, y_pred = _pair(y_true, y_pred)
     right = K.sum(y_true * y_pred, -1)
     wrong = K.max((1.0 - y_true) * y_pred, -1)

@@ -84,7 +84,11 @@ def find(
     custom_objects: Mapping[str, Any] | None,
     kind: str,
 ) -> Any:
-    """What `name` stands for: first of the custom objects, then of the table."""
+    """Return the object that `name` stands for: first of the custom objects, then of the table.
+
+    Raises:
+        ValueError: No object has this name.
+    """
     for names in (custom_objects or {}, _custom, table or {}):
         if name in names:
             return names[name]

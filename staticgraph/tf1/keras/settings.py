@@ -1,4 +1,4 @@
-"""What holds for all models: the dtype of weights, the small number of divisions, the order of axes."""
+"""Settings of all models: the dtype of weights, the small number of divisions, the order of axes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def set_epsilon(value: float) -> None:
 
 
 def image_data_format() -> str:
-    """Where the channels of images are: "channels_last" unless it was set."""
+    """Return the position of the channels of images: "channels_last" unless it was set."""
     return _Settings.image_data_format
 
 

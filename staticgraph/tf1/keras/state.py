@@ -1,7 +1,7 @@
-"""What Keras knows of a graph, and the session in which its variables live.
+"""State of Keras in a graph, and the session in which its variables live.
 
 Models run in the default session, or in one that is made on first use. A variable that Keras made gets its
-initial value when a session is asked for, so no program has to run an initializer.
+initial value when a session is requested, so no program has to run an initializer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from staticgraph.state.variable_lists import variables_initializer
 
 
 class _GraphState:
-    """What belongs to one graph."""
+    """State of Keras that belongs to one graph."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}  # how many objects were named after each word
@@ -59,7 +59,7 @@ def _state(graph: Graph | None = None) -> _GraphState:
 
 
 def get_uid(prefix: str = "") -> int:
-    """How often this was asked for `prefix` in the default graph, this time included."""
+    """Count a request for `prefix`, and return the number of requests in the default graph so far."""
     counts = _state().counts
     counts[prefix] = counts.get(prefix, 0) + 1
     return counts[prefix]
@@ -97,7 +97,10 @@ def results(graph: Graph) -> dict[Tensor, Any]:
 
 
 def learning_phase() -> Any:
-    """Whether layers train: a bool tensor, false unless it is fed, or 0 or 1 where that was set."""
+    """Return the learning phase, which is true if layers train.
+
+    The phase is a bool tensor, false unless it is fed, or it is 0 or 1 if that was set.
+    """
     state = _state()
     if state.phase is not None:
         return state.phase
@@ -164,7 +167,7 @@ def clear_session() -> None:
 
 
 def manual_variable_initialization(value: bool) -> None:
-    """Whether the program itself initialises the variables of models, instead of `get_session`."""
+    """Choose who initialises the variables of models: the program if `value` is true, else `get_session`."""
     _manual[0] = bool(value)
 
 

@@ -99,7 +99,7 @@ def table_find(keys: Any, default_value: Any, *, table: Table) -> Any:
 
 @host(tf="LookupTableSizeV2", type=lambda table: TensorType(int64, ()), stateful=True)
 def table_size(*, table: Table) -> Any:
-    """How many entries a table has."""
+    """Return the number of entries of a table."""
     return np.asarray(len(_entries(table).known()), np.int64)
 
 

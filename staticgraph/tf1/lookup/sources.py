@@ -1,4 +1,4 @@
-"""What initialises tables: tensors of keys and values, or lines of a text file."""
+"""Initializers of tables: tensors of keys and values, or lines of a text file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ __all__ = ["KeyValueTensorInitializer", "TextFileIndex", "TextFileInitializer"]
 
 
 class TextFileIndex:
-    """What a key or value is of a line: itself, or its number from 0; a column is told by its number."""
+    """Source of a key or value in a line: the line itself, or its number from 0.
+
+    A column is given by its own number instead.
+    """
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1

@@ -65,7 +65,7 @@ class _Table:
             return operations.table_find(keys, self._default, table=self)
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many entries there are, as int64."""
+        """Return the number of entries, as int64."""
         with name_scope(name, f"{self.name}_Size"):
             made: Tensor = operations.table_size(table=self)
         return made
@@ -205,7 +205,7 @@ class StaticVocabularyTable:
     init = initializer
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many numbers there are, those of the buckets included."""
+        """Return the number of entries and buckets, as int64."""
         if self._table is None:
             return convert_to_tensor(self._buckets, dtype=int64)
         return self._table.size(name) + self._buckets

@@ -73,7 +73,7 @@ def accuracy(
     labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
-    """How often `predictions` equal `labels`, tensors of one shape: see `mean`.
+    """Metric of the fraction of `predictions` that equal `labels`, tensors of one shape: see `mean`.
 
     >>> import staticgraph as sg
     >>> logits, labels = sg.placeholder(sg.float32, [None, 10]), sg.placeholder(sg.int64, [None])

@@ -188,13 +188,13 @@ def _with_label_axis(labels: Any, best: Tensor) -> Tensor:
 
 
 def _is_in(elements: Tensor, others: Tensor) -> Tensor:
-    """Whether each element occurs among the others of its row."""
+    """Return a bool for each element: true if it occurs among the others of its row."""
     pairs = ops.equal(ops.expand_dims(elements, axis=-1), ops.expand_dims(others, axis=-2))
     return ops.reduce_any(pairs, axis=(-1,))
 
 
 def _first_of_its_kind(elements: Tensor) -> Tensor:
-    """Whether each element is the first of its value in its row."""
+    """Return a bool for each element: true if it is the first of its value in its row."""
     pairs = ops.equal(ops.expand_dims(elements, axis=-1), ops.expand_dims(elements, axis=-2))
     before = ops.cumsum(ops.cast(pairs, dtype=int64), axis=-1)
     return ops.equal(ops.matrix_diag_part(before), 1)

@@ -1,4 +1,4 @@
-"""What every metric is made of: totals that grow step by step, and a function of them."""
+"""Components of every metric: totals that grow step by step, and a function of them."""
 
 from __future__ import annotations
 

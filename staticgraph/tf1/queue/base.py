@@ -33,7 +33,7 @@ __all__ = ["QueueBase"]
 
 
 class Shared:
-    """What the contents of a queue belong to: to it alone, or to all of a graph that share a name."""
+    """Owner of the contents of queues: a single queue, or all queues of a graph that share a name."""
 
     @classmethod
     def of(cls, shared_name: str | None) -> Shared:
@@ -140,19 +140,19 @@ class QueueBase:
         return made
 
     def is_closed(self, name: str | None = None) -> Tensor:
-        """Whether the queue is closed."""
+        """Return a bool tensor that is true if the queue is closed."""
         made: Tensor = queue_is_closed(queue=self, name=name or f"{self._name}_Is_Closed")
         return made
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many elements are in the queue, as int32."""
+        """Return the number of elements in the queue, as int32."""
         made: Tensor = queue_size(queue=self, name=name or f"{self._name}_Size")
         return made
 
     # What the operations need
 
     def contents(self) -> Contents:
-        """What is in the queue, in the session that asks."""
+        """Return the contents of the queue in the current session."""
         label = f"{self.TYPE} '{self.name}'"
         return resources().of(self._contents, lambda: Contents(label, self._capacity, self._elements()))
 
@@ -305,11 +305,11 @@ def queue_close(*, queue: QueueBase, cancel_pending_enqueues: bool) -> Any:
 
 @host(tf="QueueIsClosedV2", type=lambda queue: TensorType(bool_, ()), stateful=True)
 def queue_is_closed(*, queue: QueueBase) -> Any:
-    """Whether a queue is closed."""
+    """Return True if a queue is closed."""
     return np.asarray(queue.contents().closed)
 
 
 @host(tf="QueueSizeV2", type=lambda queue: TensorType(int32, ()), stateful=True)
 def queue_size(*, queue: QueueBase) -> Any:
-    """How many elements are in a queue."""
+    """Return the number of elements in a queue."""
     return np.asarray(len(queue.contents()), np.int32)

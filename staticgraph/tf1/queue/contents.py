@@ -32,7 +32,7 @@ class _Attempt:
 
 @dataclass(slots=True, eq=False)
 class Contents:
-    """What is in a queue of `capacity` elements. `label` names it in messages."""
+    """Contents of a queue of `capacity` elements. `label` names the queue in messages."""
 
     label: str
     capacity: int
@@ -138,7 +138,7 @@ class Contents:
         self._changed.notify_all()
 
     def _serve_adding(self) -> bool:
-        """Whether there was something to do."""
+        """Move waiting elements into the queue while there is room. Return True if any moved."""
         moved = False
         while self._adding:
             first = self._adding[0]
@@ -152,7 +152,10 @@ class Contents:
         return moved
 
     def _serve_taking(self) -> bool:
-        """Whether there was something to do that makes room."""
+        """Move elements from the queue to the attempts that wait for them.
+
+        Return True if any moved, so that there is room in the queue.
+        """
         moved = False
         while self._taking:
             first = self._taking[0]
@@ -167,7 +170,10 @@ class Contents:
         return moved
 
     def _is_over(self, attempt: _Attempt) -> bool:
-        """Whether no more elements will come, so that an attempt ends with what it has, or with an error."""
+        """Return True if no more elements will come.
+
+        Then the attempt ends with the elements that it has, or this sets its error.
+        """
         if not self.closed or self._adding:
             return False
         if not (attempt.fewer and attempt.elements):

@@ -1,4 +1,7 @@
-"""How a queue keeps its elements: in which order they leave, and how several become one batch."""
+"""Stores of the elements of a queue, and batches of several elements.
+
+A store decides the order in which elements leave.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class Elements(Protocol):
     def __len__(self) -> int: ...
 
     def ready(self, closed: bool) -> int:
-        """How many of them may leave."""
+        """Return the number of elements that may leave. More may leave if the queue is `closed`."""
         ...
 
     def add(self, element: Element) -> None: ...

@@ -21,7 +21,7 @@ def _limits() -> np.ndarray:
 
 
 def count(values: np.ndarray) -> HistogramProto:
-    """How the finite values of an array are distributed. Buckets without values are merged to one.
+    """Return the histogram of an array of finite values. Adjacent buckets without values are merged into one.
 
     >>> count(np.array([1.0, 2.0, 2.0])).num
     3.0

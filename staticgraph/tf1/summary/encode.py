@@ -1,4 +1,4 @@
-"""What a summary op makes of its value: a `Summary` message, as bytes."""
+"""Encoders of the values of summary ops: each makes a `Summary` message, as bytes."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _tags(summary: bytes) -> Iterator[bytes]:
 
 
 def _fields(data: bytes, at: int, end: int, wanted: int) -> Iterator[tuple[int, int]]:
-    """Where the fields of bytes with this number begin and end."""
+    """Yield the beginning and end of each length-delimited field with the number `wanted`."""
     while at < end:
         number, kind, at = read_tag(data, at, end)
         if kind == BYTES and number == wanted:

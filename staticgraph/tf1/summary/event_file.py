@@ -106,7 +106,7 @@ class _File:
         self._descriptor: int | None = None
 
     def is_inherited(self) -> bool:
-        """Whether another process, from which this one was forked, has the file."""
+        """Return True if the file belongs to another process, from which this one was forked."""
         return os.getpid() != self._process
 
     def add(self, event: bytes) -> None:

@@ -194,7 +194,11 @@ def merge_all(
 
 
 def get_summary_description(node_def: NodeDef) -> SummaryDescription:
-    """What a `TensorSummary` node, the oldest form of tensor summary, says of itself. ValueError else."""
+    """Return the description in a `TensorSummary` node, which is the oldest form of tensor summary.
+
+    Raises:
+        ValueError: The node is of another op.
+    """
     if node_def.op != "TensorSummary":
         raise ValueError(layout(f"{node_def.name} is a {node_def.op}, not a TensorSummary", user_frame()))
     described = json.loads(node_def.attr["description"].s.decode())

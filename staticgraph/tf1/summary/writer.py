@@ -134,7 +134,7 @@ class FileWriter:
         self.close()
 
     def _open(self) -> EventFileWriter:
-        """What writes the file; with a warning, at the line that wants to write, where it is closed."""
+        """Return the writer of the file. If it is closed, warn at the line that wants to write."""
         if self._closed:
             message = "Attempting to use a closed FileWriter: nothing is written unless it is reopened."
             warnings.warn(message, stacklevel=3)

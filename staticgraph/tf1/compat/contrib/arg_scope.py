@@ -19,7 +19,7 @@ _scope: ContextVar[Scope] = ContextVar("arg_scope")
 
 
 def _key(function: Any) -> str:
-    """What a function is called in a scope, the same before and after `add_arg_scope`."""
+    """Return the name of a function in a scope, the same before and after `add_arg_scope`."""
     if has_arg_scope(function):
         return str(function._arg_scope_key)
     return f"{function.__module__}.{getattr(function, '__qualname__', function)}"
@@ -37,7 +37,7 @@ def add_arg_scope(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def has_arg_scope(func: Callable[..., Any]) -> bool:
-    """Whether `arg_scope` can give a function's arguments."""
+    """Return True if `add_arg_scope` marked `func`, so that `arg_scope` can give its arguments."""
     return hasattr(func, "_arg_scope_key")
 
 

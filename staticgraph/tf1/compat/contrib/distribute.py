@@ -27,7 +27,7 @@ class DistributeConfig(NamedTuple):
 
 
 class AllReduceCrossDeviceOps(NamedTuple):
-    """How gradients are added up over devices. With one device there is nothing to add."""
+    """Settings of the sum of gradients over devices. With one device there is nothing to add."""
 
     all_reduce_alg: str = "nccl"
     num_packs: int = 1

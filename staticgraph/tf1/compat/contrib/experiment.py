@@ -15,7 +15,7 @@ SCHEDULES = ("train_and_evaluate", "train", "evaluate", "test", "continuous_trai
 
 
 class InputFnOps(NamedTuple):
-    """How an exported model gets its features: features, labels or None, and the placeholders."""
+    """Inputs of an exported model: its features, its labels or None, and the placeholders to feed."""
 
     features: Any
     labels: Any

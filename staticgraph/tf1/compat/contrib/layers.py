@@ -96,7 +96,10 @@ def _weighted(
     variables_collections: Any = None, outputs_collections: Any = None, trainable: bool = True,
     scope: Any = None,
 ) -> Any:  # fmt: skip
-    """What all layers with weights do: `layer` applied, a normalizer in place of biases, the activation."""
+    """Apply `layer`, then the normalizer if there is one, then the activation if there is one.
+
+    All layers with weights are built like this. With a normalizer, the layer has no biases.
+    """
     inputs = sg.convert_to_tensor(inputs)
     with _opened(scope, default, inputs, reuse, variables_collections) as opened:
         made = layer(

@@ -32,7 +32,7 @@ _DEFAULT_SECS = 600
 
 
 class ModeKeys:
-    """What a model is built for."""
+    """The purposes for which a model is built: training, evaluation, inference."""
 
     TRAIN = "train"
     EVAL = "eval"
@@ -125,7 +125,7 @@ class RunConfig(sg.estimator.RunConfig):
 
 
 class BaseEstimator:
-    """What estimators have in common; they differ in the model that `_model_fn` builds."""
+    """Common base of the estimators, which differ in the model that `_model_fn` builds."""
 
     def __init__(self, model_dir: Any = None, config: Any = None) -> None:
         self._estimator = sg.estimator.Estimator(self._spec, model_dir, config)

@@ -111,7 +111,7 @@ class _Deep(_Model):
 
 
 class _Classes:
-    """What classifiers predict: classes, unless other outputs are asked for."""
+    """Predictions of classifiers: classes, unless the caller asks for other outputs."""
 
     def predict(
         self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, outputs: Any = None,
@@ -136,7 +136,7 @@ class _Classes:
 
 
 class _Scores:
-    """What regressors predict: numbers, unless other outputs are asked for."""
+    """Predictions of regressors: numbers, unless the caller asks for other outputs."""
 
     def predict(
         self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, outputs: Any = None,

@@ -26,7 +26,7 @@ __all__ = [
 
 
 class HasherSpec(NamedTuple):
-    """How words out of the vocabulary are dealt out to buckets."""
+    """The hash function, with its key, that assigns words outside of the vocabulary to buckets."""
 
     hasher: str
     key: Any

@@ -127,7 +127,7 @@ class _SignOptimizer(RuleOptimizer):
         variable.subtract(rate * self._factor(agreement) * gradient)
 
     def _factor(self, agreement: Any) -> Any:
-        """How long a step is, by how much the signs agree: from -1 to 1."""
+        """Return the factor of a step. `agreement`: how well the signs agree, from -1 to 1."""
         raise NotImplementedError
 
     # All of the average decays; where a sparse gradient has no row nothing moves.

@@ -1,1 +1,1 @@
-"""What programs expect around the graph: flags, files, logging, test cases, options of a session."""
+"""The surroundings of a graph that programs expect: flags, files, logging, test cases, session options."""

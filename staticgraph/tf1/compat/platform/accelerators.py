@@ -21,7 +21,7 @@ __all__ = [
 
 
 class InputPipelineConfig:
-    """How input reaches the hosts of a TPU."""
+    """The ways in which input reaches the hosts of a TPU."""
 
     PER_SHARD_V1 = 1
     PER_HOST_V1 = 2

@@ -1,4 +1,4 @@
-"""What a program may ask about the library itself: its version, what it was built with, and its manner."""
+"""Facts about the library that a program may ask for: its version, its build, and its TF1 behaviour."""
 
 from __future__ import annotations
 

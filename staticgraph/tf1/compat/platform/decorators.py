@@ -25,7 +25,7 @@ def make_decorator(target: Any, decorator_func: Any, *details: Any, **more: Any)
 
 
 def unwrap(maybe_tf_decorator: Any) -> tuple[list[Any], Any]:
-    """What decorates a function, and the function."""
+    """Return the layers that decorate a function, outermost first, and the function itself."""
     layers = []
     while hasattr(maybe_tf_decorator, "__wrapped__"):
         layers.append(maybe_tf_decorator)

@@ -36,7 +36,7 @@ UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = range(12, 17)
 
 
 class AlreadyExistsError(OpError, FileExistsError):
-    """What should be made exists."""
+    """The object to create exists already."""
 
     error_code = ALREADY_EXISTS
 

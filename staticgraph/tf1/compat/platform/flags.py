@@ -217,7 +217,7 @@ class FlagValues:
         return {name: getattr(self, name) for name in self}
 
     def is_parsed(self) -> bool:
-        """Whether a command line was parsed."""
+        """Return True if a command line was parsed."""
         return bool(self._parsed)
 
     def mark_as_parsed(self) -> None:

@@ -130,12 +130,12 @@ Open = FastGFile = GFile
 
 
 def Exists(filename: Any) -> bool:
-    """Whether a file or folder exists."""
+    """Return True if a file or folder exists."""
     return os.path.exists(filename)
 
 
 def IsDirectory(dirname: Any) -> bool:
-    """Whether a folder of this name exists."""
+    """Return True if a folder of this name exists."""
     return os.path.isdir(dirname)
 
 

@@ -128,7 +128,7 @@ def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
 
 
 def _count() -> int:
-    """How often the line of the caller's caller was here."""
+    """Count a call from the line of the caller's caller, and return the number of calls up to now."""
     code = sys._getframe(2)
     line = code.f_code.co_filename, code.f_lineno
     _calls[line] += 1

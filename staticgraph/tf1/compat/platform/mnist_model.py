@@ -45,5 +45,5 @@ def training(loss: Any, learning_rate: float) -> sg.Operation:
 
 
 def evaluation(logits: Any, labels: Any) -> sg.Tensor:
-    """How many of the `labels` are the class of the greatest logit: int32."""
+    """Return the number of `labels` that are the class of the greatest logit: int32."""
     return sg.reduce_sum(sg.cast(sg.nn.in_top_k(logits, labels, 1), sg.int32))

@@ -45,7 +45,7 @@ def get_temp_dir() -> str:
 
 
 def is_built_with_cuda() -> bool:
-    """Whether what drives GPUs of NVIDIA is installed."""
+    """Return True if a package that drives NVIDIA GPUs is installed."""
     return bool(cupy_packages())
 
 
@@ -58,7 +58,12 @@ def is_built_with_rocm() -> bool:
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
-    """Whether sessions can run on a GPU, of at least a capability such as (7, 5)."""
+    """Return True if sessions can run on a GPU.
+
+    Args:
+        cuda_only: No effect: all GPUs are NVIDIA GPUs.
+        min_cuda_compute_capability: The least capability of the GPU, such as (7, 5). By default any will do.
+    """
     least = tuple(min_cuda_compute_capability or ())
     return any(capability(card) >= least for card in usable_cards())
 

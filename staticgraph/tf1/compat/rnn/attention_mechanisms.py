@@ -70,7 +70,7 @@ class AttentionMechanism:
         return sg.zeros(sg.stack([batch_size, self.alignments_size]), dtype)
 
     def initial_state(self, batch_size: Any, dtype: Any) -> sg.Tensor:
-        """What it remembers before the first step."""
+        """Return the state before the first step: weights of zero."""
         return self.initial_alignments(batch_size, dtype)
 
     def __call__(self, query: sg.Tensor, state: Any) -> tuple[sg.Tensor, sg.Tensor]:

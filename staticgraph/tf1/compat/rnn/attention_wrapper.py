@@ -42,7 +42,13 @@ class AttentionWrapperState(NamedTuple):
 def _attend(
     mechanism: AttentionMechanism, output: sg.Tensor, state: Any, layer: Any
 ) -> tuple[sg.Tensor, sg.Tensor, Any]:
-    """What is seen, the mean of the memory or a layer on it and the output; its weights; the next state."""
+    """Query the memory of `mechanism` with the output of a cell.
+
+    Returns:
+        The attention: the weighted mean of the memory, or `layer` of the output and this mean.
+        The weights of the mean.
+        The next state of the mechanism.
+    """
     alignments, state = mechanism(output, state=state)
     context = sg.squeeze(sg.matmul(sg.expand_dims(alignments, 1), mechanism.values), [1])
     seen = context if layer is None else layer(sg.concat([output, context], 1))

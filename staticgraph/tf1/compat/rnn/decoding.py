@@ -17,13 +17,15 @@ __all__ = ["BasicDecoder", "BasicDecoderOutput", "Decoder", "dynamic_decode"]
 
 
 class Decoder:
-    """What `dynamic_decode` runs. A subclass has the properties `batch_size`, `output_size` and
-    `output_dtype`, and the methods `initialize` and `step`, and may have `finalize`.
+    """Base class of the decoders that `dynamic_decode` runs.
+
+    A subclass has the properties `batch_size`, `output_size` and `output_dtype`, and the methods `initialize`
+    and `step`. It may have `finalize`.
     """
 
     @property
     def tracks_own_finished(self) -> bool:
-        """Whether a sequence that has ended may go on, since the order of sequences changes."""
+        """True if a sequence that has ended may go on, because the decoder changes the order of sequences."""
         return False
 
     @property
@@ -129,7 +131,7 @@ def _shortened(leaf: Any, rows: Any) -> Any:
 
 
 class BasicDecoderOutput(NamedTuple):
-    """What a `BasicDecoder` puts out in a step: outputs, and numbers of symbols."""
+    """The result of a `BasicDecoder` in a step: outputs, and numbers of symbols."""
 
     rnn_output: Any
     sample_id: Any

@@ -24,8 +24,11 @@ __all__ = [
 
 
 class Helper:
-    """What a `BasicDecoder` asks: first `initialize()` for which sequences are empty and the first inputs;
-    then, at each step, `sample` for numbers of symbols, and `next_inputs` for the ends, inputs and state.
+    """Base class of the helpers that give a `BasicDecoder` its inputs.
+
+    The decoder first calls `initialize()`, for the empty sequences and the first inputs. Then it calls two
+    methods at each step: `sample`, for the numbers of symbols, and `next_inputs`, for the sequences that have
+    ended, the next inputs and the next state.
     """
 
     batch_size: Any = None

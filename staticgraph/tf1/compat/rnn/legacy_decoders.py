@@ -93,7 +93,11 @@ def check_projection(projection: Any, num_symbols: int) -> None:
 
 
 def fed_previous(feed_previous: Any, decode: Callable[[bool, bool], Decoded]) -> Decoded:
-    """What `decode(feed_previous, update_embedding)` gives; a tensor may choose between its two forms."""
+    """Return the result of `decode(feed_previous, update_embedding)`.
+
+    If `feed_previous` is a tensor, both forms of `decode` are built, without updates of the embedding. The
+    value of the tensor chooses one of them in a run.
+    """
     if isinstance(feed_previous, bool):
         return decode(feed_previous, True)
     shape: list[Any] = []

@@ -1,4 +1,4 @@
-"""What exported models take and give (TF1's `tf.estimator.export`)."""
+"""Inputs and outputs of exported models (TF1's `tf.estimator.export`)."""
 
 from staticgraph.tf1.estimator.export.outputs import (
     ClassificationOutput,

@@ -1,4 +1,4 @@
-"""What an exported model gives, by kind: numbers, classes or named tensors."""
+"""Outputs of an exported model, by kind: numbers, classes or named tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an exported model gets its features: placeholders that a server feeds, and what is made of them."""
+"""Inputs of an exported model: placeholders that a server feeds, and the features made of them."""
 
 from __future__ import annotations
 

@@ -140,12 +140,12 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Whether some element along `axis` is true."""
+    """Logical OR of the elements along `axis`, each cast to bool."""
     return reductions.reduce_any(casts.cast(x, bool_), axis, keepdims)
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Whether all elements along `axis` are true."""
+    """Logical AND of the elements along `axis`, each cast to bool."""
     return reductions.reduce_all(casts.cast(x, bool_), axis, keepdims)
 
 

@@ -116,7 +116,10 @@ def softmax(x: Any, axis: int = -1) -> Tensor:
 
 
 def _logits(output: Tensor, activation: str) -> Tensor | None:
-    """What an activation was applied to, which loses less than its result; None where it is another one."""
+    """Return the tensor that an activation was applied to, or None if `output` is of another operation.
+
+    The tensor is more precise than the result of the activation.
+    """
     return output.op.tensors[0] if output.op.type == activation else None
 
 
@@ -173,7 +176,7 @@ def _clipped(output: Tensor) -> Tensor:
 
 
 def in_top_k(predictions: Any, targets: Any, k: int) -> Tensor:
-    """Whether each target is among the `k` largest predictions of its row."""
+    """Return a bool for each target: true if it is among the `k` largest predictions of its row."""
     return _in_top_k(predictions, targets, k)
 
 

@@ -77,12 +77,12 @@ def dtype(x: Any) -> str:
 
 
 def is_keras_tensor(x: Any) -> bool:
-    """Whether a layer made `x`, so that a model can be built from it."""
+    """Return True if a layer made `x`, so that a model can be built from it."""
     return history(x) is not None
 
 
 def is_sparse(tensor: Any) -> bool:
-    """Whether the tensor is sparse: there are dense ones only."""
+    """Return False: there are dense tensors only."""
     return False
 
 

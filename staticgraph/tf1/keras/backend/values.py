@@ -115,7 +115,7 @@ def placeholder(
 
 
 def is_placeholder(x: Any) -> bool:
-    """Whether `x` is a placeholder."""
+    """Return True if `x` is a placeholder."""
     return isinstance(x, Tensor) and x.op.definition.name in ("placeholder", "placeholder_with_default")
 
 

@@ -1,4 +1,4 @@
-"""What can be done between the steps of training (TF1's `tf.keras.callbacks`)."""
+"""Callbacks: actions between the steps of training (TF1's `tf.keras.callbacks`)."""
 
 from staticgraph.tf1.keras.callbacks.base import BaseLogger, Callback, CallbackList, History
 from staticgraph.tf1.keras.callbacks.progress import ProgbarLogger

@@ -83,7 +83,7 @@ class CallbackList:
             callback.set_params(params)
 
     def watch_batches(self, kind: str) -> bool:
-        """Whether anything happens between batches."""
+        """Return True if a callback defines a method for the batches of `kind`."""
         names = [f"on_{kind}_batch_begin", f"on_{kind}_batch_end"]
         names += ["on_batch_begin", "on_batch_end"] if kind == "train" else []
         return any(

@@ -37,7 +37,7 @@ class Best:
         return found
 
     def improves(self, value: float) -> bool:
-        """Whether `value` is better than the best by more than `min_delta`."""
+        """Return True if `value` is better than the best by more than `min_delta`."""
         return self._better(value - self.min_delta if self.rises else value + self.min_delta, self.value)
 
 
@@ -110,7 +110,7 @@ class ReduceLROnPlateau(Callback):
         self.wait = self.cooldown_counter = 0
 
     def in_cooldown(self) -> bool:
-        """Whether the last reduction is too recent for another one."""
+        """Return True if the last reduction is too recent for another one."""
         return self.cooldown_counter > 0
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:

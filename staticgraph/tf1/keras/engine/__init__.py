@@ -1,1 +1,1 @@
-"""How layers become models, and models learn."""
+"""Models of Keras: how layers become models, and how models learn."""

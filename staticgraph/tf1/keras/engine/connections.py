@@ -1,4 +1,4 @@
-"""What a layer tells of its calls: their inputs, outputs, shapes and masks."""
+"""Calls of a layer as its properties: their inputs, outputs, shapes and masks."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class Connections:
 
     @property
     def input(self) -> Any:
-        """What the only call was given."""
+        """The inputs of the only call. AttributeError if there is none or more than one."""
         return self._only().inputs
 
     @property
     def output(self) -> Any:
-        """What the only call gave."""
+        """The outputs of the only call. AttributeError if there is none or more than one."""
         return self._only().outputs
 
     @property

@@ -188,5 +188,5 @@ class StreamBatches:
 
 
 def is_stream(x: Any) -> bool:
-    """Whether `x` gives batches one after the other, instead of holding all samples."""
+    """Return True if `x` gives batches one after the other, instead of holding all samples."""
     return isinstance(x, DataSequence) or (hasattr(x, "__next__") and not isinstance(x, np.ndarray))

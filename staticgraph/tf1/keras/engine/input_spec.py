@@ -1,4 +1,4 @@
-"""What a layer demands of its inputs, checked when it is called."""
+"""Requirements of a layer for its inputs, checked when the layer is called."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class InputSpec:
         return cls(**config)
 
     def violation(self, tensor: Any) -> str | None:
-        """What is wrong with an input, or None."""
+        """Return a description of how an input violates this, or None."""
         sizes = None if tensor.shape.ndims is None else tensor.shape.as_list()
         if self.dtype is not None and tensor.dtype is not as_dtype(self.dtype):
             return f"is {tensor.dtype}, and must be {as_dtype(self.dtype)}"

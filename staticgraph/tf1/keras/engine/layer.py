@@ -257,7 +257,7 @@ class Layer(Connections):
 
     @property
     def trainable(self) -> bool:
-        """Whether training changes the weights: of this layer and of all layers in it."""
+        """True if training changes the weights. Setting it also sets it for all layers in this one."""
         return self._trainable
 
     @trainable.setter
@@ -319,14 +319,17 @@ class Layer(Connections):
 
     @property
     def updates(self) -> list[Operation]:
-        """What each training step has to run. Nothing where the layer is not trained."""
+        """The operations that each training step must run.
+
+        There are none if the layer is neither trainable nor stateful.
+        """
         if not (self.trainable or self.stateful):
             return []
         return unique([*self._updates, *(u for layer in self._sublayers() for u in layer.updates)])
 
     @property
     def metrics(self) -> list[Any]:
-        """What `add_metric` was given: pairs of a name and a tensor."""
+        """The metrics that `add_metric` was given, also by layers in this one: pairs (name, tensor)."""
         return [(name, value) for name, value, _ in self._watched()]
 
     def _watched(self) -> list[tuple[str, Tensor, Any]]:

@@ -305,7 +305,10 @@ def source(x: Any, y: Any, sample_weight: Any, others: Any = None) -> Any:
 
 
 def _is_due(frequency: Any, epoch: int) -> bool:
-    """Whether an epoch is validated: every so many, or those that are listed."""
+    """Return True if an epoch, counted from 0, is validated.
+
+    `frequency`: the number of epochs from one validation to the next, or the epochs, counted from 1.
+    """
     return (epoch + 1) % frequency == 0 if isinstance(frequency, int) else epoch + 1 in frequency
 
 

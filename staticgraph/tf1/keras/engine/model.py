@@ -108,7 +108,7 @@ class Model(loops.Loops, Network):
 
     @property
     def total_loss(self) -> Tensor:
-        """What training minimises, where samples have no weights."""
+        """The loss that training minimises if samples have no weights."""
         return self._objective([None] * len(self.outputs)).total
 
     @property
@@ -199,7 +199,7 @@ class Model(loops.Loops, Network):
         return lambda arrays: call(*arrays, *last)[:count]
 
     def _step(self, kind: str, ranks: Sequence[int | None]) -> tuple[list[Any], list[Tensor]]:
-        """What a step fetches, its operations last, and what it is fed."""
+        """Return the fetches of a step, with the operations last, and the tensors to feed."""
         fed = self._fed_inputs()
         if kind == "predict":
             return [*self.outputs, group(*self.state_updates)], fed

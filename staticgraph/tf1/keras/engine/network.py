@@ -111,7 +111,10 @@ class Network(Layer):
         return [u for layer in self.layers if layer.stateful for u in layer.updates]
 
     def _relevant(self, items: list[Any], operation: Any) -> list[Any]:
-        """Those that can be computed from the inputs of this model; a layer may be part of others too."""
+        """Return the items that can be computed from the inputs of this model.
+
+        A layer may be part of other models too, and then has items that depend on other inputs.
+        """
         if not self.is_graph:
             return items
         fed = {t.op for t in self.inputs}

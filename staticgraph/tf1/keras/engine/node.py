@@ -42,7 +42,7 @@ class Node:
             parent.layer.outbound_nodes.append(self)
 
     def parents(self) -> Iterator[History]:
-        """What made the inputs."""
+        """Yield the calls that made the inputs."""
         for tensor in self.input_tensors:
             if (found := history(tensor)) is not None:
                 yield found

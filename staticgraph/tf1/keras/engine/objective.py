@@ -44,7 +44,10 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What a step computes: the total loss and the metrics, whose updates must run in the same step."""
+    """Tensors of a step: the total loss, the metrics, and what is fed for them.
+
+    The updates of the metrics must run in the same step.
+    """
 
     total: Tensor
     results: list[Tensor]

@@ -1,6 +1,6 @@
-"""What a layer owns: the variables and layers that its attributes hold.
+"""Objects that a layer owns: the variables and layers that its attributes hold.
 
-Attributes are looked at when the question is asked, so a list of layers may grow at any time.
+The attributes are read at each request, so a list of layers may grow at any time.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def _row(cells: Sequence[str], columns: Sequence[int]) -> str:
 
 
 def _is_sequence(model: Any) -> bool:
-    """Whether each layer follows the one before it."""
+    """Return True if each layer follows the one before it."""
     nodes = getattr(model, "_nodes", None)
     if nodes is None:
         return True

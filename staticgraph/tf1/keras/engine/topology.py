@@ -21,7 +21,11 @@ class Topology:
 
 
 def topology(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> Topology:
-    """What lies between `inputs` and `outputs`. DisconnectedError where an output needs another input."""
+    """Return the calls and layers between `inputs` and `outputs`.
+
+    Raises:
+        DisconnectedError: An output needs another input.
+    """
     order: list[Node] = []  # parents before children
     layer_order: dict[int, int] = {}
     begun: set[int] = set()
@@ -65,7 +69,10 @@ def topology(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> 
 
 
 def _depths(order: Sequence[Node], given: set[Tensor]) -> dict[int, int]:
-    """How far each call is from the outputs; all calls of a layer are as far as the one that is furthest."""
+    """Return the depth of each call, by its id: the distance of the call from the outputs.
+
+    A call is at least as deep as the calls of its layer that come after it in `order`.
+    """
     depths: dict[int, int] = {}
     of_layer: dict[int, int] = {}
     for node in reversed(order):

@@ -24,7 +24,7 @@ class _Attention(Layer):
         self.scale: Any = None
 
     def scores(self, query: Any, key: Any) -> Any:
-        """How well each key fits each row of the query: [batch, query steps, value steps]."""
+        """Return the score of each key for each row of the query: [batch, query steps, value steps]."""
         raise NotImplementedError
 
     def call(self, inputs: Any, mask: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""What recurrent layers do in one time step."""
+"""Cells of recurrent layers: the computation of one time step."""
 
 from __future__ import annotations
 

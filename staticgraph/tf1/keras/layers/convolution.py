@@ -19,7 +19,7 @@ from staticgraph.tf1.keras.settings import checked_format
 
 
 class _Convolution(Layer):
-    """What the convolutions over `rank` axes of space have in common."""
+    """Common base of the convolutions over `rank` axes of space."""
 
     rank = 0
     weight_names: tuple[str, ...] = ("kernel", "bias")

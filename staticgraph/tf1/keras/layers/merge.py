@@ -43,7 +43,7 @@ class _Merge(Layer):
         return self.merged(tensors)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Where all masks are true."""
+        """Return the logical AND of all masks, or None if there are none."""
         found = list(leaves(mask))
         return reduce(ops.logical_and, found) if found else None
 

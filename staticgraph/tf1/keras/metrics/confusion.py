@@ -103,25 +103,25 @@ class _Count(_Cells):
 
 
 class TruePositives(_Count):
-    """How many predictions above the threshold are right."""
+    """Weighted number of right predictions above the threshold."""
 
     cells = ("true_positives",)
 
 
 class TrueNegatives(_Count):
-    """How many predictions below the threshold are right."""
+    """Weighted number of right predictions that are not above the threshold."""
 
     cells = ("true_negatives",)
 
 
 class FalsePositives(_Count):
-    """How many predictions above the threshold are wrong."""
+    """Weighted number of wrong predictions above the threshold."""
 
     cells = ("false_positives",)
 
 
 class FalseNegatives(_Count):
-    """How many predictions below the threshold are wrong."""
+    """Weighted number of wrong predictions that are not above the threshold."""
 
     cells = ("false_negatives",)
 

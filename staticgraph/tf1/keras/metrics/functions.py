@@ -11,7 +11,7 @@ from staticgraph.tf1.keras import backend as K
 
 
 def accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Whether predictions equal targets."""
+    """Return 1 for each prediction that equals its target, else 0."""
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     return cast(K.equal(cast(y_true, y_pred.dtype), y_pred), K.floatx())
 
@@ -24,7 +24,7 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Whether the largest prediction is where the largest target is."""
+    """Return 1 for each row whose largest prediction is at the index of its largest target, else 0."""
     return cast(K.equal(K.argmax(y_true), K.argmax(y_pred)), K.floatx())
 
 
@@ -35,18 +35,27 @@ def _numbers(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Whether the largest prediction is that of the target, the number of a class."""
+    """Return 1 for each row whose largest prediction is that of the target class, else 0.
+
+    The targets are numbers of classes.
+    """
     y_true = _numbers(y_true, y_pred)
     return cast(K.equal(y_true, cast(K.argmax(y_pred), y_true.dtype)), K.floatx())
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Whether the target is among the `k` largest predictions."""
+    """Return 1 for each row whose target class is among the `k` largest predictions, else 0.
+
+    The target class is that of the largest target.
+    """
     return cast(K.in_top_k(y_pred, K.argmax(y_true), k), K.floatx())
 
 
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Whether the target, the number of a class, is among the `k` largest predictions."""
+    """Return 1 for each row whose target class is among the `k` largest predictions, else 0.
+
+    The targets are numbers of classes.
+    """
     return cast(K.in_top_k(y_pred, cast(_numbers(y_true, y_pred), "int32"), k), K.floatx())
 
 

@@ -104,7 +104,7 @@ class Optimizer:
 
     @property
     def iterations(self) -> Variable:
-        """How many steps have been made."""
+        """The number of steps made so far, in a variable."""
         if self._iterations is None:
             self._iterations = self._variable("iter", 0, int64.numpy)
             self._weights.insert(0, self._iterations)

@@ -13,7 +13,7 @@ from staticgraph.train.optimizers.optimizer import Optimizer
 
 
 class NativeOptimizer:
-    """What a model needs of an optimizer, given by one of `staticgraph.train`."""
+    """Adapter that gives an optimizer of `staticgraph.train` the interface that a model needs."""
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer

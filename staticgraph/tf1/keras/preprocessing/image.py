@@ -152,7 +152,7 @@ class ImageDataGenerator:
         self.std = images.std(axes, keepdims=True)[0]
 
     def get_random_transform(self, img_shape: Any, seed: Any = None) -> dict[str, Any]:
-        """How one image is to be changed."""
+        """Draw a random transformation of one image, and return its parameters by name."""
         drawn = seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)
 
         def shift(limit: float, size: int) -> float:

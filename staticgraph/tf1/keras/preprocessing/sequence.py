@@ -52,7 +52,7 @@ def pad_sequences(
 
 
 def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> np.ndarray:
-    """How likely the word of each rank is kept, where frequencies follow Zipf's law."""
+    """Return the probability to sample the word of each rank, if frequencies follow Zipf's law."""
     rank = np.arange(size)
     rank[0] = 1
     frequency = rank * (np.log(rank) + 0.577) + 0.5 - 1.0 / (12.0 * rank)

@@ -37,7 +37,7 @@ def to_json(model: Any, **options: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON cannot hold, as something that it can."""
+    """Convert a value that JSON cannot hold to one that it can. TypeError if there is none."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -194,7 +194,10 @@ def save_model(
 
 
 def _training_config(model: Any) -> Any:
-    """How a model is trained, as data; None where it is not, or in a way that is no data."""
+    """Return the training of a model as data.
+
+    None if the model is not compiled, or if its training cannot be written as data.
+    """
     if not model._training:
         return None
     loss, loss_weights, chosen, weighted, _ = model._training["arguments"]
@@ -260,7 +263,10 @@ def _found(value: Any, module: Any, custom_objects: Mapping[str, Any]) -> Any:
 
 
 def _load(path: str, kind: str | None = None) -> tuple[Any, dict[str, np.ndarray], list[np.ndarray]]:
-    """What is described, the weights, and those of the optimizer."""
+    """Return the description of a model, its weights, and the weights of its optimizer.
+
+    A file of weights alone has no description, which is then None, and no weights of an optimizer.
+    """
 
     def weights(_: Any, members: Mapping[str, Any]) -> Any:
         return None, _read_arrays(members, _WEIGHTS), []

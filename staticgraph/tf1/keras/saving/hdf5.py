@@ -75,7 +75,11 @@ def save_model(model: Any, path: str, described: Mapping[str, Any]) -> None:
 
 
 def load_model(path: str) -> tuple[Any, dict[str, list[np.ndarray]], list[np.ndarray]]:
-    """What is described, the weights by layer, and those of the optimizer."""
+    """Return the description of a model, its weights by layer, and the weights of its optimizer.
+
+    Raises:
+        ValueError: The file holds weights alone.
+    """
     with _h5py().File(path, "r") as file:
         if "model_config" not in file.attrs:
             raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def is_screen() -> bool:
-    """Whether standard output is a terminal on which a line can be drawn over itself."""
+    """Return True if standard output is a terminal on which a line can be drawn over itself."""
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
