@@ -54,7 +54,7 @@ def _loop(node: Node, count: Tensor | None = None, condition: Tensor | None = No
 
 
 def _keeps_on(body: GraphProto, condition: Tensor | None) -> bool:
-    """Return True if only its trip count ends a loop.
+    """Return True if a loop ends only by its trip count.
 
     The condition is true at the start, and the body passes it on as it is or returns a constant that is true.
     """

@@ -156,7 +156,7 @@ def _copysign(use: Use, x: Held, sign_of: Held) -> Any:
 
 
 def _is_negative(use: Use, x: Held) -> Any:
-    """Return a mask of the elements with the sign bit set. The reciprocal of -0 is negative."""
+    """Return a mask of the negative elements. -0 is one of them, since its reciprocal is negative."""
     return ops.logical_or(x < 0, ops.reciprocal(x) < 0)
 
 

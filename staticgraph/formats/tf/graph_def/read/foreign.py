@@ -110,7 +110,7 @@ def _dtype(number: int) -> DType | None:
 
 
 def _shapes(node: NodeDef, count: int) -> list[Shape | None]:
-    """Return the shapes that a node declares for its outputs. They are all None if it declares none."""
+    """Return the shapes that a node declares for its outputs, or None for each if these are not `count`."""
     for name in _SHAPES:
         if name in node.attr and len(node.attr[name].list.shape) == count:
             return [shape_of_proto(each) for each in node.attr[name].list.shape]

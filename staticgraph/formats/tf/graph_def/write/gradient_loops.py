@@ -120,7 +120,7 @@ def _param(type: TensorType, name: str) -> Tensor:
 
 
 def _total(found: Mapping[Tensor, Received], tensor: Tensor, like: Tensor) -> Tensor:
-    """Return the accumulated gradient of a tensor, which has the shape of `like`, or zeros if none."""
+    """Return the accumulated gradient of a tensor, in the shape of `like`, or zeros if there is none."""
     total: Tensor = found[tensor].total(lambda: like) if tensor in found else ops.zeros_like(like)
     return total
 
