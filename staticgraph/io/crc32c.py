@@ -81,5 +81,5 @@ def _last_row() -> list[int]:
 
 @cache
 def _first_rows() -> list[list[int]]:
-    """What the four bytes of the state before a block become in it."""
+    """Return the tables that advance the four bytes of the state before a block to the end of the block."""
     return [list(map(int, row)) for row in _table()[:4]]

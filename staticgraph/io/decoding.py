@@ -1,4 +1,4 @@
-"""What strings hold, read in a graph: raw numbers, lines of CSV, compressed bytes."""
+"""Ops that decode strings in a graph: raw numbers, lines of CSV, compressed bytes."""
 
 from __future__ import annotations
 

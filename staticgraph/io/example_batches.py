@@ -24,7 +24,7 @@ Sparse = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """How an error names an example and a feature of it."""
+    """Text by which an error names an example and, if a `key` is given, a feature of it."""
 
     names: Sequence[bytes]
 
@@ -33,7 +33,7 @@ class Label:
         return (f"feature {key!r} of " if key is not None else "") + f"example {index}{name}"
 
     def each(self, read: Callable[..., Read], *parts: Sequence[Any], key: str | None = None) -> list[Read]:
-        """What is read of the parts of each example, or of a feature of it; an error names it."""
+        """Apply `read` to the parts of each example, or of its feature `key`. An error names these."""
         made: list[Read] = []
         try:
             for part in zip(*parts, strict=True):

@@ -1,6 +1,6 @@
-"""Where the features of a training example lie in its bytes, and their values as arrays.
+"""Positions of the features of a training example in its bytes, and their values as arrays.
 
-Only what is asked for is read, and no message is made: a data set has millions of examples.
+Only requested features are read, and no message is made, since a data set has millions of examples.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What to read of training examples: a description for each feature."""
+"""Descriptions of the features that are read from training examples."""
 
 from __future__ import annotations
 

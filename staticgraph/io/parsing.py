@@ -188,7 +188,11 @@ def _both(context: Features, lists: Features, call: str) -> tuple[Columns, Colum
 
 
 def _defaults(wanted: Columns) -> list[Tensor]:
-    """What stands for a missing feature, or fills a short one up: without elements where nothing does."""
+    """Return a tensor for each dense feature, which replaces a missing feature or pads a short one.
+
+    The tensor is empty if the feature has no default. A feature of variable length is by default padded with
+    zeros or empty strings.
+    """
     out = []
     for key, (dtype, shape) in wanted.dense.items():
         default = wanted.defaults.get(key)

@@ -31,7 +31,7 @@ Record = tuple[bytes, bytes]  # key and value
 
 
 class _Progress:
-    """How far a reader has got in one session."""
+    """Progress of a reader in one session."""
 
     def __init__(self, reader: ReaderBase) -> None:
         self._reader = reader
@@ -99,7 +99,7 @@ class ReaderBase:
 
     @property
     def supports_serialize(self) -> bool:
-        """Whether the state can be saved."""
+        """False, since the state of a reader cannot be saved."""
         return False
 
     def read(self, queue: QueueBase, name: str | None = None) -> Any:
@@ -111,12 +111,12 @@ class ReaderBase:
         return reader_read_up_to(num_records=num_records, reader=self, queue=_queue(queue), name=name)
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
-        """How many records were read, as int64."""
+        """Return the number of records that were read, as an int64 tensor."""
         made: Tensor = reader_num_records_produced(reader=self, name=name)
         return made
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
-        """How many files were read to their end, as int64."""
+        """Return the number of files that were read to their end, as an int64 tensor."""
         made: Tensor = reader_num_work_units_completed(reader=self, name=name)
         return made
 
@@ -130,7 +130,7 @@ class ReaderBase:
         raise NotImplementedError
 
     def progress(self) -> _Progress:
-        """How far it has got, in the session that asks."""
+        """Return the progress of the reader in the session that asks."""
         return resources().of(self, lambda: _Progress(self))
 
 
@@ -263,13 +263,13 @@ def reader_read_up_to(*, num_records: Any, reader: ReaderBase, queue: QueueBase)
 
 @host(tf="ReaderNumRecordsProducedV2", type=lambda reader: _COUNT, stateful=True)
 def reader_num_records_produced(*, reader: ReaderBase) -> Any:
-    """How many records a reader has read."""
+    """Return the number of records that a reader has read."""
     return np.asarray(reader.progress().produced, np.int64)
 
 
 @host(tf="ReaderNumWorkUnitsCompletedV2", type=lambda reader: _COUNT, stateful=True)
 def reader_num_work_units_completed(*, reader: ReaderBase) -> Any:
-    """How many files a reader has read to their end."""
+    """Return the number of files that a reader has read to their end."""
     return np.asarray(reader.progress().completed, np.int64)
 
 

@@ -21,14 +21,16 @@ _CHUNK = 1 << 20  # bytes that are read at once: a length in a file is not belie
 
 
 class TFRecordCompressionType:
-    """How a file is compressed."""
+    """Numbers of the ways to compress a file."""
 
     NONE, ZLIB, GZIP = 0, 1, 2
 
 
 class TFRecordOptions:
-    """How a file of records is compressed: `compression_type` is `""`, `"ZLIB"`, `"GZIP"`, or a number of
-    `TFRecordCompressionType`. The levels and sizes are zlib's; those of buffers change nothing here.
+    """Compression of a file of records.
+
+    `compression_type` is `""`, `"ZLIB"`, `"GZIP"`, or a number of `TFRecordCompressionType`. The levels and
+    sizes are those of zlib. The sizes of buffers have no effect here.
 
     >>> TFRecordOptions.get_compression_type_string(TFRecordOptions(TFRecordCompressionType.GZIP))
     'GZIP'
@@ -73,7 +75,7 @@ class TFRecordOptions:
         return str(kind)
 
     def compressor(self) -> Any:
-        """What compresses a stream, or None."""
+        """Return a compressor of a stream, or None if there is no compression."""
         kind = self.get_compression_type_string(self)
         if not kind:
             return None
@@ -171,7 +173,7 @@ class _Stream:
         self.at = 0
 
     def more(self) -> bool:
-        """Whether there is another byte."""
+        """Return True if there is another byte."""
         return bool(self._ahead) or self._fill()
 
     def record(self) -> bytes:

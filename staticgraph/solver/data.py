@@ -1,7 +1,7 @@
-"""What is trained on and what validates: the division, the order of each epoch, and the normalisation.
+"""Training and validation data: their division, the order of each epoch, and the normalisation.
 
-The order is a function of the seed and the number of the epoch alone, so that a training that goes on from a
-snapshot sees what it would have seen without a stop.
+The order is a function of the seed and the number of the epoch alone. So a training that resumes from a
+snapshot sees the same examples as without a stop.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Data:
         return len(self.training) // self.table.batch_size
 
     def batches(self, step: int) -> Iterator[Examples]:
-        """What the steps of the training see, from this one on, without end."""
+        """Yield the examples of the training's steps, from `step` on, without end."""
         size = self.table.batch_size
         epoch, within = divmod(step, self.steps)
         while True:

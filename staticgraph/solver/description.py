@@ -1,6 +1,6 @@
-"""What a description may say: a dataclass for each table of the file, a field for each key.
+"""Schema of a description: a dataclass for each table of the file, a field for each key.
 
-The annotation of a field tells what its value may be and what it means; the reader, its messages and the
+The annotation of a field tells the kind of its value and its meaning. The reader, its messages and the
 manual's table of keys follow from that. Layers, the loss, the optimizer and its schedule have a `type`, which
 decides their other keys: see `kinds` and `objective`.
 """
@@ -40,7 +40,7 @@ Names = str | list[str] | None
 
 @dataclass(frozen=True, slots=True)
 class DataTable:
-    """What is learned from: one of `npz`, `csv`, `images` and `dataset`."""
+    """Training data: one of `npz`, `csv`, `images` and `dataset`."""
 
     npz: Annotated[str | None, FILE, "a file of arrays, as `numpy.savez` writes it"] = None
     csv: Annotated[str | None, FILE, "a table as text, whose first line names the columns"] = None
@@ -75,7 +75,7 @@ class DataTable:
 
 @dataclass(frozen=True, slots=True)
 class TrainTable:
-    """How long, and what for."""
+    """Length of the training, its seed, metrics and regularization, and its output."""
 
     epochs: Annotated[int | None, COUNT, "passes over the examples; 10 without `steps`"] = None
     steps: Annotated[int | None, COUNT, "batches, in place of epochs"] = None
@@ -98,7 +98,7 @@ class SnapshotTable:
 
 @dataclass(frozen=True, slots=True)
 class LogTable:
-    """What TensorBoard shows."""
+    """Curves for TensorBoard."""
 
     folder: Annotated[str | None, FILE, "where it is written; by default nowhere"] = None
     every: Annotated[int, COUNT, "steps between two points of a curve"] = 10
@@ -108,7 +108,7 @@ TABLES = {"data": DataTable, "train": TrainTable, "snapshot": SnapshotTable, "lo
 
 
 def keys_of(table: type) -> dict[str, tuple[Kind, str]]:
-    """What the value of each key of a table may be, and what it means.
+    """Return the kind of value that each key of a table takes, and the meaning of the key.
 
     >>> keys_of(LogTable)["every"][1]
     'steps between two points of a curve'
@@ -158,9 +158,12 @@ class Description:
         return self.file(chosen) if chosen else self.path.with_suffix(".snapshots")
 
     def place(self, *keys: str | int, key: bool = False) -> Place | None:
-        """Where a value stands, or its key; where it is left out, the table around it."""
+        """Return the place of a value or, with `key`, of its key.
+
+        If the file has no such value, return the place of the table around it.
+        """
         return nearest_place(self.places, keys, key)
 
     def error(self, text: str, *keys: str | int, hint: str | None = None) -> DescriptionError:
-        """What is wrong with a value."""
+        """Return an error about a value, with the place of the value."""
         return DescriptionError(told(text, self.place(*keys), hint))

@@ -1,7 +1,7 @@
-"""What a description calls by name: layers, optimizers and schedules, each with what it takes.
+"""Layers, optimizers and schedules that a description can name, each with its parameters.
 
-The parameters are those of the classes and functions themselves. What a value may be follows from the name
-of its parameter, which means the same for all layers, or from its default.
+The parameters are those of the classes and functions themselves. The kind of value that a parameter takes
+follows from its name, which means the same for all layers, or from its default.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Maker = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a value may be, and whether there must be one."""
+    """Kind of value that a parameter takes. It must be given if `required`."""
 
     kind: Kind
     required: bool
@@ -137,7 +137,7 @@ SCHEDULES: dict[str, Maker] = {
 
 @cache
 def parameters(made: Maker) -> dict[str, Parameter]:
-    """What a description may say of a layer, an optimizer, a schedule or a loss, by name.
+    """Return the parameters that a description may give a layer, optimizer, schedule or loss, by name.
 
     >>> list(parameters(LAYERS["dropout"])), parameters(LAYERS["dropout"])["rate"].required
     (['rate', 'seed'], True)
@@ -169,7 +169,7 @@ def _signature(made: Maker) -> list[inspect.Parameter]:
 
 
 def _kind(parameter: inspect.Parameter) -> Kind | None:
-    """What a value may be; None where no text of a description could be one."""
+    """Return the kind of value that a parameter takes, or None if no text of a description can be one."""
     name, default = parameter.name, parameter.default
     for ending, kind in _OF_WEIGHTS.items():
         if name.endswith(ending):

@@ -99,7 +99,10 @@ class _Builder:
         self.steps = described.train.steps or (described.train.epochs or _USUAL_EPOCHS) * data.steps
 
     def at(self, keys: Keys, make: Callable[[], Any], name: str = "") -> Any:
-        """What `make` makes, with the line of a key; errors that name no line get it."""
+        """Return the result of `make`, whose nodes get the line of a key as their origin.
+
+        Errors that name no line get that line too.
+        """
         place = self.described.place(*keys)
         if place is not None and place.line:
             make = partial(made_for, self.line(place, name or str(keys[0])), make)
@@ -118,7 +121,7 @@ class _Builder:
         return Provenance(path, name, None, 0, place.line, place.text, (start, stop))
 
     def layer(self, chosen: Chosen) -> Callable[[], Any]:
-        """What makes a layer."""
+        """Return a function that makes a layer."""
 
         def make() -> Any:
             options = {key: _object(key, value) for key, value in chosen.options.items()}
@@ -154,7 +157,7 @@ class _Builder:
         )  # fmt: skip
 
     def fed(self, dtype: DType, examples: np.ndarray, name: str) -> Tensor:
-        """What a step is given of each example."""
+        """Return a placeholder for the batch of examples that a step is fed."""
         make = partial(placeholder, dtype, [None, *examples.shape[1:]], name=name)
         return self.at(("data", self.described.data.source), make)
 

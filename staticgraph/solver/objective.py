@@ -1,6 +1,7 @@
-"""What is trained for: losses and metrics, a number for each example, and what a net of each kind answers.
+"""Losses and metrics, each a number for each example, and the answers that a net of each kind gives.
 
-A loss takes the output of the last layer as it is: scores, of which probabilities are made here, or numbers.
+A loss takes the output of the last layer as it is. That is either numbers, or scores, which are made into
+probabilities here.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Function = Callable[..., Tensor]
 
 
 class Answer(Enum):
-    """What a net is asked: which class, yes or no, or how much."""
+    """Kind of answer that a net gives: a class, yes or no, or a number."""
 
     CLASS = "a class, a whole number from 0 on"
     YES = "yes or no, 1 or 0"
@@ -44,7 +45,7 @@ class Loss:
     probable: bool = False
 
     def given(self, outputs: Tensor) -> dict[str, Tensor]:
-        """What the trained graph gives, by name, of the last layer's output."""
+        """Return the outputs of the trained graph by name, computed from the last layer's output."""
         match self.answer:
             case Answer.CLASS:
                 return {

@@ -1,6 +1,6 @@
-"""Where the keys of a TOML file stand, so that a message can show the line. Python's reader does not tell.
+"""Places of the keys in a TOML file, so that a message can show the line. Python's reader does not tell them.
 
-The text must be valid TOML: it is only split into keys and values here, whose meaning is the reader's.
+The text must be valid TOML. It is only split into keys and values here. Their meaning is left to the reader.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class _Scan:
         self.found[path] = place, place
 
     def several(self, end: str, read: Callable[[int], None]) -> None:
-        """What stands between brackets, with commas between."""
+        """Read the elements between brackets, which commas separate."""
         self.at += 1
         count = 0
         while self.sign() != end:

@@ -64,7 +64,7 @@ def _text(path: Path) -> str:
 
 
 def _syntax(message: str, path: Path, text: str) -> str:
-    """What Python's reader says, with the line it means."""
+    """Return the message of Python's reader with the line that it refers to."""
     found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
     if found is None:
         return told(f"{message}", Place(path.name))
@@ -216,7 +216,7 @@ class _Reader:
     def options(
         self, keys: Keys, what: str, type: str, maker: Maker, besides: Mapping[str, Kind] | None = None
     ) -> dict[str, Any]:
-        """What a table says besides its type, for what the type stands for."""
+        """Return the checked values that a table gives to the `maker` of its type."""
         known = {n: p for n, p in parameters(maker).items() if keys != ("schedule",) or n != "learning_rate"}
         kinds = {"type": TEXT, **(besides or {}), **{n: p.kind for n, p in known.items()}}
         table = self.at(keys)
@@ -231,7 +231,7 @@ class _Reader:
         return {k: self.value((*keys, k), v, kinds[k]) for k, v in table.items() if k != "type"}
 
     def has_rates(self) -> bool:
-        """Whether the schedule itself names the learning rates."""
+        """Return True if the schedule itself names the learning rates."""
         schedule = self.tables.get("schedule")
         return isinstance(schedule, dict) and schedule.get("type") == "piecewise_constant"
 
@@ -289,7 +289,7 @@ class _Reader:
                 raise self.error(text, ("data", key), at_key=True)
 
     def check_training(self, chosen: Mapping[str, Chosen]) -> None:
-        """What only makes sense together."""
+        """Check the values that must suit each other: length, learning rates and metrics of the training."""
         table = self.at(("train",))
         if "epochs" in table and "steps" in table:
             text = "[train] says both epochs and steps"
@@ -315,7 +315,7 @@ def _kinds_of(table: type) -> dict[str, Kind]:
 
 
 def _fits(kind: Kind, value: Any) -> bool:
-    """Whether a value fits; one of another type may not even be comparable."""
+    """Return True if a value fits. A value of another type does not, and may not even be comparable."""
     try:
         return bool(kind.fits(value))
     except TypeError:

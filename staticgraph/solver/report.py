@@ -1,4 +1,4 @@
-"""What is shown of a training, and what TensorBoard gets."""
+"""Reports of a training: texts to show, dicts for programs, and curves for TensorBoard."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_CLASSES = 20  # whose names are shown
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a training ended. `stopped` names the signal that ended it early; `file` is then a snapshot."""
+    """Outcome of a training. `stopped` names the signal that ended it early; `file` is then a snapshot."""
 
     file: Path
     step: int
@@ -77,7 +77,7 @@ def shape_text(sizes: list[int | None]) -> str:
 
 
 def result_text(result: Result) -> str:
-    """How a training ended."""
+    """Return the outcome of a training as text."""
     if result.stopped:
         took = f"{result.step:,} of {result.steps:,} steps"
         return f"stopped by {result.stopped} after {took}; --resume goes on from {result.file}"
@@ -93,7 +93,7 @@ def _number(value: float) -> str:
 
 
 def as_dict(data: Data, network: Network) -> dict[str, object]:
-    """What `--check` shows, for a program to read."""
+    """Return what `--check` shows, for a program to read."""
     return {
         "layers": [asdict(row) for row in network.rows],
         "weights": network.weights,
@@ -116,7 +116,7 @@ class Progress:
 
     @property
     def idle(self) -> bool:
-        """Whether no epoch is shown."""
+        """True if no epoch is shown."""
         return self._bar is None
 
     def epoch(self, epoch: int, begun: int, steps: int) -> None:

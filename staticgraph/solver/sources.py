@@ -61,7 +61,7 @@ def load(described: Description, answer: Answer) -> tuple[Examples, Examples | N
 
 
 def _raw(described: Description, name: str, key: str) -> Raw:
-    """What a file or folder has."""
+    """Read the content of a file or folder."""
     path, source = described.file(name), described.data.source
     if not path.exists():
         raise described.error(f"there is no {path}", "data", key, hint=_neighbour(path))

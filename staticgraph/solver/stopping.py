@@ -38,5 +38,5 @@ class Stop:
 
     @property
     def status(self) -> int:
-        """What the program exits with: 128 and the number of the signal, as shells tell it; 0 for none."""
+        """Exit status of the program: 128 plus the number of the signal, as in shells, or 0 without one."""
         return 0 if self.asked is None else 128 + self.asked

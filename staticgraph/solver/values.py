@@ -1,4 +1,4 @@
-"""What a value in a description may be: a number, a share, sizes, a name out of a list."""
+"""Kinds of values in a description, such as a number, a share, sizes, or a name out of a list."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Kind:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether it is an integer; true and false are not."""
+    """Return True if a value is an integer. True and False are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number; nan, inf, true and false are not."""
+    """Return True if a value is a finite number. True and False are not, and neither are NaN and infinity."""
     return is_whole(value) or (isinstance(value, float) and abs(value) < float("inf"))
 
 

@@ -1,4 +1,4 @@
-"""What is in a file, whichever of the formats that are read here it has: `staticgraph.inspect`."""
+"""Summary of a file in any of the formats that are read here: `staticgraph.inspect`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BY_SUFFIX = {
 
 
 def contents(path: str | os.PathLike[str]) -> Summary:
-    """What is in a file or a folder; see `staticgraph.inspect`."""
+    """Summarise a file or a folder; see `staticgraph.inspect`."""
     name = os.fspath(path)
     if os.path.isdir(name):
         latest = None if maybe_saved_model_directory(name) else latest_checkpoint(name)

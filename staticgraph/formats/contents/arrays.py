@@ -1,4 +1,4 @@
-"""What is in files of arrays by name: checkpoints, NumPy's `.npz`, safetensors."""
+"""Summaries of files that hold arrays by name: checkpoints, NumPy's `.npz` and safetensors."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _KINDS = {".npz": "NumPy arrays", ".safetensors": "safetensors"}
 
 
 def arrays(path: str) -> Summary:
-    """What is in an `.npz` or `.safetensors` file, all of which is checked."""
+    """Summarise an `.npz` or `.safetensors` file. The whole file is checked."""
     kind = _KINDS[os.path.splitext(path)[1].lower()]
     return Summary(path, kind, None, "", os.path.getsize(path), variables=variables(types_of(path)))
 
 
 def is_checkpoint(prefix: str) -> bool:
-    """Whether files with this prefix are a checkpoint, ours or TensorFlow's."""
+    """Return True if files with this prefix are a checkpoint, ours or TensorFlow's."""
     return os.path.isfile(checkpoint_file(prefix)) or is_slice_file(prefix)
 
 
 def checkpoint(prefix: str) -> Summary:
-    """What is in a checkpoint. Of TensorFlow's own, the values are not looked at."""
+    """Summarise a checkpoint. The values in a checkpoint of TensorFlow's are not read."""
     if is_bundle(prefix):
         return _theirs(prefix, 2, Bundle(prefix).types, [checkpoint_file(prefix), *_shards(prefix)])
     if is_slice_file(prefix):

@@ -1,4 +1,4 @@
-"""What is in the file of a run that failed."""
+"""Summary of a crash dump, which is the file of a run that failed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from staticgraph.runtime.files.summary import FunctionSummary, Summary, Variable
 
 
 def failed_run(path: str) -> Summary:
-    """What was run and fed, the variables as they were, and the error."""
+    """Summarise a crash dump: the run and its feeds, the variables as they were, and the error."""
     found = read(path)
     run, variables = found.run, {}
     with found.session.held() as store:

@@ -1,4 +1,4 @@
-"""What is in TensorFlow's graphs: frozen ones, meta graphs, SavedModels. None of them is built."""
+"""Summaries of TensorFlow's frozen graphs, meta graphs and SavedModels. No graph is built from them."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _INPUTS = ("Placeholder", "PlaceholderWithDefault")
 
 
 def frozen_graph(path: str) -> Summary:
-    """What is in a graph: its placeholders, and the values that no other node takes."""
+    """Summarise a frozen graph: its placeholders, and the values that no other node takes."""
     graph = read_graph(path)
     return _summary(path, "TensorFlow graph", os.path.getsize(path), [graph], {"graph": whole(graph)})
 
 
 def meta_graph_file(path: str) -> Summary:
-    """What is in a `.meta` file."""
+    """Summarise a `.meta` file."""
     meta = read_meta_graph_file(path)
     size, graph = os.path.getsize(path), [meta.graph_def]
     return _summary(path, "TensorFlow meta graph", size, graph, _signatures(meta), [meta])
 
 
 def saved_model(folder: str) -> Summary:
-    """What is in a SavedModel: the signatures of its graphs, and the types of its variables' values."""
+    """Summarise a SavedModel: the signatures of its graphs, and the types of its variables' values."""
     model = read_saved_model(folder)
     metas, prefix = model.meta_graphs, variables_prefix(folder)
     signatures: dict[str, FunctionSummary] = {}
@@ -66,7 +66,7 @@ def whole(graph: GraphDef) -> FunctionSummary:
 
 
 def _is_silent(node: NodeDef) -> bool:
-    """Whether a node is there for what it does, or is no one's output."""
+    """Return True if a node acts only by its effect, or its value is not an output of the graph."""
     return node.op in ("NoOp", "Assert", "SaveV2", "Exit") or node.op.startswith(("Assign", "Resource"))
 
 
@@ -78,7 +78,7 @@ def _summary(
     signatures: dict[str, FunctionSummary],
     metas: Iterable[MetaGraphDef] = (),
 ) -> Summary:
-    """What is common to all of them."""
+    """Return the summary of a file, as far as all these formats share it."""
     graphs, metas = list(graphs), list(metas)
     nodes = [node for graph in graphs for node in graph.node]
     nodes += [node for graph in graphs for f in graph.library.function for node in f.node_def]

@@ -1,4 +1,4 @@
-"""What is in a model in ONNX format."""
+"""Summary of a model in ONNX format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BITS = {"UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2}  # of el
 
 
 def onnx_model(path: str) -> Summary:
-    """What is in the model; values that lie in files beside it are not looked at."""
+    """Summarise an ONNX model. Values in external data files are not read."""
     model, _ = read_model(path)
     graph = model.graph
     given = {each.name for each in graph.initializer}

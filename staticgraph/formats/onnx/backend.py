@@ -106,12 +106,15 @@ class Prepared:
 
 
 def is_compatible(model: Any, device: str = "CPU", **kwargs: Any) -> bool:
-    """Whether a model may be prepared: what cannot be read is told when it is."""
+    """Return True if models run on the device.
+
+    The model is not examined. If it cannot be read, preparing or running it raises an error.
+    """
     return supports_device(device)
 
 
 def supports_device(device: str) -> bool:
-    """Whether models run on a device, such as "CPU"."""
+    """Return True if models run on a device, such as "CPU"."""
     return device.split(":")[0].upper() == "CPU"
 
 
@@ -163,7 +166,7 @@ def _is_tensor(info: ValueInfoProto) -> bool:
 
 
 def _digest(value: Any) -> bytes:
-    """What tells apart the values of an input."""
+    """Return a key of an input's value. Different values have different keys."""
     if isinstance(value, list | tuple):
         return b"".join(_digest(each) + b";" for each in value)
     array = np.asarray(value)

@@ -1,4 +1,4 @@
-"""What can be wrong with an ONNX model."""
+"""Errors of ONNX models: one cannot be read, has something unsupported, or needs an unknown value."""
 
 from __future__ import annotations
 

@@ -34,7 +34,11 @@ class Beside:
             raise OnnxError(f"{what} lies in {path.name!r}, which cannot be read: {why}") from None
 
     def _path(self, location: str, what: str) -> Path:
-        """Where a file lies that a model names. Nothing on the way to it may be a link."""
+        """Return the path of a file that a model names.
+
+        Raises:
+            OnnxError: If the file is not in the folder of the model, or a part of the path is a link.
+        """
         wanted = self._folder / location
         inside = (
             location and not Path(location).is_absolute() and "\\" not in location and "\0" not in location

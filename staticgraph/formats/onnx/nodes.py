@@ -37,7 +37,7 @@ _READERS: dict[tuple[str, str], list[tuple[int, Reader]]] = {}
 
 
 class Inner(Protocol):
-    """What can read a graph inside a node."""
+    """Reader of the graphs inside a node."""
 
     def subgraph(self, graph: Any, inputs: Sequence[Value]) -> list[Value]: ...
 
@@ -76,7 +76,7 @@ class Node:
         return self.attributes[name]
 
     def wants(self, index: int) -> bool:
-        """Whether an output has a name, by which others may use it."""
+        """Return True if an output has a name, by which other nodes may use it."""
         return index < len(self.outputs) and bool(self.outputs[index])
 
     def known(self, tensor: Tensor, what: str) -> np.ndarray:

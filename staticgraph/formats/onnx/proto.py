@@ -321,7 +321,7 @@ class FunctionProto(_OnnxMessage):
 
 
 class TrainingInfoProto(_OnnxMessage):
-    """How a model's initializers begin, and how a training step changes them."""
+    """Initial values of a model's initializers, and the training step that updates them."""
 
     schema = """
         onnx.GraphProto initialization = 1
@@ -361,7 +361,7 @@ class DeviceConfigurationProto(_OnnxMessage):
 
 
 class NodeDeviceConfigurationProto(_OnnxMessage):
-    """How a node is spread over the devices of a configuration."""
+    """Distribution of a node over the devices of a configuration."""
 
     schema = """
         string configuration_id = 1
@@ -371,7 +371,7 @@ class NodeDeviceConfigurationProto(_OnnxMessage):
 
 
 class ShardingSpecProto(_OnnxMessage):
-    """How a tensor is spread over devices."""
+    """Sharding of a tensor over devices."""
 
     schema = """
         string tensor_name = 1
@@ -391,7 +391,7 @@ class IntIntListEntryProto(_OnnxMessage):
 
 
 class ShardedDimProto(_OnnxMessage):
-    """How one axis is cut."""
+    """Sharding of one axis."""
 
     schema = """
         int64 axis = 1

@@ -1,4 +1,4 @@
-"""What readers of nodes compute with: constants, known values, and sizes that may depend on what is fed."""
+"""Helpers of the node readers: constants, known values, and sizes that may depend on what is fed."""
 
 from __future__ import annotations
 

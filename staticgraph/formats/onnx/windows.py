@@ -25,7 +25,7 @@ class Window:
 
     @property
     def reach(self) -> int:
-        """How many elements there are from the first tap to the last."""
+        """The number of elements from the first tap to the last, both included."""
         return (self.taps - 1) * self.dilation + 1
 
     @property

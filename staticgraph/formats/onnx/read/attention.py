@@ -128,7 +128,10 @@ def _numbers(count: Any) -> Tensor:
 
 
 def _ahead(rows: Any, columns: Any, past: Tensor | None, lengths: Tensor | None) -> Tensor:
-    """How far each key lies after each query, which come last where there is a past."""
+    """Return the position of each key minus that of each query.
+
+    The queries are at the end of the keys if there is a past, or end at the `lengths` if these are given.
+    """
     queries = ops.expand_dims(_numbers(rows), axis=1)
     size = rows if isinstance(rows, Tensor) else constant(rows, int64)
     if past is not None:
@@ -165,7 +168,7 @@ def _flex_attention(node: Node, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def _changed(node: Node, name: str, x: Tensor) -> Tensor:
-    """What a graph inside the node makes of a tensor."""
+    """Apply a graph inside the node to a tensor. Return the tensor as it is if there is no such graph."""
     graph = node.get(name)
     return x if graph is None else cast(node.scope.subgraph(graph, [x])[0], x.dtype)
 

@@ -54,7 +54,10 @@ def _loop(node: Node, count: Tensor | None = None, condition: Tensor | None = No
 
 
 def _keeps_on(body: GraphProto, condition: Tensor | None) -> bool:
-    """Whether a loop goes on until its count is reached: its condition is handed on as it is, and holds."""
+    """Return True if a loop ends only by its trip count.
+
+    The condition is true at the start, and the body passes it on as it is or returns a constant that is true.
+    """
     if condition is not None and not np.all(known_value(condition)):
         return False
     out, given = body.output[0].name, body.input[1].name
@@ -132,7 +135,7 @@ def _rounds(
 
 
 def _array(row: Tensor, count: Tensor) -> TensorArray:
-    """What rows like one are collected in."""
+    """Create an array that collects `count` rows of the dtype and shape of `row`."""
     return TensorArray(row.dtype, size=cast(count, int32), element_shape=row.shape)
 
 

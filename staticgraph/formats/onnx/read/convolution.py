@@ -120,7 +120,7 @@ def _spread(node: Node, x: Tensor, w: Tensor, extra: int) -> Tensor:
 
 
 def _trims(node: Node, full: list[Any], strides: list[int], have: list[Any]) -> list[tuple[int, int]]:
-    """What is cut off at both ends of each axis; less than nothing is padding."""
+    """Return the number of elements to cut off at both ends of each axis. A negative number is padding."""
     rank = len(full)
     more = node.get("output_padding") or [0] * rank
     pads = node.get("pads") or [0] * (2 * rank)

@@ -48,7 +48,7 @@ def _pooled(pool: str, x: Tensor, found: list[Window]) -> Tensor:
 
 
 def _places(one: Window) -> np.ndarray:
-    """Where the taps of each position are in the padded input: [positions, taps]."""
+    """Return the indices of the taps in the padded input, for each position: [positions, taps]."""
     return np.arange(one.count)[:, None] * one.stride + np.arange(one.taps)[None, :] * one.dilation
 
 

@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """How one axis is resized. `region` is the part of the input that is looked at, from 0 to 1."""
+    """Resizing of one axis. `region` is the part of the input that is used, from 0 to 1."""
 
     length: int
     count: int
@@ -29,7 +29,7 @@ class Axis:
     region: tuple[float, float] = (0.0, 1.0)
 
     def places(self, how: str) -> np.ndarray:
-        """Where in the input each element of the output lies."""
+        """Return the coordinate in the input of each element of the output."""
         at = np.arange(self.count, dtype=np.float64)
         whole = self.scale * self.length
         match how:

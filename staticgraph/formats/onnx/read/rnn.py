@@ -31,7 +31,7 @@ _PLAIN: dict[str, _Function] = {
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What a recurrent node is made of; one direction's part of its weights at a time."""
+    """Recurrent node with the weights, biases and activations of one of its directions."""
 
     node: Node
     weights: Tensor  # [gates * hidden, input]
@@ -42,7 +42,7 @@ class Layer:
     hidden: int
 
     def clipped(self, x: Tensor) -> Tensor:
-        """What goes into an activation, within bounds."""
+        """Clip the input of an activation to the bounds that the node gives, if any."""
         limit = self.node.get("clip")
         if not limit:
             return x

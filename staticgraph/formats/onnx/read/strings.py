@@ -69,7 +69,11 @@ def _full_match(node: Node, x: Tensor) -> Tensor:
 
 @operator("TfIdfVectorizer")
 def _tf_idf(node: Node, x: Tensor) -> Tensor:
-    """How often n-grams of a pool occur, with up to some elements skipped between those of an n-gram."""
+    """Count the n-grams of a pool in each row.
+
+    Up to `max_skip_count` elements may be skipped between two elements of an n-gram. Mode TF gives the
+    counts, TFIDF the counts times the weights, and IDF the weights of those n-grams that occur.
+    """
     pool = node.get("pool_int64s")
     if pool is None:
         raise node.unsupported("n-grams of strings are not supported")

@@ -190,7 +190,11 @@ def _one_hot(use: Use, indices: Held, on_value: Held, off_value: Held, depth: An
 
 @writes("row_update")
 def _row_update(use: Use, tensor: Held, index: Held, row: Held) -> Any:
-    """Where rows are as large as what is fed, the array has rows of one until the first is written."""
+    """Replace one row of an array.
+
+    If the shape of the rows depends on what is fed, the array has rows of size one until the first write. So
+    the array is then broadcast against the row.
+    """
     at = ops.reshape(_indices(index), shape=(1, 1))
     rows = tensor.type.shape
     if rows is not None and None not in rows[1:]:
@@ -266,7 +270,7 @@ def _arg(use: Use, input: Held, axis: Any, output_type: DType) -> Any:
 
 @writes("lower_bound", "upper_bound")
 def _bound(use: Use, sorted_inputs: Held, values: Held, out_type: DType) -> Any:
-    """How many of the sorted numbers are less."""
+    """Count the sorted numbers that are less than each value or, for `upper_bound`, not greater."""
     row, sought = ops.expand_dims(sorted_inputs, axis=1), ops.expand_dims(values, axis=2)
     below = row < sought if use.op.name == "lower_bound" else row <= sought
     return ops.reduce_sum(ops.cast(below, dtype=out_type), axis=(2,))

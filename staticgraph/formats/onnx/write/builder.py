@@ -54,7 +54,7 @@ class Builder(ABC):
         return Held(self, TensorType(dtype, data.shape), label=label, data=data)
 
     def value(self, name: str, type: TensorType) -> Held:
-        """What an ONNX value of this name holds."""
+        """Return the tensor that the ONNX value of this name holds."""
         return Held(self, type, name)
 
     def name(self, held: Held) -> str:

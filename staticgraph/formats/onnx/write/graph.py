@@ -86,7 +86,7 @@ class Writer(Builder):
     def by_definition(
         self, op: OpDef, inputs: Sequence[Held], attrs: Mapping[str, Any], types: Sequence[TensorType]
     ) -> Any:
-        """What an op is by its own definition in terms of others. NoForm where it has none."""
+        """Write an op by its own definition in terms of others. Raises NoForm if that is not possible."""
         inputs = [self.plain(v) for v in inputs]
         with recording(self):
             if op.kind is Kind.COMPOSITE and op.expand is not None:
@@ -212,7 +212,11 @@ def _known(value: Any) -> Any:
 
 
 def _told(value: Any, param: Param) -> Any:
-    """What is told to a type rule of an operand: None for what is not known, if it takes that."""
+    """Return what a type rule is told of an operand.
+
+    An operand that is not known is `_UNKNOWN`. If the parameter takes partial values, the operand is instead
+    a tuple of its entries with None for each unknown one, or None if their number is unknown too.
+    """
     if isinstance(value, Held):
         if not param.partial:
             return _UNKNOWN
@@ -227,7 +231,7 @@ def _told(value: Any, param: Param) -> Any:
 
 
 def _both(found: TensorType, declared: TensorType) -> TensorType:
-    """What two descriptions of one type tell together."""
+    """Merge two descriptions of one type. If the shapes contradict each other, return `found`."""
     if not compatible(found.shape, declared.shape):
         return found
     return TensorType(declared.dtype, merge(found.shape, declared.shape))

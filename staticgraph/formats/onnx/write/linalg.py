@@ -54,7 +54,7 @@ def _einsum(use: Use, *inputs: Held, equation: str) -> Any:
 
 
 def _is_product(a: str, b: str, out: str) -> bool:
-    """Whether rows of `a` are multiplied by a matrix, as in `abk,kn->abn`."""
+    """Return True if rows of `a` are multiplied by a matrix `b`, for example in `abk,kn->abn`."""
     matrix = len(b) == 2 and a[-1:] == b[:1] and b[0] != b[1] and out == a[:-1] + b[1]
     return matrix and len(set(a)) == len(a) and b[1] not in a
 

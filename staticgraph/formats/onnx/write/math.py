@@ -55,7 +55,10 @@ def _rsqrt(use: Use, x: Held) -> Any:
 
 
 def _activation(operator: str) -> Any:
-    """Where float64 is not implemented for the operator, the formula serves."""
+    """Return a rule that writes an op as `operator`, but for float64 as the op's formula.
+
+    The operator may not be implemented for float64.
+    """
 
     def rule(use: Use, x: Held, **attrs: Any) -> Any:
         return use.by_definition(x, **attrs) if x.dtype is float64 else use(operator, x, **attrs)
@@ -129,7 +132,7 @@ def _expm1(use: Use, x: Held) -> Any:
 
 @writes("log1p")
 def _log1p(use: Use, x: Held) -> Any:
-    """What is lost in 1 + x is lost in the divisor too."""
+    """Divide by (1 + x) - 1, which has lost the same digits as 1 + x, so that the errors cancel."""
     sum_ = 1 + x
     lost = sum_ - 1
     near = ops.equal(lost, 0)
@@ -153,7 +156,7 @@ def _copysign(use: Use, x: Held, sign_of: Held) -> Any:
 
 
 def _is_negative(use: Use, x: Held) -> Any:
-    """Whether the sign bit is set: 1 / -0 tells."""
+    """Return a mask of the negative elements. -0 is one of them, since its reciprocal is negative."""
     return ops.logical_or(x < 0, ops.reciprocal(x) < 0)
 
 

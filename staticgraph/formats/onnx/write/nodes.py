@@ -98,7 +98,7 @@ class Nodes:
         return found
 
     def recall(self, key: Any) -> Any:
-        """What was kept under a key, in this graph or one around it; None where there is nothing."""
+        """Return what is cached under a key in this graph or one around it, or None."""
         return next((g.kept[key] for g in reversed(self._graphs) if key in g.kept), None)
 
     def keep(self, key: Any, value: Any) -> None:
@@ -134,7 +134,7 @@ class Nodes:
         return len(self._graphs[-1].nodes)
 
     def made_since(self, position: int, value: str) -> bool:
-        """Whether a value is the result of a node of this graph from a position on."""
+        """Return True if a value is the result of a node of this graph at `position` or later."""
         return any(value in node.output for node in self._graphs[-1].nodes[position:])
 
     def finish(self, outputs: Sequence[str]) -> list[NodeProto]:

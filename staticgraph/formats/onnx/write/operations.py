@@ -27,7 +27,7 @@ _SELECTIONS = ("select", "select_rows")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """How an operation that is known by name is written: what it reads, and what it makes of that."""
+    """Writer of an operation that is known by name: the tensors that it reads, and the values it makes."""
 
     made: Callable[[Operations, Operation], Any]
     reads: Callable[[Operations, Operation], Sequence[Tensor]]
@@ -96,7 +96,7 @@ class Operations:
         return op.all_inputs
 
     def flag(self, op: Operation) -> bool | None:
-        """What decides between two values of one type, where that is known."""
+        """Return the condition that decides between two values of one type, or None if it is not known."""
         first = self.values.get(op.tensors[0])
         if (
             first is None

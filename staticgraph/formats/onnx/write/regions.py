@@ -51,7 +51,10 @@ def _row_shape(op: Operation) -> Shape:
 
 
 def _is_array(tensor: Tensor) -> bool:
-    """Whether a tensor is an array of rows, whose shape the graph may not tell though it stays the same."""
+    """Return True if a tensor is an array of rows.
+
+    The graph may not tell the shape of such an array, but the shape stays the same.
+    """
     op = tensor.op
     while op.definition.name in _WRITES:
         op = op.tensors[0].op
@@ -84,7 +87,11 @@ def _loop(at: Operations, op: Operation) -> list[Held]:
 
 
 def _taken_captures(at: Operations, op: Operation) -> Sequence[Tensor]:
-    """What a branch reads. Of one that is known to be taken, only what that captures."""
+    """Return the tensors that a branch needs before it is written.
+
+    First the predicate alone. Once that has a value, all inputs, or only the captures of the side that is
+    known to be taken.
+    """
     pred = at.values.get(op.tensors[0])
     if pred is None:
         return op.tensors[:1]

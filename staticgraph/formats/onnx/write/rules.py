@@ -1,7 +1,7 @@
-"""How ops are written: the tables that the files `write_*` fill.
+"""Tables of the rules that write ops. The other modules of this folder fill them.
 
-An op that is in none of them is written in terms of others: by the expansion of a composite, by the body of
-an elementwise op, or, where it only moves elements, by where each element comes from.
+An op that is in none of the tables is written in terms of others: by the expansion of a composite, by the
+body of an elementwise op or, if it only moves elements, by the source of each element.
 """
 
 from __future__ import annotations

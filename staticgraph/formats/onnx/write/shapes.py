@@ -40,7 +40,7 @@ def _reshape(use: Use, tensor: Held, shape: Any) -> Any:
 
 @writes("transpose", keeps_order=True)
 def _transpose(use: Use, a: Held, perm: Any) -> Any:
-    """What is transposed already is taken to be transposed in another way: two may cancel."""
+    """Transpose a tensor. The permutation is combined with an earlier one, so that two may cancel."""
     axes = (
         tuple(range(a.rank))[::-1]
         if perm is None

@@ -14,7 +14,7 @@ CHANGES = frozenset({"tensor_array_write", "tensor_array_scatter", "tensor_array
 
 
 class Made(Protocol):
-    """What makes an array: an operation, or a node that there is no operation for."""
+    """Maker of an array: an operation, or a node that has no operation."""
 
     @property
     def name(self) -> str: ...
@@ -44,7 +44,7 @@ class Arrays:
                 self.growing.add(made)
 
     def of(self, tensor: Tensor) -> Made | None:
-        """What made the array, where a tensor is the flow of one."""
+        """Return the maker of an array if the tensor is the flow of one, else None."""
         return self._made.get(tensor)
 
     def let(self, tensor: Tensor, made: Made) -> None:

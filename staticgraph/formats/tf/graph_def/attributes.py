@@ -84,5 +84,5 @@ def shape_of_proto(proto: Any) -> tuple[int | None, ...] | None:
 
 
 def same(kind: str, first: Any, second: Any) -> bool:
-    """Whether two values of an attribute are equal in a message, where numbers are in single precision."""
+    """Return True if two values of an attribute are equal in a message, which stores floats as float32."""
     return attr_value(kind, first) == attr_value(kind, second)

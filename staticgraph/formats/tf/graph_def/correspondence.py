@@ -64,7 +64,9 @@ class Pairs:
 
 @cache
 def pairs(op: OpDef, type: str = "") -> Pairs | None:
-    """How an op of ours and TensorFlow's `type`, by default that of our op, go together; None if they do not.
+    """Pair the parameters of an op of ours with those of TensorFlow's `type`, by default that of our op.
+
+    Returns None if the two do not correspond.
 
     >>> from staticgraph.compiler.graph.opdef import OPS
     >>> [(theirs.name, ours.name) for theirs, ours in pairs(OPS["fill"]).inputs]

@@ -139,7 +139,7 @@ class _Level:
         self.held = held  # the conditions of the loops around
 
     def steps(self, names: Sequence[str]) -> list[Step]:
-        """What is to be done, in order. `names` are in order but for the loops."""
+        """Return the steps in the order in which they run. `names` are in order except for the loops."""
         self.units: dict[str, list[str]] = {}  # nodes by the first of the loop, or one node alone
         self.unit_of: dict[str, str] = {}
         first: dict[str, str] = {}
@@ -163,7 +163,7 @@ class _Level:
         return around[self.depth] if len(around) > self.depth else None
 
     def _inputs(self, unit: str) -> list[Edge]:
-        """What a unit takes from others."""
+        """Return the edges by which a unit takes values from others, or waits for them."""
         inside = set(self.units[unit])
         found = (edge(text) for name in self.units[unit] for text in self.by_name[name].input)
         return [each for each in found if each.node not in inside]
@@ -223,12 +223,12 @@ class _Level:
         return Edge(pivot, 0) if first else edge(switch.input[1])
 
     def _asks(self, switch: NodeDef) -> bool:
-        """Whether a Switch only asks whether a variable has a value: that is read in another way."""
+        """Return True if a Switch only tests if a variable has a value. That is read in another way."""
         node = self.by_name.get(origin(self.by_name, edge(switch.input[1]), IDENTITIES).node)
         return node is not None and node.op in _READY
 
     def _holds(self, pred: Edge, at: int) -> bool:
-        """Whether this loop is carried out only where a condition from outside holds."""
+        """Return True if this loop runs only if a condition from outside holds."""
         return (origin(self.by_name, pred, ENTERS), at) in self.held
 
     def _is_merge(self, unit: str) -> bool:

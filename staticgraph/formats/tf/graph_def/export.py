@@ -113,7 +113,7 @@ class Writer:
             self.add(OWN + op.definition.name, op.name, ports, own_attrs(op, self._regions), op)
 
     def port(self, tensor: Tensor, op: Operation) -> str:
-        """How the node of `op` names an input: `node`, or `node:1` for its second output."""
+        """Return the name by which the node of `op` takes a tensor: `node`, or `node:1` for output 1."""
         if self.has_arrays and self.arrays.of(tensor) is not None:
             return self._all_rows(tensor, op)
         if self._control_flow.can_be_written:
@@ -123,15 +123,15 @@ class Writer:
 
     @property
     def has_arrays(self) -> bool:
-        """Whether tensor arrays are written as such."""
+        """True if tensor arrays are written as such."""
         return self._control_flow.can_be_written
 
     def flow(self, tensor: Tensor, op: Operation) -> str:
-        """How the node of `op` names the state of a tensor array."""
+        """Return the name by which the node of `op` takes the state of a tensor array."""
         return self._control_flow.port(tensor, op.region)
 
     def handle(self, made: Made, op: Operation) -> str:
-        """How the node of `op` names a tensor array, by what made it."""
+        """Return the name by which the node of `op` takes the tensor array that `made` makes."""
         return self._control_flow.handle(made, op.region)
 
     def _all_rows(self, tensor: Tensor, op: Operation) -> str:
@@ -171,7 +171,7 @@ class Writer:
         return self.helper("Const", name, (), {"value": literal, "dtype": dtype}, op)
 
     def cast(self, given: str, source: DType, target: DType, name: str, op: Operation) -> str:
-        """What `given` is as another dtype."""
+        """Return the name of `given` as another dtype. Adds a node if the dtypes differ."""
         if source is target:
             return given
         return self.helper("Cast", name, [given], {"SrcT": source, "DstT": target}, op)
@@ -204,7 +204,7 @@ class Writer:
         return () if self.has_arrays and self.arrays.of(tensor) is not None else tensor.type.shape
 
     def _controls(self, op: Operation, name: str, has_inputs: bool) -> Iterator[str]:
-        """What the node `name`, that of `op` or one that serves it, waits for."""
+        """Yield the control inputs of the node `name`, which is the node of `op` or one that serves it."""
         flow, region = self._control_flow, op.region
         if not flow.can_be_written:
             yield from (f"^{control.name}" for control in op.control_inputs if name == op.name)
@@ -330,7 +330,7 @@ def default_operand(op: Operation, param: Param) -> Literal | None:
 
 
 def _left_out(writer: Writer, op: Operation, param: Param) -> str | None:
-    """What TensorFlow must be told where ours was told nothing: all axes, reversed, in steps of one."""
+    """Write an operand that was left out and that TensorFlow needs: all axes, reversed, or steps of one."""
     name, of = f"{op.name}/{param.tf or param.name}", op.tensors[0]
     known = default_operand(op, param)
     if known is not None:

@@ -21,7 +21,7 @@ _LARGEST = 1 << 20  # nodes that calls may become
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a call becomes: the names that stand for the arguments, nodes, and where the results come from."""
+    """Result of inlining a call: names that stand for the arguments, nodes, and the edges of the results."""
 
     params: tuple[str, ...]
     nodes: list[NodeDef]

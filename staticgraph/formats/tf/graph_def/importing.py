@@ -271,7 +271,7 @@ class _Import:
         return inputs, controls
 
     def value(self, each: Edge) -> Any:
-        """What a node takes from there."""
+        """Return the value at an edge, which is that of `input_map` if it has the edge."""
         if each not in self.mapped:
             return self._output(each)
         self.used.add(each)
@@ -322,7 +322,7 @@ class _Import:
         return outputs[each.index]
 
     def _tensor(self, given: Any) -> Tensor:
-        """What `input_map` has for a name; a value becomes a constant."""
+        """Return an entry of `input_map` as a tensor. A plain value becomes a constant."""
         given = given.to_tensor() if hasattr(given, "to_tensor") else given
         return given if isinstance(given, Tensor) else as_tensor(self.graph, given)
 
@@ -390,7 +390,7 @@ def _gradients(node: NodeDef) -> dict[str, str]:
 
 
 def _is_supported(node: NodeDef) -> bool:
-    """Whether nodes of its type can be read."""
+    """Return True if nodes of its type can be read."""
     if node.op.startswith(OWN):
         op = OPS.get(node.op.removeprefix(OWN))
         return op is not None and op.effect not in (Effect.HOST, Effect.EFFECT)

@@ -29,7 +29,7 @@ class Edge:
 
 
 def edge(text: str) -> Edge:
-    """What `node`, `node:1` or `^node` says. ValueError for anything else."""
+    """Parse an input: `node`, `node:1` or `^node`. Raises ValueError for anything else."""
     if text.startswith("^"):
         return Edge(text[1:], -1)
     name, colon, index = text.rpartition(":")
@@ -41,7 +41,7 @@ def edge(text: str) -> Edge:
 
 
 def origin(by_name: Mapping[str, NodeDef], each: Edge, through: Collection[str]) -> Edge:
-    """Where a value comes from, past all nodes of the types `through`, which only lead it on."""
+    """Return the edge that a value comes from, past nodes of the types `through`, which only pass it on."""
     while (node := by_name.get(each.node)) is not None and node.op in through and node.input:
         each = edge(node.input[0])
     return each

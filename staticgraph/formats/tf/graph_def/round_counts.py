@@ -1,5 +1,6 @@
-"""How many rounds a loop has at most, where that is clear before it begins: it counts up by one, to a number
-that no round changes.
+"""Upper bound of a loop's trip count, if it is clear before the loop begins.
+
+Such a loop counts up by one, to a number that no iteration changes.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _by_test(loop: Operation, test: Operation) -> RoundCount | None:
 
 
 def _counts(body: Region, place: int) -> bool:
-    """Whether a round adds one to a number that the loop carries."""
+    """Return True if each iteration adds one to the number that the loop carries at `place`."""
     added = _plain(body.results[place]).op
     if added.definition.name != "add":
         return False

@@ -1,11 +1,11 @@
-"""What TensorFlow 1.15 says of its op types: inputs, outputs and attributes in order, with defaults.
+"""Signatures of TensorFlow 1.15's op types: inputs, outputs and attributes in order, with defaults.
 
-The types that are written and read here stand in `signatures.txt`, a line each:
+`signatures.txt` has the types that are written and read here, a line each:
 
     Sum(input:T reduction_indices:Tidx) -> (output:T) {keep_dims:bool=False T:type Tidx:type=int32}
 
-`N*T` is a list of as many tensors as the attribute N says, `T[]` one with a type for each, `&T` a variable.
-`foreign.txt` has all other types, with no more than their outputs depend on.
+`N*T` is a list of as many tensors as the attribute N says, `T[]` a list with a type for each tensor, and `&T`
+a variable. `foreign.txt` has all other types, with no more than their outputs depend on.
 """
 
 from __future__ import annotations

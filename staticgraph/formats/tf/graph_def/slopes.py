@@ -17,10 +17,10 @@ __all__ = ["Slopes", "no_flow"]
 
 
 class Keeping(Protocol):
-    """What knows the present form of such arrays."""
+    """Store of the current form of the arrays of derivatives."""
 
     def values(self, keys: Any) -> list[Any]:
-        """What these are now."""
+        """Return the current arrays of these keys."""
 
     def change(self, keys: Any, values: Any) -> None:
         """Let these be other values from here on."""

@@ -1,11 +1,12 @@
-"""Where TensorFlow's derivatives of loops keep what they need: which steps push on stacks, pop from them, and
-add to arrays of derivatives.
+"""Uses of the stacks and arrays in which TensorFlow's derivatives of loops store values.
+
+Finds the steps that push on stacks, pop from them, and add to arrays of derivatives:
 
     forward    StackV2 -> Enter -> StackPushV2(., value)
     backward              Enter -> StackPopV2(.)
 
-Such a node changes an object, and only control edges tell when. So that values can flow instead, this finds
-out which loops and branches have to carry them.
+Such a node changes an object, and only control edges tell when. Here, values flow instead. So this module
+finds the loops and branches that have to carry these values.
 """
 
 from __future__ import annotations
@@ -34,9 +35,15 @@ Path = tuple[str, ...]  # the loops around a node, outermost first
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What steps do to stacks, each with the loops inside the step that are around that, and to arrays of
-    derivatives, each with a node that gives the handle of the array whose derivative it is. `added`: what is
-    added to, and by which node. `handles`: the nodes that give handles.
+    """Effects of steps on stacks and on arrays of derivatives.
+
+    Attributes:
+        pushed: The stacks that are pushed on, each with those loops inside the step that are around the push.
+        popped: The stacks that are popped from, likewise.
+        slopes: The arrays of derivatives that are used, each with a node that gives the handle of the array
+            whose derivative it is.
+        added: The arrays of derivatives that are added to, each with the node that adds.
+        handles: The nodes that give handles.
     """
 
     pushed: Mapping[str, Path] = field(default_factory=dict)
@@ -50,7 +57,7 @@ _NOTHING = Touched()
 
 
 class Uses:
-    """What steps do."""
+    """Finder of the effects that steps have on stacks and on arrays of derivatives."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, NodeDef] = {}
@@ -64,7 +71,7 @@ class Uses:
         self._pushes |= {self.stack(node): node for node in new.values() if node.op in PUSHES}
 
     def of(self, step: Step) -> Touched:
-        """What a step does, with all in it."""
+        """Return the effects of a step, with those of all steps in it."""
         if isinstance(step, NodeDef):
             return self._of_node(step)
         if id(step) not in self._known:
@@ -72,7 +79,7 @@ class Uses:
         return self._known[id(step)][1]
 
     def of_all(self, steps: Iterable[Step]) -> Touched:
-        """What several steps do."""
+        """Return the effects of several steps together."""
         found = [told for told in map(self.of, steps) if told is not _NOTHING]
         if len(found) < 2:
             return found[0] if found else _NOTHING
@@ -140,5 +147,5 @@ class Uses:
 
 
 def loop_name(loop: Loop) -> str:
-    """What to call a loop."""
+    """Return a name for a loop, which is that of its first Merge."""
     return loop.carried[0].merge.name

@@ -49,7 +49,7 @@ def _between_numbers(node: Node) -> Any:
 
 @reads("FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannelGradient")
 def _between_tensors(node: Node) -> Any:
-    """What is inside of the limits goes to `x`, and what is outside to the limit that it came to."""
+    """Pass the gradient to `x` for elements inside the limits, and to the exceeded limit for the others."""
     dy, x, low, high = node.tensors
     lowest, highest, _ = _limits(node, low, high)
     rank = x.type.rank

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class AutoParallelOptions(Message):
-    """How work was spread over replicas."""
+    """Options of TF1 for spreading work over replicas."""
 
     schema = """
         bool enable = 1
@@ -47,7 +47,7 @@ class ScopedAllocatorOptions(Message):
 
 
 class VerifierConfig(Message):
-    """How a rewritten graph was checked."""
+    """Options of TF1 for checking a rewritten graph."""
 
     Toggle = Enum(DEFAULT=0, ON=1, OFF=2)
     schema = """
@@ -57,7 +57,7 @@ class VerifierConfig(Message):
 
 
 class RewriterConfig(Message):
-    """How TF1 rewrote a graph before running it."""
+    """Options of TF1 for rewriting a graph before a run."""
 
     MemOptType = Enum(
         DEFAULT_MEM_OPT=0,
@@ -110,7 +110,7 @@ class RewriterConfig(Message):
 
 
 class OptimizerOptions(Message):
-    """How TF1's graph optimizer and its XLA were switched."""
+    """Switches of TF1's graph optimizer and its XLA."""
 
     GlobalJitLevel = Enum(DEFAULT=0, OFF=-1, ON_1=1, ON_2=2)
     Level = Enum(L1=0, L0=-1)
@@ -141,7 +141,7 @@ class GraphOptions(Message):
 
 
 class GPUOptions(Message):
-    """How TF1 took memory of a GPU."""
+    """Options of TF1 for GPUs, mainly for their memory."""
 
     schema = """
         double per_process_gpu_memory_fraction = 1
@@ -187,7 +187,7 @@ class ThreadPoolOptionProto(Message):
 
 
 class RPCOptions(Message):
-    """How TF1 talked to other machines."""
+    """Options of TF1 for communication with other machines."""
 
     schema = """
         bool use_rpc_for_inprocess_master = 1
@@ -294,7 +294,7 @@ class DebugTensorWatch(Message):
 
 
 class DebugOptions(Message):
-    """What is watched in a run."""
+    """Options for watching tensors in a run."""
 
     schema = """
         repeated DebugTensorWatch debug_tensor_watch_opts = 4

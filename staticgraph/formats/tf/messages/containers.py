@@ -51,7 +51,7 @@ class Repeated(list):
         self._touch()
 
     def _taken(self, values: Any) -> list[Any]:
-        """What is kept of values that a user gives."""
+        """Check the values that a user gives, and return those to store."""
         assert self._scalar is not None
         if isinstance(values, Repeated) and values._scalar is self._scalar:
             return list(values)

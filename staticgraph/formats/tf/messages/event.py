@@ -19,7 +19,7 @@ class LogMessage(Message):
 
 
 class SessionLog(Message):
-    """What happened to a session: it began, wrote a checkpoint, or ended."""
+    """Event of a session: it began, wrote a checkpoint, or ended."""
 
     SessionStatus = Enum(STATUS_UNSPECIFIED=0, START=1, STOP=2, CHECKPOINT=3)
     schema = """
@@ -30,7 +30,7 @@ class SessionLog(Message):
 
 
 class TaggedRunMetadata(Message):
-    """What one run reported of itself."""
+    """Report of one run about itself, with a tag."""
 
     schema = """
         string tag = 1

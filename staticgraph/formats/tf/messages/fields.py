@@ -66,11 +66,11 @@ class Field:
         return found
 
     def empty(self, message: Any) -> Any:
-        """What stands for a value that was not given: something that tells when it is filled."""
+        """Return the value of a field that is not set. It is empty, and tells `message` when it is filled."""
         raise NotImplementedError
 
     def is_set(self, message: Any) -> bool:
-        """Whether the field is written."""
+        """Return True if the field is set, and therefore written."""
         return bool(message._values.get(self.name))
 
     def fill(self, message: Any, value: Any) -> None:

@@ -100,7 +100,7 @@ class OpDeprecation(Message):
 
 
 class OpDef(Message):
-    """What an op is: inputs, outputs and attributes."""
+    """Definition of an op: inputs, outputs and attributes."""
 
     schema = """
         string name = 1

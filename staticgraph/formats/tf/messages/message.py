@@ -117,7 +117,11 @@ class Message:
             value._owner = None
 
     def HasField(self, field_name: str) -> bool:
-        """Whether a message, or a field of a group, has a value. ValueError for other fields."""
+        """Return True if a message field, a oneof, or a field of a oneof has a value.
+
+        Raises:
+            ValueError: If `field_name` is another field, that is a plain value or a list.
+        """
         if field_name in self._oneofs:
             return self.WhichOneof(field_name) is not None
         field = self._field(field_name)

@@ -140,7 +140,7 @@ class MetaGraphDef(Message):
     """
 
     class MetaInfoDef(Message):
-        """Where a graph comes from, and its tags."""
+        """Origin and tags of a graph."""
 
         schema = """
             string meta_graph_version = 1

@@ -1,4 +1,4 @@
-"""What TensorBoard's projector shows: embeddings, and the labels and pictures of their rows."""
+"""Messages for TensorBoard's projector: embeddings, and the labels and pictures of their rows."""
 
 from __future__ import annotations
 

@@ -32,11 +32,11 @@ class Scalar:
     cooked: Callable[[int], Any] = operator.index
 
     def is_default(self, value: Any) -> bool:
-        """Whether a value goes without saying. Minus zero does not."""
+        """Return True if a value is the default. Minus zero is not."""
         return value == self.default and not (self.wire != wire.BYTES and math.copysign(1, value) < 0)
 
     def check_all(self, values: Any) -> list[Any]:
-        """What `check` makes of each value; of many numbers at once where that is the same."""
+        """Apply `check` to each value. Many numbers are checked at once if the result is the same."""
         given: Any = values if isinstance(values, np.ndarray) and values.ndim == 1 else list(values)
         is_array = isinstance(given, np.ndarray)
         kinds = {given.dtype.type} if is_array else set(map(type, given))
@@ -136,7 +136,7 @@ class Enum:
         raise AttributeError(f"there is no value {name!r}; there are {', '.join(self._numbers)}")
 
     def text(self, number: int) -> str:
-        """How a number is written in text."""
+        """Return the text of a number: its name, or the number itself if it has none."""
         return self._names.get(number, str(number))
 
     def _check(self, value: Any) -> int:

@@ -1,4 +1,4 @@
-"""What a run reports of itself: times and memory by device and operation."""
+"""Messages in which a run reports times and memory by device and operation."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class NodeExecStats(Message):
 
 
 class DeviceStepStats(Message):
-    """What a device did."""
+    """Statistics of a device in a step."""
 
     schema = """
         string device = 1
@@ -121,7 +121,7 @@ class DeviceStepStats(Message):
 
 
 class StepStats(Message):
-    """What all devices did in a step."""
+    """Statistics of all devices in a step."""
 
     schema = """
         repeated DeviceStepStats dev_stats = 1
@@ -129,7 +129,7 @@ class StepStats(Message):
 
 
 class CostGraphDef(Message):
-    """What operations cost."""
+    """Costs of operations."""
 
     schema = """
         repeated CostGraphDef.Node node = 1
@@ -158,7 +158,7 @@ class CostGraphDef(Message):
         """
 
         class InputInfo(Message):
-            """Where an input comes from."""
+            """Source of an input: a node and its output."""
 
             schema = """
                 int32 preceding_node = 1
@@ -177,7 +177,7 @@ class CostGraphDef(Message):
 
 
 class RunMetadata(Message):
-    """What a run reports of itself."""
+    """Report of a run about itself: statistics, costs and graphs."""
 
     schema = """
         StepStats step_stats = 1

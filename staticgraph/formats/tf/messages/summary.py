@@ -8,7 +8,7 @@ __all__ = ["SummaryDescription", "SummaryMetadata", "HistogramProto", "Summary"]
 
 
 class SummaryDescription(Message):
-    """What a summary is, for those who show it."""
+    """Type of a summary, as a hint for programs that show it."""
 
     schema = """
         string type_hint = 1
@@ -16,7 +16,7 @@ class SummaryDescription(Message):
 
 
 class SummaryMetadata(Message):
-    """How a value is shown: by which plugin, and under which name."""
+    """Display of a value: the plugin that shows it, its name and its description."""
 
     schema = """
         SummaryMetadata.PluginData plugin_data = 1
@@ -34,7 +34,7 @@ class SummaryMetadata(Message):
 
 
 class HistogramProto(Message):
-    """How many values lie below each limit and above the one before."""
+    """Number of values in each bucket, which lies below a limit and above the limit before it."""
 
     schema = """
         double min = 1

@@ -25,7 +25,7 @@ class TensorShapeProto(Message):
 
 
 class ResourceHandleProto(Message):
-    """What a handle of a resource refers to."""
+    """Resource that a handle refers to."""
 
     schema = """
         string device = 1

@@ -25,7 +25,7 @@ class TensorSliceProto(Message):
 
 
 class BundleHeaderProto(Message):
-    """What holds for all tensors."""
+    """Properties that all tensors share: the number of shards, the byte order and the version."""
 
     Endianness = Enum(LITTLE=0, BIG=1)
     schema = """

@@ -164,7 +164,7 @@ def _array(values: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
 
 
 def _is_small(array: np.ndarray) -> bool:
-    """Whether whole numbers fit 32 bits."""
+    """Return True if an array has signed integers that all fit in 32 bits."""
     low, high = dtypes.int32.min, dtypes.int32.max
     return array.dtype.kind == "i" and (not array.size or bool(low <= array.min() and array.max() <= high))
 

@@ -149,7 +149,7 @@ class _Tokens:
         return False
 
     def at(self, closing: str) -> bool:
-        """Whether this is the closing mark, or where none is, the end."""
+        """Return True if this token is the closing mark or, if `closing` is empty, the end of the text."""
         return self.kind == ("mark" if closing else "end") and self.text == closing
 
     def expect(self, kind: str, what: str) -> str:

@@ -47,7 +47,7 @@ def encode_varints(values: list[int]) -> bytes:
 
 
 def encode_tag(number: int, wire: int) -> bytes:
-    """What stands before the value of a field."""
+    """Encode the tag that stands before the value of a field."""
     return encode_varint(number << 3 | wire)
 
 
@@ -106,7 +106,7 @@ def read_tag(data: bytes, at: int, end: int) -> tuple[int, int, int]:
 
 
 def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Where the bytes whose length stands at `at` begin and end."""
+    """Return the beginning and end of the bytes whose length is at `at`."""
     length, at = read_varint(data, at, end)
     if length > end - at:
         raise DecodeError(f"{length} bytes are announced at byte {at}, but only {end - at} follow")
@@ -122,7 +122,7 @@ def read_fixed(format: str, data: bytes, at: int, end: int) -> tuple[float | int
 
 
 def skip(data: bytes, wire: int, number: int, at: int, end: int, depth: int) -> int:
-    """Where the value at `at` of a field that nobody knows ends."""
+    """Return the end of the value at `at`, which belongs to an unknown field."""
     match wire:
         case 0:
             return read_varint(data, at, end)[1]
@@ -138,7 +138,7 @@ def skip(data: bytes, wire: int, number: int, at: int, end: int, depth: int) -> 
 
 
 def _skip_group(data: bytes, number: int, at: int, end: int, depth: int) -> int:
-    """Where a group, the oldest kind of message, ends: at a tag of its own."""
+    """Return the end of a group, the oldest kind of message. A tag of its own ends a group."""
     check_depth(depth, at)
     while True:
         inner, wire, at = read_tag(data, at, end)

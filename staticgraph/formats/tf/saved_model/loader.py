@@ -22,7 +22,7 @@ __all__ = ["load", "maybe_saved_model_directory"]
 
 
 def maybe_saved_model_directory(export_dir: Any) -> bool:
-    """Whether a folder has the message of a SavedModel."""
+    """Return True if a folder has the message of a SavedModel."""
     return any(os.path.isfile(path) for path in _files(os.fspath(export_dir)))
 
 
@@ -87,7 +87,7 @@ def _tagged(model: SavedModel, tags: set[str]) -> MetaGraphDef:
 
 
 def _assets(meta: MetaGraphDef, graph: Graph, folder: str, prefix: str) -> dict[Any, str]:
-    """Where the files that the graph reads lie now, as feeds for the tensors that say so."""
+    """Return the current paths of the files that the graph reads, as feeds for the tensors that name them."""
     feeds = {}
     for asset in _asset_files(meta):
         if asset.filename in ("", ".", "..") or {"/", "\\"} & set(asset.filename):

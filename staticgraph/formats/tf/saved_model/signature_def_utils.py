@@ -75,9 +75,7 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Si
 
 
 def is_valid_signature(signature_def: SignatureDef | None) -> bool:
-    """Whether a signature has one of TensorFlow Serving's methods, with the inputs and outputs that this
-    has.
-    """
+    """Return True if a signature has a method of TensorFlow Serving, and the method's inputs and outputs."""
     if signature_def is None:
         return False
     inputs, outputs = signature_def.inputs, signature_def.outputs

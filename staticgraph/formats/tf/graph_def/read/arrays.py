@@ -81,7 +81,7 @@ def _shapes(node: Node) -> Any:
 
 @reads("ConcatOffset")
 def _offsets(node: Node) -> Any:
-    """Where each part of a concatenation begins."""
+    """Return the offset of each part of a concatenation."""
     axis, *shapes = node.tensors
     at = static_value(axis)
     rank = shapes[0].type.shape[0] if shapes[0].type.shape else None

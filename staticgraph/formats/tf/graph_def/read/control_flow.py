@@ -32,7 +32,7 @@ class Reading(Protocol):
     kept: Kept
 
     def value(self, each: Edge) -> Any:
-        """What a node takes from there."""
+        """Return the value at an edge."""
 
     def controls(self, texts: Sequence[str]) -> list[Operation]:
         """The operations that these inputs wait for."""
@@ -108,7 +108,7 @@ def loop(
 
 
 class _ShapesChange(Exception):
-    """What comes out of a round has less of a shape than what goes in."""
+    """The results of an iteration have less specific shapes than its parameters."""
 
     def __init__(self, shapes: list[Shape | None]) -> None:
         self.shapes = shapes
@@ -154,7 +154,7 @@ def _common(first: Shape | None, second: Shape | None) -> Shape | None:
 
 
 def _named(reading: Reading, value: Any, name: str, controls: Sequence[Operation]) -> Any:
-    """What comes out of a loop or a branch, under the name that its node has."""
+    """Return a result of a loop or a branch under the name of its node."""
     with reading.graph.control_dependencies(controls):
         made = ops.identity(as_carried(value), name=f"{reading.full_name(name)}/")
     return _like(value, made)
@@ -183,7 +183,10 @@ def add_branch(reading: Reading, told: Branch) -> None:
 
 
 def branch(reading: Reading, pred: Tensor, sides: Sequence[Part], name: str) -> list[Any]:
-    """What one of `sides` gives: the first where `pred` holds, or the one of that number."""
+    """Add a branch and return its results.
+
+    A boolean `pred` selects the first of `sides` if it is true. A number selects the side of that number.
+    """
     graph = reading.graph
     regions = [Region(graph.region) for _ in sides]
     given: Sequence[Any] = ()

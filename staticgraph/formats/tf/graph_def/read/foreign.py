@@ -58,11 +58,11 @@ class Foreign:
         self._handles: set[Tensor] = set()
 
     def knows(self, type: str) -> bool:
-        """Whether TensorFlow has this type."""
+        """Return True if TensorFlow has this type."""
         return foreign_signature(type) is not None
 
     def takes(self, inputs: Sequence[Any]) -> bool:
-        """Whether one of the inputs is a handle."""
+        """Return True if one of the inputs is a handle."""
         return any(isinstance(each, Tensor) and each in self._handles for each in inputs)
 
     def add(self, node: NodeDef, name: str, inputs: Sequence[Any]) -> Operation | tuple[Tensor, ...]:
@@ -110,7 +110,7 @@ def _dtype(number: int) -> DType | None:
 
 
 def _shapes(node: NodeDef, count: int) -> list[Shape | None]:
-    """What a node tells of the shapes of its outputs."""
+    """Return the shapes that a node declares for its outputs, or None for each if these are not `count`."""
     for name in _SHAPES:
         if name in node.attr and len(node.attr[name].list.shape) == count:
             return [shape_of_proto(each) for each in node.attr[name].list.shape]

@@ -37,8 +37,12 @@ def attrs_of(node: NodeDef) -> dict[str, Any]:
 
 
 def check_dtypes(node: Node) -> None:
-    """What the node says of the dtypes of its inputs must be so; variables by handle have one of their
-    own.
+    """Check that the inputs have the dtypes that the node declares.
+
+    Variables by handle are not checked, since they have a dtype of their own.
+
+    Raises:
+        GraphDefError: If an input has another dtype.
     """
     for argument, tensors in node.arguments():
         told = node.attrs.get(argument.type_attr, argument.dtype)

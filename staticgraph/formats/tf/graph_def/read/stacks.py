@@ -43,7 +43,7 @@ class Reading(Protocol):
     graph: Graph
 
     def value(self, each: Edge) -> Any:
-        """What a node takes from there."""
+        """Return the value at an edge."""
 
     def full_name(self, node: str) -> str:
         """The name that a node gets."""
@@ -54,8 +54,9 @@ class Reading(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """How many rounds a loop has had since its stacks were made; or, where it goes `back`, how many are left.
-    `level`: where those stacks were made.
+    """Number of iterations that a loop has run since its stacks were made or, if it goes `back`, has left.
+
+    `level` is the depth of the part of the graph in which those stacks were made.
     """
 
     loop: str
@@ -71,7 +72,7 @@ class _Learned(Exception):
 
 
 class Kept:
-    """What nodes keep, as values of the part of the graph that is being added to."""
+    """State that nodes keep, such as stacks, as values in the part of the graph that is being added to."""
 
     def __init__(self, reading: Reading) -> None:
         self.uses = Uses()
@@ -168,7 +169,7 @@ class Kept:
     # Loops and branches
 
     def carried(self, step: Loop | Branch) -> list[Key]:
-        """What a step has to carry."""
+        """Return the keys of the values that a step has to carry."""
         told = self.uses.of(step)
         keys: list[Key] = [key for key, handle in told.slopes.items() if handle not in told.handles]
         for stack in (*told.pushed, *told.popped):
@@ -176,7 +177,7 @@ class Kept:
         return [key for key in dict.fromkeys(keys) if key in self._values]
 
     def values(self, keys: Iterable[Key]) -> list[Any]:
-        """What these are now."""
+        """Return the current values of these keys."""
         return [self._values[key] for key in keys]
 
     def change(self, keys: Iterable[Key], values: Iterable[Any]) -> None:
@@ -268,8 +269,9 @@ class Kept:
 
 
 def _of_shapes(tensor: Tensor) -> bool:
-    """Whether a few integers follow from shapes, and so are known before a run, which operations that need
-    them as sizes rely on.
+    """Return True if a tensor has a few integers that follow from shapes.
+
+    Such integers are known before a run. Operations that need them as sizes rely on that.
     """
     if tensor.dtype not in (int32, int64) or not tensor.type.is_static or tensor.type.size > _MOST_SIZES:
         return False

@@ -61,14 +61,14 @@ class ControlFlow:
     # Names
 
     def port(self, tensor: Tensor, region: Region | None) -> str:
-        """How a node in `region` names a tensor."""
+        """Return the name by which a node in `region` takes a tensor."""
         by_reference = tensor.op.definition.name == "variable"
         return self.inside(
             tensor, self._beside(tensor), tensor.op.region, region, self._dtype(tensor), by_reference
         )
 
     def _beside(self, tensor: Tensor) -> str:
-        """How a node in the same region names a tensor."""
+        """Return the name by which a node in the same region takes a tensor."""
         if tensor in self._stand_ins:
             return self._stand_ins[tensor]
         end = self._ends.get(tensor)
@@ -81,7 +81,7 @@ class ControlFlow:
         return tensor.name if tensor.value_index else tensor.op.name
 
     def handle(self, made: Made, region: Region | None) -> str:
-        """How a node in `region` names a tensor array, by what made it."""
+        """Return the name by which a node in `region` takes the tensor array that `made` makes."""
         return self.inside(made.name, made.name, made.region, region, RESOURCE)
 
     def inside(
@@ -93,7 +93,10 @@ class ControlFlow:
         dtype: Any,
         by_reference: bool = False,
     ) -> str:
-        """How a node in `region` names `what`, which is `port` in the region `beside` around it."""
+        """Return the name by which a node in `region` takes `what`.
+
+        `beside` is the region of `what`, which is `region` or one around it. The name there is `port`.
+        """
         if region is beside:
             return port
         assert region is not None, what
@@ -101,7 +104,11 @@ class ControlFlow:
         return self._through(what, outer, region, dtype, by_reference)
 
     def _through(self, what: Tensor | str, outer: str, region: Region, dtype: Any, by_reference: bool) -> str:
-        """What comes into a region through the gate of the loop or branch that it is a part of."""
+        """Return the name of a value inside a region, where it comes in through a gate.
+
+        The gate is an Enter of the loop, or a Switch of the branch, that the region is a part of. It is added
+        once for each value.
+        """
         owner = region.owner
         assert owner is not None, what
         frame, reference = self._frame(owner), "Ref" if by_reference else ""
@@ -230,7 +237,7 @@ class ControlFlow:
 
 
 def _is_plain(op: Operation) -> bool:
-    """Whether a loop or branch has a form of TensorFlow's."""
+    """Return True if a loop or branch has a form of TensorFlow's."""
     if op.definition.name == "while_region":
         return True
     return op.tensors[0].dtype is bool_ and len(regions_of(op)) == 2 and bool(op.outputs)

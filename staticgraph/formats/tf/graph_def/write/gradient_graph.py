@@ -38,10 +38,10 @@ class Writing(Protocol):
 
     @property
     def has_arrays(self) -> bool:
-        """Whether loops, branches and tensor arrays are written as such."""
+        """True if loops, branches and tensor arrays are written as such."""
 
     def port(self, tensor: Tensor, op: Operation) -> str:
-        """How the node of `op` names an input."""
+        """Return the name by which the node of `op` takes a tensor."""
 
     def node(
         self, type: str, name: str, inputs: Sequence[str], attrs: Mapping[str, Any], op: Operation
@@ -57,8 +57,12 @@ class Writing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where derivatives of the operations of a loop or a branch are built: in the region `built`, with the
-    values of `row`. `received`: what the arrays that a loop carries have received.
+    """Place where the derivatives of the operations of a loop or a branch are built.
+
+    Attributes:
+        built: The region in which they are built.
+        row: The number of the row that holds the values of the iteration.
+        received: The accumulated gradients of the arrays that a loop carries.
     """
 
     built: Region
@@ -82,7 +86,7 @@ class _Raw:
 
 
 class GradientGraph:
-    """What the derivatives of one gradients operation are made of."""
+    """Graph in which the derivatives of one gradients operation are built."""
 
     def __init__(self, writer: Writing, op: Operation) -> None:
         self.writer = writer
@@ -98,7 +102,7 @@ class GradientGraph:
         self._places: dict[Region, _Place] = {}
 
     def value(self, source: Source) -> Tensor:
-        """What stands for something, in the graph of their own."""
+        """Return the tensor that stands for a source in the graph of the derivatives."""
         if isinstance(source, Tensor) and source.graph is self.scratch:
             return source
         region = region_of(source)
@@ -146,7 +150,7 @@ class GradientGraph:
         return made
 
     def is_array(self, tensor: Tensor) -> bool:
-        """Whether a tensor is a tensor array, and not its rows."""
+        """Return True if a tensor is a tensor array, and not its rows."""
         return self.writer.has_arrays and self.writer.arrays.of(tensor) is not None
 
     def like(self, tensor: Tensor) -> Tensor:

@@ -47,7 +47,7 @@ class Backward(Protocol):
 
 
 def loop_parts(at: Backward, op: Operation, gs: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """What the inputs of a loop receive when its outputs receive `gs`."""
+    """Return the cotangents of a loop's inputs, given those of its outputs, `gs`."""
     graph, body = at.scratch, op.attrs["body"]
     count, active = len(body.params), _active(body, gs)
     before, after = (at.value(Rounds(body, each)) for each in (False, True))
@@ -89,7 +89,7 @@ def loop_parts(at: Backward, op: Operation, gs: Sequence[Tensor | None]) -> list
 
 
 def branch_parts(at: Backward, op: Operation, gs: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """What the inputs of a branch receive when its outputs receive `gs`."""
+    """Return the cotangents of a branch's inputs, given those of its outputs, `gs`."""
     graph, row, pred = at.scratch, at.row, at.value(op.tensors[0])
     sides: Sequence[Region] = op.attrs["branches"]
     regions = [Region(graph.region) for _ in sides]
@@ -119,7 +119,7 @@ def _param(type: TensorType, name: str) -> Tensor:
 
 
 def _total(found: Mapping[Tensor, Received], tensor: Tensor, like: Tensor) -> Tensor:
-    """What a tensor receives in all, which is of the shape of `like`."""
+    """Return the accumulated gradient of a tensor, in the shape of `like`, or zeros if there is none."""
     total: Tensor = found[tensor].total(lambda: like) if tensor in found else ops.zeros_like(like)
     return total
 

@@ -61,7 +61,7 @@ class Given:
         return self._at.like(self.op.tensors[place])
 
     def is_array(self, place: int) -> bool:
-        """Whether an input is a tensor array, each row of which is written once."""
+        """Return True if an input is a tensor array. Each row of a tensor array is written once."""
         return self._at.is_array(self.op.tensors[place])
 
     def output(self, at: int = 0) -> Tensor:
@@ -305,7 +305,7 @@ def _array_grown(at: Given, g: Tensor) -> Sequence[Any]:
 
 
 def _kept(at: Given, y: Tensor) -> Tensor:
-    """What came out of a reduction, or goes into its derivative, with axes of size one where others were."""
+    """Reshape the result of a reduction, or its cotangent, so that the reduced axes have size one."""
     if at.attrs["keepdims"]:
         return y
     [x], axes, rank = at.inputs, at.known("axis"), at.rank()

@@ -76,7 +76,14 @@ class _Backward(GradientGraph):
         stops: Collection[Tensor],
         xs: Collection[Tensor] | None = None,
     ) -> dict[Tensor, Received]:
-        """What the tensors on the way from `ys` back to `xs`, by default to the `stops`, receive."""
+        """Return the accumulated gradients of the tensors on the way from `ys` back to `xs`.
+
+        Args:
+            ys: The tensors to begin at.
+            weights: The cotangents of `ys`. None if there is none.
+            stops: Tensors that gradients do not flow through.
+            xs: The tensors to end at. By default the `stops`.
+        """
         xs = stops if xs is None else xs
         found: dict[Tensor, Received] = {}
         for y, g in zip(ys, weights, strict=True):
@@ -118,7 +125,7 @@ class _Backward(GradientGraph):
         return found[::-1]
 
     def _parts(self, op: Operation, gs: Sequence[Tensor | None]) -> Sequence[Tensor | Rows | None]:
-        """What each input of an operation receives."""
+        """Return the cotangents of an operation's inputs, given those of its outputs, `gs`."""
         definition = op.definition
         self._check_read(op)
         rule = RULES.get(definition.name)

@@ -1,14 +1,15 @@
-"""What the rounds of a loop leave for its derivative: a tensor array for each value, with a row per round.
+"""Values that a loop stores for its derivative: a tensor array for each value, with a row per iteration.
 
-No loop is carried out twice for that: nodes are added to the very loop, which write the value as it came
-about. Random numbers are drawn, and effects take place, as often as without the derivative.
+No loop runs twice for that: the nodes that write a value are added to the loop itself. Random numbers are
+drawn, and effects take place, as often as without the derivative.
 
     kept: an array -> Enter -> Merge -> Switch -> TensorArrayWrite(., row, value) -> NextIteration -> Merge
-                                               -> Exit, what the derivative reads
+                                               -> Exit, which the derivative reads
 
-The rows of a loop are numbered from the first round on, and on through all the times that the loop is carried
-out in rounds of other loops around it, so one array is enough at any depth. What a branch computes is in the
-row of the round that it belongs to. The row stays empty in rounds of the other side, where nothing reads it.
+The rows of a loop are numbered from its first iteration on. The numbers continue when the loop runs again in
+another iteration of a loop around it, so one array is enough at any depth. A value that a branch computes is
+in the row of the iteration that the branch belongs to. If that iteration takes the other side, the row stays
+empty, and nothing reads it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = ["Extra", "KeptRows", "Rounds", "Source", "region_of", "type_of"]
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """How many rounds a loop has had in all: before it is carried out once, or after."""
+    """Number of iterations that a loop has run in all: before or, if `after`, after one execution."""
 
     body: Region
     after: bool
@@ -60,7 +61,7 @@ def region_of(source: Source) -> Region | None:
 
 
 def type_of(source: Source) -> TensorType:
-    """What something is in each round."""
+    """Return the type that a source has in each iteration."""
     return TensorType(int32, ()) if isinstance(source, Rounds) else source.type
 
 
@@ -106,7 +107,7 @@ class KeptRows:
         return self._arrays[source]
 
     def port(self, source: Source) -> str:
-        """How nodes beside it name something."""
+        """Return the name by which nodes in the same region take a source."""
         match source:
             case Rounds():
                 count = self._count(source.body)
@@ -138,7 +139,10 @@ class KeptRows:
         return KeptArray(name, self._flow.thread(path, f"{name}:1", float32, write))
 
     def _size(self, path: Sequence[Region]) -> str | None:
-        """How many rows there are at most, where that is clear beforehand; else the array must grow."""
+        """Return the name of the greatest number of rows, or None if it is not clear before the loop.
+
+        In the second case the array must grow.
+        """
         loops, op = tuple(_owner(each) for each in path if each.params), _owner(path[0])
         if loops not in self._sizes:
             counts = [round_count(each) for each in loops]

@@ -1,7 +1,8 @@
-"""What a tensor receives while derivatives are built: a sum of tensors as large as it is, and of rows.
+"""Accumulated gradient of a tensor: a sum of tensors of its shape, and of rows.
 
-Rows are kept apart until the sum is needed. In the derivative of a loop that reads one row in each round,
-they are then added to what the rounds before gave, and no round makes a tensor of zeros with one row in it.
+Rows are kept apart until the sum is needed. In the derivative of a loop that reads one row per iteration, the
+rows are then added to the sum of the iterations before. So no iteration makes a tensor of zeros with one row
+in it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Rows:
 
 @dataclass(slots=True)
 class Received:
-    """What one tensor receives."""
+    """Accumulated gradient of one tensor."""
 
     whole: Tensor | None = None
     rows: list[Rows] = field(default_factory=list)
