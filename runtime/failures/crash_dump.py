@@ -61,7 +61,7 @@ class KeptRun(Protocol):
 
     @property
     def staged(self) -> Any:
-        """What runs it in several segments, or None."""
+        """The segmented run that does its work, or None."""
 
     @property
     def compile_log(self) -> Any:

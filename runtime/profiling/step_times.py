@@ -177,7 +177,7 @@ def _control_name(instruction: Instruction) -> str:
 def _events(
     parts: Sequence[Stamp], views: dict[int, KernelView], threads: dict[int, int]
 ) -> Iterator[TimedEvent]:
-    """What each thread did of an instruction, chunks that it did one after the other as one event."""
+    """Yield the events of each thread: consecutive chunks of one instruction are one event."""
 
     def of_thread(stamp: Stamp) -> tuple[int, int]:
         return id(stamp.what), threads[stamp.thread]
