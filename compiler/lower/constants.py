@@ -12,7 +12,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 class Constants:
     r"""`size` bytes, most of them in `pieces`: each with the offset of its first byte. All others are zero.
 
-    >>> pool = Pool()
+    >>> pool = ConstantPool()
     >>> [pool.keep(Constants.of(data)) for data in (b"some", b"more")]
     [0, 64]
     >>> bytes(pool.constants())[60:70]

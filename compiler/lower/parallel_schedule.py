@@ -94,12 +94,12 @@ def schedule(tasks: Sequence[Task], fixed: Collection[int] = ()) -> Schedule:
 
     The slots `fixed` hold the same whenever the step is done.
 
-    >>> x, y, z = Span(0, 0, 64), Span(0, 64, 128), Span(0, 128, 192)
+    >>> x, y, z = ByteSpan(0, 0, 64), ByteSpan(0, 64, 128), ByteSpan(0, 128, 192)
     >>> tasks = [Task((4,), 3e4, (x,), (y,)), Task((2,), 2e4, (x,), (z,)), Task((1,), 9.0, (y, z), (x,))]
     >>> for phase in schedule(tasks).phases:
     ...     print(phase)
-    (Part(units=((0, 0),), chunks=4), Part(units=((1, 0),), chunks=2))
-    (Part(units=((2, 0),), chunks=1),)
+    (ScheduledPart(units=((0, 0),), chunks=4), ScheduledPart(units=((1, 0),), chunks=2))
+    (ScheduledPart(units=((2, 0),), chunks=1),)
     """
     cost = sum(task.cost for task in tasks)
     once = _once(tasks, fixed)

@@ -20,7 +20,7 @@ _TAKEN = """
 class CNames:
     """Names of one scope of C, each used once, capitals or not: macros are made of them.
 
-    >>> names = Names()
+    >>> names = CNames()
     >>> names.new("dense/kernel"), names.new("dense.kernel"), names.new("class"), names.new("3d")
     ('dense_kernel', 'dense_kernel_2', 'class_', 'n3d')
     """

@@ -50,7 +50,7 @@ class CudaWriter:
 
     >>> from staticgraph.compiler.graph.dtypes import float32
     >>> i, x = Index("i", 100), Buffer(float32, (100,))
-    >>> writer = Writer({"x": x, "y": x})
+    >>> writer = CudaWriter({"x": x, "y": x})
     >>> with writer.block("for (int i = 0; i < 100; ++i)"):
     ...     writer.bind(i, "i", narrow=True)
     ...     number = Load("x", (i,), float32)

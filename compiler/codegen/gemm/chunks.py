@@ -107,7 +107,7 @@ def split(count: int, wanted: int) -> ChunkPart:
     An even number of parts where that is better: one of two threads waits for the odd one.
 
     >>> split(49, 3), split(250, 16)
-    (Part(count=49, size=13), Part(count=250, size=14))
+    (ChunkPart(count=49, size=13), ChunkPart(count=250, size=14))
     """
     fewest = -(-count // max(1, count // wanted))
     sizes = {-(-count // parts) for parts in range(fewest, fewest + fewest // _ODD + 1)}
@@ -120,7 +120,7 @@ def cut(counts: Sequence[int], wanted: int) -> Grid:
     """About `wanted` chunks of a box: dimensions are cut one after the other, as far as need be.
 
     >>> cut((64, 24, 1), 16).dimensions
-    (Part(count=64, size=4), Part(count=24, size=24), Part(count=1, size=1))
+    (ChunkPart(count=64, size=4), ChunkPart(count=24, size=24), ChunkPart(count=1, size=1))
     """
     dimensions = []
     for count in counts:

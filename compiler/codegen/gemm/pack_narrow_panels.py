@@ -41,7 +41,7 @@ class PanelSlot:
 def slots(rows: int, pieces: Sequence[TilePiece], lanes: int) -> list[PanelSlot]:
     """The accumulators of a tile. With `lanes`, rows share vectors of so many; with 0 none do.
 
-    >>> [(slot.rows, slot.lanes) for slot in slots(3, [Piece(0, 4, 4)], 8)]
+    >>> [(slot.rows, slot.lanes) for slot in slots(3, [TilePiece(0, 4, 4)], 8)]
     [(range(0, 2), 8), (range(2, 3), 4)]
     """
     found = []

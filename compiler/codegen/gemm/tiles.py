@@ -109,7 +109,7 @@ def balanced(extent: int, largest: int) -> tuple[TileRun, ...]:
     """`extent` cut into as few parts of at most `largest` as possible, whose sizes differ by at most one.
 
     >>> balanced(64, 14)
-    (Run(start=0, size=13, count=4), Run(start=52, size=12, count=1))
+    (TileRun(start=0, size=13, count=4), TileRun(start=52, size=12, count=1))
     """
     parts = -(-extent // largest)
     size, longer = divmod(extent, parts)

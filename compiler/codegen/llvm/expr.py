@@ -46,7 +46,7 @@ class ExprPrinter:
     >>> x = Local("x", float32)
     >>> emitter = Emitter()
     >>> printer = ExprPrinter(emitter, lanes=8)
-    >>> printer.bind(x, Value("%x", 8))
+    >>> printer.bind(x, LlvmValue("%x", 8))
     >>> printer.vector(x * x + 1.0)
     '%v2'
     >>> print("\n".join(emitter.lines))

@@ -62,7 +62,7 @@ def step(
 
     >>> from staticgraph.compiler.codegen.abi import Phase
     >>> phase = Phase(Code("kernel", ""))
-    >>> region = Region(((Part((Call(phase, (BufferRef(0, 64),), BufferRef(1)),)),),), 9.0)
+    >>> region = RegionSegment(((Part((KernelCall(phase, (BufferRef(0, 64),), BufferRef(1)),)),),), 9.0)
     >>> code = step([region], BufferRef(3), BufferRef(2), BufferRef(4))
     >>> print(code.text.partition("entry:")[2].strip())
     %v1 = getelementptr ptr, ptr %table, i64 2
