@@ -269,7 +269,7 @@ def evaluate(function: Function, arguments: Sequence[np.ndarray]) -> list[np.nda
     >>> evaluate(Function((x,), (x * 2 + 1,)), [np.array([1, 2])])
     [array([3., 5.], dtype=float32)]
     """
-    from staticgraph.compiler.compile import compile  # takes long, and what is prepared needs it not
+    from staticgraph.compiler.compile import compile  # slow to import, and loaded programs do not need it
 
     step = Step(function, (), (), (), (), len(function.results), ())
     executable = Executable(compile(step, host()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from staticgraph.compiler.codegen.native.dispatch_layout import FeedForm
+from staticgraph.compiler.codegen.native.dispatch_layout import ResultForm
 from staticgraph.compiler.graph.errors import FetchError, headline, hint, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -40,7 +40,7 @@ class Fetches:
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
         return (", ".join(names[:_NAMES]) or "nothing") + more
 
-    def _form(self, structure: Any) -> tuple[FeedForm, list[int]]:
+    def _form(self, structure: Any) -> tuple[ResultForm, list[int]]:
         """Classify the result of `assemble`: one value, a list or tuple of values, or another structure.
 
         Returns:
@@ -50,8 +50,8 @@ class Fetches:
         if type(structure) in _FLAT and not any(map(_has_parts, structure)):
             return _FLAT[type(structure)], [self._position(item) for item in structure]
         if _has_parts(structure):
-            return FeedForm.OTHER, [*range(len(self.tensors))]
-        return FeedForm.SINGLE, [self._position(structure)]
+            return ResultForm.OTHER, [*range(len(self.tensors))]
+        return ResultForm.SINGLE, [self._position(structure)]
 
     def _position(self, item: Any) -> int:
         return self._positions.get(self._element(item), -1)
@@ -93,7 +93,7 @@ class Fetches:
             raise misuse(FetchError, f"cannot fetch {shown(item)}: {text}", cure) from None
 
 
-_FLAT: dict[type, FeedForm] = {list: FeedForm.LIST, tuple: FeedForm.TUPLE}
+_FLAT: dict[type, ResultForm] = {list: ResultForm.LIST, tuple: ResultForm.TUPLE}
 
 
 def _has_parts(item: Any) -> bool:

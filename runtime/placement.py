@@ -28,9 +28,9 @@ def opened(settings: Settings, config: Any) -> Device | None:
     from staticgraph.runtime.gpu.device import Device
 
     if kind == "standin":
-        from staticgraph.runtime.gpu.simulator.driver import StandIn
+        from staticgraph.runtime.gpu.simulator.driver import Simulator
 
-        return Device(StandIn())
+        return Device(Simulator())
     from staticgraph.runtime.gpu.cuda.present import find, usable
 
     if kind == "auto" and not usable():

@@ -178,11 +178,11 @@ def _in_interpreter(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterat
 
 
 def _on_gpu(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterator[Outcome]:
-    from staticgraph.runtime.gpu.simulator.driver import StandIn
+    from staticgraph.runtime.gpu.simulator.driver import Simulator
     from tests.gpu.running import SCHEDULES
     from tests.gpu.sessions import on
 
-    with on(StandIn(SCHEDULES[1])):
+    with on(Simulator(SCHEDULES[1])):
         yield from in_session(build, runs, folder)
 
 

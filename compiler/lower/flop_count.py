@@ -21,7 +21,7 @@ _FREE = frozenset({"cast", "bitcast", "select", "copysign"})
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class WorkCount:
     """Operations, and the bytes of all arrays that are read or written, each once."""
 
     flops: int
@@ -33,7 +33,7 @@ class Effort:
         return self.flops / max(self.bytes, 1)
 
 
-def effort(work: Loops | Kernel) -> Effort:
+def effort(work: Loops | Kernel) -> WorkCount:
     """That of one launch of `work`; of loops without a known end, that of one round.
 
     >>> from staticgraph.compiler.graph.dtypes import float32
@@ -44,12 +44,12 @@ def effort(work: Loops | Kernel) -> Effort:
     Effort(flops=20, bytes=80)
     """
     if isinstance(work, Kernel):
-        return Effort(_in_body(work.body, 1), _bytes(work.buffers.values()))
+        return WorkCount(_in_body(work.body, 1), _bytes(work.buffers.values()))
     local = frozenset(name for name, buffer in work.buffers if buffer.local)
     rows = len(work.rows)
     flops = sum(_in_nest(nest, nest.domain[:rows], local) for nest in work.nests)
     flops += sum(_in_nest(nest, _summed(nest)[:rows], local) for nest in work.sums)
-    return Effort(flops, _bytes(buffer for _, buffer in work.buffers))
+    return WorkCount(flops, _bytes(buffer for _, buffer in work.buffers))
 
 
 def _summed(nest: Nest) -> tuple[Index, ...]:

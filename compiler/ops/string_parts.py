@@ -251,10 +251,10 @@ def unicode_transcode(
     replacement_char: int = _REPLACEMENT,
     replace_control_characters: bool = False,
 ) -> Any:
-    """The texts, which are in `input_encoding`, in `output_encoding`.
+    """Return the texts, which are in `input_encoding`, in `output_encoding`.
 
-    What is no character is an error, replaced by `replacement_char` or ignored, as `errors` says; control
-    characters are taken for such if `replace_control_characters`.
+    Bytes that are no character are an error, replaced by `replacement_char`, or left out, as `errors` says.
+    Control characters are replaced, whatever `errors` says, if `replace_control_characters` is True.
     """
 
     def transcoded(value: bytes) -> bytes:

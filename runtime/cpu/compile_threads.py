@@ -39,7 +39,7 @@ class _Job:
         self.done = threading.Event()
 
 
-class CompileAhead:
+class CompileThreads:
     """Calls `work(code)` in threads of its own. What it raises is dropped: the caller does the work again."""
 
     def __init__(self, work: Callable[[Code], object]) -> None:
@@ -107,7 +107,7 @@ class CompileAhead:
             sys.setswitchinterval(turn)
 
 
-_ALL: weakref.WeakSet[CompileAhead] = weakref.WeakSet()
+_ALL: weakref.WeakSet[CompileThreads] = weakref.WeakSet()
 
 
 def _pause() -> None:

@@ -24,7 +24,7 @@ from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.support import forks
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.cpu import half
-from staticgraph.runtime.cpu.compile_threads import CompileAhead
+from staticgraph.runtime.cpu.compile_threads import CompileThreads
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.switches import table as switches
 
@@ -269,4 +269,4 @@ def _linker() -> LLJIT:
     return llvm.create_lljit_compiler(_writer().machine, use_jit_link="windows" not in host().triple)
 
 
-_AHEAD = CompileAhead(_compiled)
+_AHEAD = CompileThreads(_compiled)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler.codegen.native import dispatch_layout as at
-from staticgraph.compiler.codegen.native.dispatch_layout import Cell, Conversion, Feed, FeedForm, Result
+from staticgraph.compiler.codegen.native.dispatch_layout import Cell, Conversion, Feed, Result, ResultForm
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
@@ -90,7 +90,7 @@ class CallRecord:
             at.Binding.TABLE: ctypes.addressof(program.table),
             at.Binding.CALLS: ctypes.addressof(program.count),
             at.Binding.FORM: form,
-            at.Binding.ASSEMBLE: self._object(plan.fetches.assemble) if form is FeedForm.OTHER else 0,
+            at.Binding.ASSEMBLE: self._object(plan.fetches.assemble) if form is ResultForm.OTHER else 0,
         }
         for block, records in blocks.items():
             values[block] = self._block(*records)

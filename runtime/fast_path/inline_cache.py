@@ -21,7 +21,7 @@ from staticgraph.runtime.variables import VariableStore
 
 
 def fast_path(plan: CachedRun, order: Sequence[int], store: VariableStore) -> FastPath:
-    """The short way of a plan whose feeds come as arguments in `order`, on the device that it is for."""
+    """Return the fast path of a cached run on its device; feeds come as arguments in `order`."""
     own: FastPath | None = plan.compile_log.fast_path(plan, order, store)
     return InlineCache(plan, order, store) if own is None else own
 

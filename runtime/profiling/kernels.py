@@ -9,7 +9,7 @@ from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.provenance import Provenance
-from staticgraph.compiler.lower.flop_count import Effort, effort
+from staticgraph.compiler.lower.flop_count import WorkCount, effort
 from staticgraph.compiler.lower.program import HostCall, Launch, LoopInstruction, lines_of
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -31,7 +31,7 @@ class KernelView:
     name: str
     ops: tuple[str, ...]
     lines: tuple[Provenance, ...]
-    effort: Effort | None
+    effort: WorkCount | None
     nanoseconds: float | None
     listings: tuple[Listing, ...]
     inside: str

@@ -18,7 +18,7 @@ class DataError(InvalidArgumentError):
 
 
 class DivergedError(InvalidArgumentError):
-    """The loss is no number any more."""
+    """The loss is NaN."""
 
 
 def told(text: str, place: Place | None = None, hint: str | None = None) -> str:

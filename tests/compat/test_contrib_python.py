@@ -169,3 +169,8 @@ def test_variables_are_counted(capsys):
     assert tf.contrib.slim.model_analyzer.analyze_vars(variables, print_info=True) == (14, 64)
     assert "a:0 (float32 3x4) [12, bytes: 48]" in capsys.readouterr().out
     assert tf.contrib.slim.model_analyzer.analyze_ops(tf.get_default_graph()) >= 14
+
+
+def test_sparse_tensors_are_tensors():
+    sparse = tf.SparseTensor([[0, 1]], [1.0], [2, 2])
+    assert tf.contrib.framework.is_tensor(sparse) and not tf.contrib.framework.is_tensor([1.0])

@@ -10,7 +10,7 @@ import pytest
 
 from staticgraph.runtime.gpu.simulator import build
 from staticgraph.runtime.gpu.simulator.build import BuildError
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.running import SCHEDULES
 
 
@@ -46,12 +46,12 @@ def host(_compiler: None) -> str:
 
 
 @pytest.fixture(params=SCHEDULES, ids=lambda schedule: f"schedule{schedule}")
-def driver(request: pytest.FixtureRequest, host: str) -> StandIn:
+def driver(request: pytest.FixtureRequest, host: str) -> Simulator:
     """A stand-in for a card, in each of the three schedules. In the last one no work is put off."""
-    return StandIn(request.param, deferred=request.param != SCHEDULES[-1])
+    return Simulator(request.param, deferred=request.param != SCHEDULES[-1])
 
 
 @pytest.fixture
-def one_driver(host: str) -> StandIn:
+def one_driver(host: str) -> Simulator:
     """A stand-in for a card, once: for tests in which threads do not matter."""
-    return StandIn(SCHEDULES[1])
+    return Simulator(SCHEDULES[1])

@@ -9,14 +9,14 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 
 Feeds = Callable[[int], dict[Any, Any]]  # of a run, by its number
 Model = Callable[[], tuple[Any, Feeds]]  # builds a graph: what is fetched, and the feeds
 
 
 @contextmanager
-def on(driver: StandIn | None) -> Iterator[None]:
+def on(driver: Simulator | None) -> Iterator[None]:
     """Context in which sessions run on a driver; None: on the processor."""
     with pytest.MonkeyPatch.context() as patch:
         device = None if driver is None else Device(driver)
@@ -24,7 +24,7 @@ def on(driver: StandIn | None) -> Iterator[None]:
         yield
 
 
-def played(model: Model, driver: StandIn | None, runs: int) -> list[Any]:
+def played(model: Model, driver: Simulator | None, runs: int) -> list[Any]:
     """What a model gives in as many runs, and the values of its variables at last."""
     with sg.Graph().as_default(), on(driver):
         sg.set_random_seed(5)

@@ -11,7 +11,7 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.lower.program import Launch
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.running import SCHEDULES
 from tests.gpu.sessions import check_alike, on
 from tests.passes.steps import step_of
@@ -247,7 +247,7 @@ def fused(compiled: GpuCompiled) -> list[str]:
     return [kind for kind in kinds(compiled) if kind.endswith("attention")]
 
 
-def run(names: Iterable[str], driver: StandIn | None, **options: Any) -> dict[str, list[np.ndarray]]:
+def run(names: Iterable[str], driver: Simulator | None, **options: Any) -> dict[str, list[np.ndarray]]:
     with sg.Graph().as_default(), on(driver):
         sg.set_random_seed(3)
         built = {name: CASES[name][0]() for name in names}
@@ -272,7 +272,7 @@ def test_attention_is_one_function(name):
 @pytest.mark.parametrize("names", BUNDLES, ids=lambda names: names[0])
 def test_attention_is_what_it_is_on_the_processor(names, host):
     wanted = run(names, None)
-    found = [run(names, StandIn(schedule)) for schedule in SCHEDULES]
+    found = [run(names, Simulator(schedule)) for schedule in SCHEDULES]
     for name in names:
         check_alike(found[0][name], wanted[name], TOLERANCES.get(name.split()[-1], 2e-6))
     assert all(same_bits(found[0], other) for other in found[1:])
@@ -281,7 +281,7 @@ def test_attention_is_what_it_is_on_the_processor(names, host):
 def test_tensor_cores_may_multiply(host):
     names = ["two axes", "uneven", "parts, uneven", "training, heads"]
     wanted = run(names, None)
-    found = [run(names, StandIn(schedule), matmul_precision="tf32") for schedule in SCHEDULES]
+    found = [run(names, Simulator(schedule), matmul_precision="tf32") for schedule in SCHEDULES]
     check_alike(found[0], wanted, 4e-3)
     assert all(same_bits(found[0], other) for other in found[1:])
     for name in names:

@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.runtime.gpu.simulator import convolution as convolving
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.simulator.queue import CaptureError, DeviceError
 from tests.gpu.running import SCHEDULES
 from tests.gpu.sessions import Model, check_alike, draws, on, played
@@ -34,9 +34,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def library(small: None, host: str) -> StandIn:
+def library(small: None, host: str) -> Simulator:
     """A card for which there is a library of convolutions."""
-    return StandIn(SCHEDULES[1], convolutions=True)
+    return Simulator(SCHEDULES[1], convolutions=True)
 
 
 def residual_block() -> Any:
@@ -255,5 +255,5 @@ def test_a_bisection_looks_at_what_the_library_does(library, monkeypatch):
     assert bisected(x, [y], value, library).agrees
     assert library.counts.convolutions
     monkeypatch.setattr(convolving, "convolve", lambda convolution, *arrays: arrays[2].fill(0))
-    assert not bisected(x, [y], value, StandIn(convolutions=True)).agrees
-    assert bisected(x, [y], value, StandIn(convolutions=True), library=False).agrees
+    assert not bisected(x, [y], value, Simulator(convolutions=True)).agrees
+    assert bisected(x, [y], value, Simulator(convolutions=True), library=False).agrees

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.simulator.queue import DeviceError
 from tests.gpu.sessions import on
 
@@ -160,7 +160,7 @@ def test_a_guarded_run_that_makes_nan_changes_nothing(one_driver):
 
 
 def test_no_memory_left_is_an_error_that_leaves_the_variables(host):
-    driver = StandIn(limit=1 << 20)
+    driver = Simulator(limit=1 << 20)
     with sg.Graph().as_default(), on(driver), sg.Session() as session:
         v = sg.Variable(np.ones(100, np.float32))
         rows = sg.placeholder(sg.float32, [None, 100])
@@ -172,7 +172,7 @@ def test_no_memory_left_is_an_error_that_leaves_the_variables(host):
             session.run(total, {rows: large})
         told = str(caught.value)
         assert "session.run(total, {rows: large})" in told and "hint: run it on a smaller batch" in told
-        with on(StandIn()), sg.Session() as roomy:
+        with on(Simulator()), sg.Session() as roomy:
             use = str(roomy.plan(total, {rows: large}).memory)
         assert all(f"\n{' ' * 8}{line}" in told for line in use.splitlines())
         np.testing.assert_array_equal(session.run(v), np.full(100, 11))

@@ -6,7 +6,7 @@ import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.compiler.graph.errors import InvalidArgumentError, ResourceExhaustedError, UnavailableError
 from staticgraph.runtime.gpu.cuda.failure import failure
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import on
 
 ILLEGAL = failure(700, "cudaErrorIllegalAddress", "waiting for the GPU")
@@ -15,7 +15,7 @@ ILLEGAL = failure(700, "cudaErrorIllegalAddress", "waiting for the GPU")
 @pytest.fixture
 def net(host, tmp_path):
     """A session that keeps its failures, its driver, a feed, and a sum of checked roots."""
-    driver = StandIn()
+    driver = Simulator()
     with sg.Graph().as_default(), on(driver), sg.Session(failures=str(tmp_path)) as session:
         x = sg.placeholder(sg.float32, [None], name="x")
         w = sg.Variable([2.0, 3.0], name="w")

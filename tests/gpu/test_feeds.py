@@ -5,8 +5,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.runtime.gpu import copying
-from staticgraph.runtime.gpu.simulator.driver import StandIn
-from staticgraph.runtime.gpu.simulator.queue import StandInGraph
+from staticgraph.runtime.gpu.simulator.driver import Simulator
+from staticgraph.runtime.gpu.simulator.queue import SimulatedGraph
 from staticgraph.runtime.gpu.staging import HUGE, LARGE
 from tests.gpu.sessions import draws, on
 
@@ -67,8 +67,8 @@ def test_pinned_arrays_are_read_where_they_lie(sums, one_driver, monkeypatch):
 def test_what_does_without_the_largest_feeds_does_not_wait_for_them(host):
     """They come when something reads them; until then, the card does the rest."""
 
-    class Looking(StandIn):
-        def end_capture(self) -> StandInGraph:
+    class Looking(Simulator):
+        def end_capture(self) -> SimulatedGraph:
             graph = super().end_capture()
             names = [work.name for work in graph.work]
             (arrival,) = (n for n, name in enumerate(names) if name == "a wait for copies")

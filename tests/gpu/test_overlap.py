@@ -13,23 +13,23 @@ from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.graphs.order import depth
 from staticgraph.runtime.gpu.graphs.overlap import Overlap
-from staticgraph.runtime.gpu.simulator.driver import StandIn
-from staticgraph.runtime.gpu.simulator.queue import CaptureError, StandInGraph
+from staticgraph.runtime.gpu.simulator.driver import Simulator
+from staticgraph.runtime.gpu.simulator.queue import CaptureError, SimulatedGraph
 from tests.gpu.sessions import draws, on, played
 from tests.gpu.test_train_steps import two_layer_net
 
 ORDERS = (1, 2, 4, 6)  # the latest first, and by dice
 
 
-class Keeping(StandIn):
+class Keeping(Simulator):
     """A stand-in that keeps what it captured."""
 
     def __init__(self, schedule: int = 0) -> None:
-        StandIn.__init__(self, schedule)
-        self.graphs: list[StandInGraph] = []
+        Simulator.__init__(self, schedule)
+        self.graphs: list[SimulatedGraph] = []
 
-    def end_capture(self) -> StandInGraph:
-        self.graphs.append(StandIn.end_capture(self))
+    def end_capture(self) -> SimulatedGraph:
+        self.graphs.append(Simulator.end_capture(self))
         return self.graphs[-1]
 
 
@@ -38,7 +38,7 @@ def keeping(host: str) -> Keeping:
     return Keeping()
 
 
-def is_chain(graph: StandInGraph) -> bool:
+def is_chain(graph: SimulatedGraph) -> bool:
     return graph.waits == [(n - 1,) if n else () for n in range(len(graph.work))]
 
 
@@ -156,7 +156,7 @@ def test_launches_have_scratch_memory_of_their_own_where_there_is_room(host):
     assert found > 3 and narrow.scratch == max(needs) and narrow.program.arena == roomy.program.arena
 
 
-def copied(driver: StandIn, overlap: Overlap, target: int, source: int) -> None:
+def copied(driver: Simulator, overlap: Overlap, target: int, source: int) -> None:
     with overlap.work([(source, source + 64)], [(target, target + 64)]):
         driver.copy(target, source, 64, Direction.ON_DEVICE)
 
@@ -175,7 +175,7 @@ def test_work_that_asks_for_nothing_is_waited_for_as_what_it_waits_for(keeping):
 SQUARE = Product(float32, 16, 16, 16, 1, *(Matrix(name, 16) for name in ("a", "b", "out")))
 
 
-def products(driver: StandIn, count: int) -> tuple[StandInGraph, Callable[[], bytes]]:
+def products(driver: Simulator, count: int) -> tuple[SimulatedGraph, Callable[[], bytes]]:
     """A graph of so many products of different matrices, and a function that replays it: the results."""
     multiplication = driver.multiplication(SQUARE)
     numbers = np.random.default_rng(1).standard_normal((count, 256)).astype(np.float32)

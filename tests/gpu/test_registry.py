@@ -14,7 +14,7 @@ from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.memory.aligned import from_storage, to_storage
 from tests.gpu.running import SCHEDULES
@@ -54,7 +54,7 @@ def check(used: Sequence[Use]) -> None:
         wanted += [(use, result.dtype, array) for result, array in zip(results, meant, strict=True)]
         found += results
     function = build.function(found)
-    driver = StandIn()
+    driver = Simulator()
     device = Device(driver)
     compiled = compile_gpu(Step(function, tuple(function.params), (), (), (), len(found), ()))
     executable = GpuExecutable(compiled, device)

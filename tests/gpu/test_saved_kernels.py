@@ -7,14 +7,14 @@ import staticgraph as sg
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.code import gpu as gpu_kernels
 from staticgraph.runtime.gpu.cuda import nvrtc
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import draws, on
 
 
 @pytest.fixture
 def path(tmp_path, monkeypatch, host):
     """A saved net with code for a stand-in; its values before."""
-    monkeypatch.setattr(nvrtc, "compile", lambda functions, architecture: StandIn().image(functions))
+    monkeypatch.setattr(nvrtc, "compile", lambda functions, architecture: Simulator().image(functions))
     with sg.Graph().as_default(), sg.Session(device="cpu") as session:
         sg.set_random_seed(1)
         x = sg.placeholder(sg.float32, [None, 12], name="x")
@@ -35,7 +35,7 @@ def test_trusted_images_are_not_compiled_again(path, one_driver, trusted, compil
 
 
 def test_images_are_of_use_with_a_library_of_convolutions(tmp_path, monkeypatch, host):
-    monkeypatch.setattr(nvrtc, "compile", lambda functions, architecture: StandIn().image(functions))
+    monkeypatch.setattr(nvrtc, "compile", lambda functions, architecture: Simulator().image(functions))
     monkeypatch.setattr("staticgraph.compiler.codegen.cuda.products.convolved._LEAST", 1)
     monkeypatch.setattr("staticgraph.compiler.codegen.cuda.products.convolved._TENSOR_CORES_ALONE", False)
     images = draws(1, 2, 6, 6, 8)[0]
@@ -47,7 +47,7 @@ def test_images_are_of_use_with_a_library_of_convolutions(tmp_path, monkeypatch,
         sg.save(path, {"y": y}, kernels=["sm_90"], shapes=shapes)
         expected = session.run(y, {x: images})
     for library in (False, True):
-        driver = StandIn(convolutions=library)
+        driver = Simulator(convolutions=library)
         with on(driver):
             found = sg.load(path, trusted=True)(x=images)["y"]
             np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)  # some are nearly zero

@@ -9,7 +9,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.runtime.gpu.limits import measured
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.profiling.step_times import OTHER
 from tests.gpu.sessions import check_alike, on
 from tests.gpu.test_session import branches, calls_of_numpy, loop_until, loop_with_rows
@@ -146,7 +146,7 @@ def test_a_first_run_is_told_to_be_one(sess):
 def test_numbers_are_the_same_and_plain_graphs_come_back(host):
     found = []
     for profiled in (False, True):
-        driver = StandIn()
+        driver = Simulator()
         with sg.Graph().as_default(), on(driver), sg.Session() as session:
             x, fetches = started(session)
             values = []
@@ -170,7 +170,7 @@ def test_numbers_are_the_same_and_plain_graphs_come_back(host):
 def test_what_the_host_decides_is_the_same_when_it_is_timed(host, model):
     found = []
     for profiled in (False, True):
-        with sg.Graph().as_default(), on(StandIn()), sg.Session() as session:
+        with sg.Graph().as_default(), on(Simulator()), sg.Session() as session:
             fetches, feeds = model()
             session.run(sg.global_variables_initializer())
             values = [session.run(fetches, feeds(0))]
@@ -223,7 +223,7 @@ def test_rounds_of_a_captured_loop_are_timed(sess):
 
 
 def test_a_run_that_fails_does_not_end_a_profile(host):
-    driver = StandIn()
+    driver = Simulator()
     with sg.Graph().as_default(), on(driver), sg.Session() as session:
         x, fetches = started(session)
         with session.profile() as profile:

@@ -8,7 +8,7 @@ from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64, int32
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.runtime.gpu.cuda.driver import Direction, Driver
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.simulator.queue import DeviceError
 
 X, Y = Parameter("x", float32), Parameter("y", float32, written=True)
@@ -34,12 +34,12 @@ def ones() -> np.ndarray:
     return np.ones(N, np.float32)
 
 
-def test_a_stand_in_is_a_driver(one_driver: StandIn):
+def test_a_stand_in_is_a_driver(one_driver: Simulator):
     as_seen_by_the_runtime: Driver = one_driver
     assert as_seen_by_the_runtime.card.memory == as_seen_by_the_runtime.free_memory() == 1 << 30
 
 
-def test_memory_holds_nan_at_first_and_is_counted(one_driver: StandIn, ones: np.ndarray):
+def test_memory_holds_nan_at_first_and_is_counted(one_driver: Simulator, ones: np.ndarray):
     address = one_driver.allocate(1000)
     assert address % 256 == 0
     assert one_driver.free_memory() == (1 << 30) - 1024
@@ -51,7 +51,7 @@ def test_memory_holds_nan_at_first_and_is_counted(one_driver: StandIn, ones: np.
 
 
 def test_beyond_the_limit_there_is_no_memory(host: str):
-    driver = StandIn(limit=4096)
+    driver = Simulator(limit=4096)
     kept = driver.allocate(4000)
     with pytest.raises(ResourceExhaustedError, match="has 0 bytes left, and 1 were asked for"):
         driver.allocate(1)
@@ -59,7 +59,7 @@ def test_beyond_the_limit_there_is_no_memory(host: str):
     driver.allocate(4096)
 
 
-def test_functions_run_on_memory_of_the_device(driver: StandIn, rng: np.random.Generator):
+def test_functions_run_on_memory_of_the_device(driver: Simulator, rng: np.random.Generator):
     x, y = rng.standard_normal((2, N)).astype(np.float32)
     [add] = driver.load([ADD])
     there = [upload(driver, x), upload(driver, y)]
@@ -69,7 +69,7 @@ def test_functions_run_on_memory_of_the_device(driver: StandIn, rng: np.random.G
     assert (driver.counts.launches, driver.counts.copies, driver.counts.allocations) == (1, 3, 2)
 
 
-def test_work_waits_until_something_waits_for_it(one_driver: StandIn, ones: np.ndarray):
+def test_work_waits_until_something_waits_for_it(one_driver: Simulator, ones: np.ndarray):
     [add] = one_driver.load([ADD])
     x, y = upload(one_driver, ones), upload(one_driver, ones)
     result = one_driver.pinned(ones.nbytes)
@@ -86,7 +86,7 @@ def test_work_waits_until_something_waits_for_it(one_driver: StandIn, ones: np.n
     event.wait()  # done long ago
 
 
-def test_a_slot_that_is_filled_too_early_shows(one_driver: StandIn, ones: np.ndarray):
+def test_a_slot_that_is_filled_too_early_shows(one_driver: Simulator, ones: np.ndarray):
     slot = one_driver.pinned(ones.nbytes)
     first, second = one_driver.allocate(ones.nbytes), one_driver.allocate(ones.nbytes)
     for value, address in ((1, first), (2, second)):
@@ -96,14 +96,14 @@ def test_a_slot_that_is_filled_too_early_shows(one_driver: StandIn, ones: np.nda
 
 
 def test_a_slot_that_is_filled_too_late_shows(host: str, ones: np.ndarray):
-    driver = StandIn(deferred=False)
+    driver = Simulator(deferred=False)
     slot, address = driver.pinned(ones.nbytes), driver.allocate(ones.nbytes)
     driver.copy(address, slot.ctypes.data, slot.nbytes, Direction.TO_DEVICE)
     slot.view(np.float32)[:] = 1
     assert np.isnan(download(driver, address, ones)).all()
 
 
-def test_a_captured_graph_does_what_was_asked_for_each_time(driver: StandIn, ones: np.ndarray):
+def test_a_captured_graph_does_what_was_asked_for_each_time(driver: Simulator, ones: np.ndarray):
     [add] = driver.load([ADD])
     fed, result = driver.pinned(ones.nbytes), driver.pinned(ones.nbytes)
     x, y = driver.allocate(ones.nbytes), upload(driver, ones)
@@ -126,7 +126,7 @@ def test_a_captured_graph_does_what_was_asked_for_each_time(driver: StandIn, one
     assert (driver.counts.captures, driver.counts.replays, driver.counts.launches) == (1, 20, 41)
 
 
-def test_memory_can_be_cleared(driver: StandIn, ones: np.ndarray):
+def test_memory_can_be_cleared(driver: Simulator, ones: np.ndarray):
     address = upload(driver, ones)
     driver.clear(address + 4, 8)
     driver.begin_capture()
@@ -139,7 +139,7 @@ def test_memory_can_be_cleared(driver: StandIn, ones: np.ndarray):
         driver.clear(address + ones.nbytes - 4, 8)
 
 
-def test_an_abandoned_capture_leaves_nothing(one_driver: StandIn, ones: np.ndarray):
+def test_an_abandoned_capture_leaves_nothing(one_driver: Simulator, ones: np.ndarray):
     [add] = one_driver.load([ADD])
     x, y = upload(one_driver, ones), upload(one_driver, ones)
     add([x, y])
@@ -171,7 +171,7 @@ PRODUCTS = {
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_products_are_those_of_mathematics(driver: StandIn, rng: np.random.Generator, name: str):
+def test_products_are_those_of_mathematics(driver: Simulator, rng: np.random.Generator, name: str):
     p = PRODUCTS[name]
     a, b, out = (p.dtype.round(rng.standard_normal(400).astype(np.float32)) for _ in range(3))
     expected = p.dtype.round(out).astype(np.float64)
@@ -211,7 +211,7 @@ def tolerance(dtype: DType) -> tuple[float, float]:
         ({"b": Matrix("b", 7, offset=-1)}, "`b` begins before its buffer"),
     ],
 )
-def test_products_that_no_library_does_are_refused(one_driver: StandIn, change: dict, what: str):
+def test_products_that_no_library_does_are_refused(one_driver: Simulator, change: dict, what: str):
     fields = {name: getattr(PRODUCTS["plain"], name) for name in Product.__dataclass_fields__}
     with pytest.raises(ValueError, match=what):
         one_driver.multiplication(Product(**fields | change))
@@ -219,12 +219,12 @@ def test_products_that_no_library_does_are_refused(one_driver: StandIn, change: 
 
 def test_an_image_spares_the_compiler(host: str):
     other = call("other", [Y], "y[0] = 1.0f;", (1, 1, 1), (1, 1, 1)).function
-    image = StandIn().image([ADD, other])
+    image = Simulator().image([ADD, other])
     for functions, images, compilations in (
         ([ADD], [image], 0), ([other, ADD], [b"of another card", image], 0), ([ADD], [], 1),
-        ([ADD], [StandIn().image([other])], 1), ([], [], 0),
+        ([ADD], [Simulator().image([other])], 1), ([], [], 0),
     ):  # fmt: skip
-        driver = StandIn()
+        driver = Simulator()
         assert len(driver.load(functions, images)) == len(functions)
         assert driver.counts.compilations == compilations
 
@@ -234,7 +234,7 @@ def test_an_image_spares_the_compiler(host: str):
     [("launch", DeviceError), ("copy", DeviceError), ("replay", DeviceError), ("product", DeviceError),
      ("allocation", ResourceExhaustedError)],
 )  # fmt: skip
-def test_faults_come_when_they_are_asked_for(one_driver: StandIn, ones: np.ndarray, kind: str, error: type):
+def test_faults_come_when_they_are_asked_for(one_driver: Simulator, ones: np.ndarray, kind: str, error: type):
     driver = one_driver
     [add], times = driver.load([ADD]), driver.multiplication(PRODUCTS["plain"])
     a, b, out = (upload(driver, np.ones(40, np.float32)) for _ in range(3))
@@ -262,7 +262,7 @@ def test_faults_come_when_they_are_asked_for(one_driver: StandIn, ones: np.ndarr
         driver.fail("lightning")
 
 
-def test_a_closed_driver_does_nothing_more(one_driver: StandIn, ones: np.ndarray):
+def test_a_closed_driver_does_nothing_more(one_driver: Simulator, ones: np.ndarray):
     address = upload(one_driver, ones)
     one_driver.close()
     one_driver.close()

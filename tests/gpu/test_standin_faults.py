@@ -11,7 +11,7 @@ from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.simulator.build import BuildError, Unit
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.simulator.queue import CaptureError, DeviceError
 from tests.gpu.running import compiled, run, unset
 
@@ -153,7 +153,7 @@ def test_more_local_memory_than_there_is(host: str):
 
 
 @pytest.mark.parametrize("name", ["store before", "store after"])
-def test_a_store_outside_of_memory(driver: StandIn, result: Result, x: np.ndarray, name: str):
+def test_a_store_outside_of_memory(driver: Simulator, result: Result, x: np.ndarray, name: str):
     with pytest.raises(AssertionError, match=r"faulty_\w+ stores outside of `y`: up to 4 bytes"):
         result(name, 1)
     [kernel], there, y = driver.load([CALLS[name].function]), upload(driver, x), driver.allocate(4 * ROWS)
@@ -168,7 +168,7 @@ def test_a_load_from_outside_of_memory(result: Result):
     assert np.isnan(result("load before", 1)[:, 0]).tolist() == [True] + [False] * 5
 
 
-def test_a_load_of_what_nobody_has_written(driver: StandIn, x: np.ndarray):
+def test_a_load_of_what_nobody_has_written(driver: Simulator, x: np.ndarray):
     [kernel] = driver.load([CALLS["copy"].function])
     there, y = driver.allocate(x.nbytes), driver.allocate(4 * ROWS)
     driver.copy(there, x.ctypes.data, x.nbytes // 2, Direction.TO_DEVICE)
@@ -178,13 +178,13 @@ def test_a_load_of_what_nobody_has_written(driver: StandIn, x: np.ndarray):
     assert np.isnan(made).tolist() == [False] * 3 + [True] * 3
 
 
-def upload(driver: StandIn, array: np.ndarray) -> int:
+def upload(driver: Simulator, array: np.ndarray) -> int:
     address = driver.allocate(array.nbytes)
     driver.copy(address, array.ctypes.data, array.nbytes, Direction.TO_DEVICE)
     return address
 
 
-def test_arguments_that_are_no_memory_of_the_device(driver: StandIn, x: np.ndarray):
+def test_arguments_that_are_no_memory_of_the_device(driver: Simulator, x: np.ndarray):
     [kernel] = driver.load([CALLS["tree"].function])
     there, y = upload(driver, x), driver.allocate(1024)
     for given, message in (
@@ -198,7 +198,7 @@ def test_arguments_that_are_no_memory_of_the_device(driver: StandIn, x: np.ndarr
         driver.copy(y + 1022, there, 4, Direction.ON_DEVICE)
 
 
-def test_memory_that_is_given_back_before_the_work_is_done(one_driver: StandIn, x: np.ndarray):
+def test_memory_that_is_given_back_before_the_work_is_done(one_driver: Simulator, x: np.ndarray):
     driver = one_driver
     [kernel] = driver.load([CALLS["tree"].function])
     there, y = upload(driver, x), driver.allocate(1024)
@@ -235,7 +235,7 @@ IN_A_CAPTURE = {
 
 
 @pytest.mark.parametrize("what", IN_A_CAPTURE)
-def test_what_spoils_a_capture(one_driver: StandIn, what: str):
+def test_what_spoils_a_capture(one_driver: Simulator, what: str):
     [kernel], there = one_driver.load([CALLS["tree"].function]), one_driver.allocate(8192)
     one_driver.begin_capture()
     with pytest.raises(CaptureError, match=f"{what}.* cannot be captured: "):
@@ -249,7 +249,7 @@ def test_what_spoils_a_capture(one_driver: StandIn, what: str):
         one_driver.end_capture()
 
 
-def test_a_wait_for_an_event_and_a_replay_spoil_a_capture(one_driver: StandIn):
+def test_a_wait_for_an_event_and_a_replay_spoil_a_capture(one_driver: Simulator):
     one_driver.begin_capture()
     graph, event = one_driver.end_capture(), one_driver.event()
     for what, use in (("a wait for an event", event.wait), ("a replay of another graph", graph.replay)):

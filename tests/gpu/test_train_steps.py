@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.codegen.cuda.product import Product
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import check_alike, draws, on, played
 
 REPLAYS = 20
@@ -125,7 +125,7 @@ def test_large_products_go_to_the_library(one_driver):
 def test_tensor_cores_are_used_where_they_may_round(host):
     found = []
     for precision in ("float32", "tf32", "bfloat16"):
-        with sg.Graph().as_default(), on(StandIn()), sg.Session(matmul_precision=precision) as session:
+        with sg.Graph().as_default(), on(Simulator()), sg.Session(matmul_precision=precision) as session:
             x = sg.placeholder(sg.float32, [64, 64])
             product, fused = sg.matmul(x, x), sg.tanh(sg.matmul(x, x, transpose_b=True))
             values = draws(9, 64, 64)[0]

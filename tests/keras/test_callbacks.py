@@ -74,6 +74,20 @@ def test_the_learning_rate_follows_a_schedule_and_falls_on_a_plateau():
     assert float(K.get_value(model.optimizer.lr)) == pytest.approx(0.1 / 3 / 8, rel=1e-5)
 
 
+def test_a_rate_is_watched_without_logs():
+    model = line()
+    plateau = keras.callbacks.ReduceLROnPlateau("loss")
+    plateau.set_model(model)
+    plateau.on_train_begin()
+    with pytest.warns(UserWarning, match="loss"):
+        plateau.on_epoch_end(0)
+
+
+def test_validation_every_so_many_epochs_as_numpy_counts():
+    history = line().fit(X, Y, epochs=4, verbose=0, validation_data=(X, Y), validation_freq=np.int64(2))
+    assert len(history.history["val_loss"]) == 2
+
+
 def test_checkpoints_are_named_by_their_epoch_and_the_best_is_kept(tmp_path):
     model = line()
     every = keras.callbacks.ModelCheckpoint(tmp_path / "w.{epoch:02d}-{loss:.2f}", save_weights_only=True)

@@ -224,6 +224,12 @@ class TestContainers:
         )
 
 
+def test_a_list_that_is_set_through_a_slice_is_there():
+    made = AttrValue()
+    made.list.i[:] = [1, 2]
+    assert made.HasField("list") and list(AttrValue.FromString(made.SerializeToString()).list.i) == [1, 2]
+
+
 class TestWhole:
     def test_copies_share_nothing(self):
         one = Example(features={"feature": {"x": Feature(int64_list={"value": [1]})}})

@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
 from staticgraph.compiler.graph.requirements import verify
 from staticgraph.runtime.debug.interpreted_run import InterpretingLog
 from staticgraph.runtime.gpu.simulator import build as standin
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.interpreter.interpreter import Interpreter
 from tests.ahead.native import Native, built, needs_compiler
 from tests.gpu.sessions import on
@@ -197,7 +197,7 @@ def _standin_compiler() -> None:
 
 
 def test_on_a_gpu(_standin_compiler):
-    with on(StandIn()), sg.Session() as session:
+    with on(Simulator()), sg.Session() as session:
         check_all(*through(session))
 
 

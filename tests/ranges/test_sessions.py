@@ -7,7 +7,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.runtime.gpu.simulator import build as standin
-from staticgraph.runtime.gpu.simulator.driver import StandIn
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import on
 
 REFUSED = pytest.raises(InvalidArgumentError, match="is not in")
@@ -218,7 +218,7 @@ def test_a_gpu_looks_at_what_it_computes_itself():
         standin.host_compiler()
     except standin.BuildError as error:
         pytest.skip(str(error))
-    with Graph().as_default(), on(StandIn()):
+    with Graph().as_default(), on(Simulator()):
         table = sg.Variable(np.zeros((6, 3), np.float32))
         picked, ids = sg.Variable([0, 1]), sg.placeholder(sg.int32, [2])
         step = sg.scatter_add(table, picked + ids, sg.ones([2, 3])).op

@@ -53,9 +53,9 @@ class Setting:
     def driver(self) -> Iterator[Driver]:
         """The driver of the device, closed afterwards."""
         if self.small:
-            from staticgraph.runtime.gpu.simulator.driver import StandIn
+            from staticgraph.runtime.gpu.simulator.driver import Simulator
 
-            made: Driver = StandIn()
+            made: Driver = Simulator()
         else:
             from staticgraph.runtime.gpu.cuda.present import find
 

@@ -132,10 +132,10 @@ class Binding(_Words):
     OUTPUTS = auto()  # numbers of results, -1 for None
     OUTPUT_COUNT = auto()
     FORM = auto()
-    ASSEMBLE = auto()  # the function of Form.OTHER
+    ASSEMBLE = auto()  # the function of ResultForm.OTHER
 
 
-class FeedForm(_Words):
+class ResultForm(_Words):
     """Form of the returned value.
 
     It is one output, a list or a tuple of outputs, or the result of a function that gets a list.

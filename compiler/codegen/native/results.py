@@ -10,9 +10,9 @@ from staticgraph.compiler.codegen.native.dispatch_layout import (
     WRITEABLE,
     Binding,
     Block,
-    FeedForm,
     Host,
     Result,
+    ResultForm,
     field,
     word,
 )
@@ -258,9 +258,9 @@ entry:
   %outputs = alloca ptr, i64 %count
   call void @gather(ptr %host, ptr %binding, ptr %values, ptr %outputs, i64 %count)
   switch i64 %form, label %list [
-    i64 {FeedForm.SINGLE}, label %single
-    i64 {FeedForm.TUPLE}, label %tuple
-    i64 {FeedForm.OTHER}, label %other
+    i64 {ResultForm.SINGLE}, label %single
+    i64 {ResultForm.TUPLE}, label %tuple
+    i64 {ResultForm.OTHER}, label %other
   ]
 single:
   %only = load ptr, ptr %outputs

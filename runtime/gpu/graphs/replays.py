@@ -1,4 +1,4 @@
-"""The short way to programs that are captured: values go straight into a slot, and one call does the rest.
+"""Fast path to captured programs: values go straight into a slot, and one call does the rest.
 
 It is to a card what the chain of bound programs is to the processor, and is used in the same places.
 """
@@ -56,7 +56,7 @@ class Replays:
         return self._plan.fetches.assemble([value[()] for value in made])
 
     def add(self, program: Executable) -> None:
-        """Take the short way to a program from now on, if there is one."""
+        """Take the fast path to a program from now on, if there is one."""
         if self._never or self._plan.static or not isinstance(program, GpuExecutable):
             return
         if program.is_captured:

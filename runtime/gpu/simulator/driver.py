@@ -29,12 +29,12 @@ from staticgraph.runtime.gpu.simulator import product as products
 from staticgraph.runtime.gpu.simulator.build import Unit
 from staticgraph.runtime.gpu.simulator.queue import ALLOCATION, COPY, MARK, Queue, Work
 from staticgraph.runtime.gpu.simulator.work import (
-    StandInArrival,
-    StandInConvolution,
-    StandInEvent,
-    StandInKernel,
-    StandInMark,
-    StandInMultiplication,
+    SimulatedArrival,
+    SimulatedConvolution,
+    SimulatedEvent,
+    SimulatedKernel,
+    SimulatedMark,
+    SimulatedMultiplication,
 )
 
 _IMAGE = b"stand-in\n"
@@ -42,7 +42,7 @@ WORKSPACES, WORKSPACE = 2, 1 << 16  # how many, and bytes of each
 
 
 @dataclass(slots=True)
-class StandIn(Queue):
+class Simulator(Queue):
     """Stands in for a card of `limit` bytes. `schedule`: the order of threads, as in `Unit.run`.
 
     `convolutions`: there is a library for them.
@@ -103,42 +103,42 @@ class StandIn(Queue):
         if not any(_fits(image, functions) for image in images):
             self.counts.compilations += 1
         unit = Unit(functions)
-        return [StandInKernel(self, f, unit) for f in functions]
+        return [SimulatedKernel(self, f, unit) for f in functions]
 
     def image(self, functions: Sequence[CudaFunction]) -> bytes:
         self.open()
         return _IMAGE + b"\n".join(_digest(f) for f in functions)
 
-    def multiplication(self, product: Product) -> StandInMultiplication:
+    def multiplication(self, product: Product) -> SimulatedMultiplication:
         self.outside_a_capture("choosing the algorithm of a product")
         products.check(product)
         if product.pointers or products.sizes(product)[2] > WORKSPACE:
-            return StandInMultiplication(self, product, ())
+            return SimulatedMultiplication(self, product, ())
         if not self._workspaces:
             places = [self.memory.allocate(WORKSPACE) for _ in range(WORKSPACES)]
             self._workspaces = tuple((place, place + WORKSPACE) for place in places)
-        return StandInMultiplication(self, product, self._workspaces)
+        return SimulatedMultiplication(self, product, self._workspaces)
 
-    def convolution(self, convolution: Convolution) -> StandInConvolution:
+    def convolution(self, convolution: Convolution) -> SimulatedConvolution:
         self.outside_a_capture("choosing the algorithm of a convolution")
         convolving.check(convolution)
-        return StandInConvolution(self, convolution)
+        return SimulatedConvolution(self, convolution)
 
-    def event(self) -> StandInEvent:
+    def event(self) -> SimulatedEvent:
         self.outside_a_capture("an event")
-        return StandInEvent(self, self.moment)
+        return SimulatedEvent(self, self.moment)
 
-    def arrival(self) -> StandInArrival:
+    def arrival(self) -> SimulatedArrival:
         self.open()
-        return StandInArrival(self)
+        return SimulatedArrival(self)
 
-    def mark(self) -> StandInMark:
-        mark = StandInMark()
+    def mark(self) -> SimulatedMark:
+        mark = SimulatedMark()
         self.ask(Work(MARK, "a mark", mark.reach))
         return mark
 
-    def another(self) -> StandIn:
-        return StandIn(self.schedule, self.limit, self.deferred, self.convolutions)
+    def another(self) -> Simulator:
+        return Simulator(self.schedule, self.limit, self.deferred, self.convolutions)
 
     def synchronize(self) -> None:
         self.outside_a_capture("waiting for the device")

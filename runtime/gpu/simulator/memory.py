@@ -1,4 +1,4 @@
-"""The memory of a stand-in: blocks between guards, full of NaN at first, up to a limit.
+"""The memory of the simulator: blocks between guards, full of NaN at first, up to a limit.
 
 The guards are NaN too, and of a kind that nobody computes: a load from there shows like one of memory that
 nobody has written, and a store by what it leaves.

@@ -65,7 +65,7 @@ class Work:
 
 
 @dataclass(slots=True, eq=False)
-class StandInGraph:
+class SimulatedGraph:
     """Work that was captured, and which earlier work each piece waits for. `first`: what the driver calls the
     first node.
     """
@@ -99,7 +99,7 @@ class Queue:
     counts: Counts = field(init=False, default_factory=Counts)
     _queue: deque[Work] = field(init=False, default_factory=deque)
     _done: int = field(init=False, default=0)  # pieces of work since the beginning
-    _captured: StandInGraph | None = field(init=False, default=None)
+    _captured: SimulatedGraph | None = field(init=False, default=None)
     _waits: tuple[int, ...] = field(init=False, default=())  # what is captured next waits for these nodes
     _nodes: int = field(init=False, default=1)  # the number of the next node
     _spoiled: str | None = field(init=False, default=None)  # why what is being captured is of no use
@@ -127,7 +127,7 @@ class Queue:
 
     def begin_capture(self) -> None:
         self.outside_a_capture("another capture")
-        self._captured, self._spoiled, self._waits = StandInGraph(self, self._nodes), None, ()
+        self._captured, self._spoiled, self._waits = SimulatedGraph(self, self._nodes), None, ()
 
     def wait_for(self, nodes: Collection[int]) -> None:
         graph = self._capture()
@@ -141,7 +141,7 @@ class Queue:
         self._capture()
         return self._waits
 
-    def end_capture(self) -> StandInGraph:
+    def end_capture(self) -> SimulatedGraph:
         graph, self._captured = self._capture(), None
         self.counts.captures += 1
         return graph
@@ -165,7 +165,7 @@ class Queue:
         if self._closed:
             raise DeviceError("the driver is closed")
 
-    def _capture(self) -> StandInGraph:
+    def _capture(self) -> SimulatedGraph:
         self.open()
         if self._captured is None:
             raise CaptureError("nothing is being captured")

@@ -31,7 +31,7 @@ ALIGNMENT = 64  # of every argument of a function, in bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StandInEvent:
+class SimulatedEvent:
     """A moment in the queue: the number of pieces of work, since the beginning, that must be done first."""
 
     queue: Queue
@@ -45,7 +45,7 @@ class StandInEvent:
 
 
 @dataclass(slots=True, eq=False)
-class StandInArrival:
+class SimulatedArrival:
     """Copies beside the queue, none of which is done before something waits for them."""
 
     queue: Queue
@@ -73,7 +73,7 @@ class StandInArrival:
 
 
 @dataclass(slots=True, eq=False)
-class StandInMark:
+class SimulatedMark:
     """A place in the queue, and when it was reached for the last time."""
 
     time: int = 0
@@ -82,13 +82,13 @@ class StandInMark:
         """Take the time."""
         self.time = time.perf_counter_ns()
 
-    def since(self, earlier: StandInMark) -> float:
+    def since(self, earlier: SimulatedMark) -> float:
         """Nanoseconds from an earlier mark to this one."""
         return float(self.time - earlier.time)
 
 
 @dataclass(slots=True, eq=False)
-class StandInKernel:
+class SimulatedKernel:
     """A function that is loaded. Its first call must not be in a capture: a card loads it there and then."""
 
     queue: Queue
@@ -115,7 +115,7 @@ class StandInKernel:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StandInMultiplication:
+class SimulatedMultiplication:
     """A product whose algorithm is chosen."""
 
     queue: Queue
@@ -157,7 +157,7 @@ class StandInMultiplication:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StandInConvolution:
+class SimulatedConvolution:
     """A convolution whose algorithm is chosen: it leaves what it makes in its workspace, and then takes it
     from there.
     """

@@ -34,7 +34,7 @@ class Prefetched(Node):
             raise self.error(f"buffer_size is {size}, it must not be negative")
         room = 2 if size == AUTOTUNE else size
         elements = self.source.iterate(run)
-        return _Ahead(elements, room) if room else elements
+        return _Prefetched(elements, room) if room else elements
 
 
 class _Buffer:
@@ -90,7 +90,7 @@ class _Buffer:
             self._changed.notify_all()
 
 
-class _Ahead:
+class _Prefetched:
     """The elements, computed ahead for as long as this object lives."""
 
     def __init__(self, elements: Iterator[Element], room: int) -> None:

@@ -1,1 +1,1 @@
-"""The stand-in: runs programs that say `import tensorflow as tf`, unmodified, on staticgraph."""
+"""Drop-in `tensorflow` module: programs that say `import tensorflow as tf` run unmodified on staticgraph."""

@@ -18,7 +18,7 @@ from staticgraph.tf1.compat.namespace import unsupported
 _TOP = "tensorflow"
 
 
-class StandInFinder(MetaPathFinder, Loader):
+class DropInFinder(MetaPathFinder, Loader):
     """Finds `tensorflow` and the modules below it that are supported."""
 
     def find_spec(
@@ -43,7 +43,7 @@ class StandInFinder(MetaPathFinder, Loader):
 @contextmanager
 def standing_in() -> Iterator[None]:
     """Context in which `import tensorflow` gives our modules."""
-    finder = StandInFinder()
+    finder = DropInFinder()
     before = _tensorflow()
     for name in before:
         del sys.modules[name]

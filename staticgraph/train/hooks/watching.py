@@ -1,4 +1,4 @@
-"""Hooks that look at values: they log tensors, or stop where a loss is no number any more."""
+"""Hooks that look at values: they log tensors, or stop training if a loss is NaN."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.codegen.cuda.card import CORES
 from staticgraph.compiler.codegen.cuda.function import KernelWork
+from staticgraph.compiler.codegen.cuda.rows.cached_rows import remembered
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing, sharing
 from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, row_program
-from staticgraph.compiler.codegen.cuda.rows.remembered import remembered
 from staticgraph.compiler.codegen.cuda.rows.rows import row_call
 from staticgraph.compiler.codegen.cuda.rows.totals import RowSums
 from staticgraph.compiler.codegen.cuda.strides import neighbours

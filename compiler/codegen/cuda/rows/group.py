@@ -110,10 +110,9 @@ def of_tile(program: RowProgram, warps: int) -> Sharing | None:
         return None
     longest = max(program.sweeps, key=lambda s: s.vectors.extent)
     each = -(-longest.vectors.extent // WARP) * longest.width
-    for kept, words, _ in _choices(program):
-        if words * each <= _ROOM_OF_WARP:
-            return Sharing(WARP, warps, 1, kept, words * each)
-    return None
+    # The last of the choices keeps nothing, so there is always one with enough room.
+    kept, words = next((k, words) for k, words, _ in _choices(program) if words * each <= _ROOM_OF_WARP)
+    return Sharing(WARP, warps, 1, kept, words * each)
 
 
 def _beside(program: RowProgram, kept: tuple[Expr, ...], lanes: int, sums: bool) -> int:

@@ -30,6 +30,7 @@ from staticgraph.formats.tf.graph_def.dataflow import (
     structured,
 )
 from staticgraph.formats.tf.graph_def.functions import Library
+from staticgraph.formats.tf.graph_def.gradient_arrays import no_flow
 from staticgraph.formats.tf.graph_def.nodes import READERS, GraphDefError, Node, UnknownOpError
 from staticgraph.formats.tf.graph_def.ordering import Edge, dependents, edge, in_order, nodes_by_name
 from staticgraph.formats.tf.graph_def.own import region_number, region_reader, restore_own
@@ -39,7 +40,6 @@ from staticgraph.formats.tf.graph_def.read.foreign import Foreign
 from staticgraph.formats.tf.graph_def.read.regular import attrs_of, check_dtypes, regular
 from staticgraph.formats.tf.graph_def.read.stacks import Kept
 from staticgraph.formats.tf.graph_def.signatures import signature
-from staticgraph.formats.tf.graph_def.slopes import no_flow
 from staticgraph.formats.tf.graph_def.stacks import KEEPING
 from staticgraph.formats.tf.messages.graph import GraphDef, NameAttrList, NodeDef
 

@@ -37,6 +37,7 @@ class Repeated(list):
     def __setitem__(self, index: Any, value: Any) -> None:
         many = isinstance(index, slice)
         super().__setitem__(index, self._taken(value) if many else self._taken([value])[0])
+        self._touch()
 
     def __iadd__(self, values: Iterable[Any]) -> Repeated:  # type: ignore[misc]
         self.extend(values)

@@ -121,5 +121,5 @@ def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list[A
 
 
 def is_tensor(x: Any) -> bool:
-    """Return True if `x` is a tensor, a variable or IndexedSlices."""
-    return isinstance(x, sg.Tensor | sg.Variable | sg.IndexedSlices)
+    """Return True if `x` is a tensor, a variable, IndexedSlices or a SparseTensor."""
+    return isinstance(x, sg.Tensor | sg.Variable | sg.IndexedSlices | sg.SparseTensor)

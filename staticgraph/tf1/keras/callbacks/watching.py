@@ -115,6 +115,7 @@ class ReduceLROnPlateau(Callback):
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         rate = float(state.get_value(self.model.optimizer.learning_rate))
+        logs = {} if logs is None else logs
         logs["lr"] = rate
         value = self._best.of(logs)
         if value is None:

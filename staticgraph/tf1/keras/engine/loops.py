@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -309,7 +310,9 @@ def _is_due(frequency: Any, epoch: int) -> bool:
 
     `frequency`: the number of epochs from one validation to the next, or the epochs, counted from 1.
     """
-    return (epoch + 1) % frequency == 0 if isinstance(frequency, int) else epoch + 1 in frequency
+    if isinstance(frequency, Integral):
+        return (epoch + 1) % int(frequency) == 0
+    return epoch + 1 in frequency
 
 
 def parts(item: Any) -> tuple[Any, Any, Any]:

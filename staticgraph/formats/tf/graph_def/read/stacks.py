@@ -22,10 +22,10 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.tf.graph_def.dataflow import PUSHES, Branch, Loop, Step
+from staticgraph.formats.tf.graph_def.gradient_arrays import GradientArrays, no_flow
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError, constant
 from staticgraph.formats.tf.graph_def.ordering import Edge
 from staticgraph.formats.tf.graph_def.round_counts import RoundCount, round_count
-from staticgraph.formats.tf.graph_def.slopes import Slopes, no_flow
 from staticgraph.formats.tf.graph_def.stacks import SLOPES, STACKS, Path, Slope, Touched, Uses, loop_name
 from staticgraph.formats.tf.messages.graph import NodeDef
 from staticgraph.formats.tf.messages.types import DataType, dtype_of
@@ -254,7 +254,7 @@ class Kept:
             return dtype_of(made.attr["dtype"].type)
         raise GraphDefError(f"{stack!r} is a stack of handles that are not those of tensor arrays")
 
-    def _slopes(self, key: Slope, handle: str) -> Slopes:
+    def _slopes(self, key: Slope, handle: str) -> GradientArrays:
         """The derivative of an array, which is zero to begin with."""
         if key not in self._values:
             array = self._reading.value(Edge(handle, 0))
@@ -265,7 +265,7 @@ class Kept:
                 raise GraphDefError(f"what {added[0]!r} adds to is used in several branches of one condition")
             array = self._latest.get(array.number, array)
             self._put(key, array.with_flow(ops.zeros_like(array.flow)))
-        return Slopes(self, key)
+        return GradientArrays(self, key)
 
 
 def _of_shapes(tensor: Tensor) -> bool:

@@ -8,8 +8,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.control_flow.tensor_array import TensorArray
+from staticgraph.formats.tf.graph_def.gradient_arrays import GradientArrays
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, reads
-from staticgraph.formats.tf.graph_def.slopes import Slopes
 
 __all__ = ["variable_input"]
 
@@ -17,7 +17,7 @@ __all__ = ["variable_input"]
 @reads("Identity", "RefIdentity")
 def _identity(node: Node) -> Any:
     [x] = node.inputs
-    if isinstance(x, TensorArray | Slopes):
+    if isinstance(x, TensorArray | GradientArrays):
         return x.identity()
     if isinstance(x, Tensor) and x.op.definition.name == "variable":
         return _read_of(node, x)

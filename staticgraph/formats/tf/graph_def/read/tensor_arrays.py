@@ -10,8 +10,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.tensor_array import TensorArray
+from staticgraph.formats.tf.graph_def.gradient_arrays import GradientArrays
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, reads
-from staticgraph.formats.tf.graph_def.slopes import Slopes
 
 __all__: list[str] = []
 
@@ -27,11 +27,13 @@ def _array(node: Node) -> Any:
     return made, made
 
 
-def _changed(node: Node) -> tuple[TensorArray | Slopes, list[Tensor]]:
+def _changed(node: Node) -> tuple[TensorArray | GradientArrays, list[Tensor]]:
     """The array that a node changes, and the other inputs."""
     handle, *given, flow = node.inputs
-    array = handle if isinstance(handle, Slopes) else flow
-    if not isinstance(array, TensorArray | Slopes) or not all(isinstance(each, Tensor) for each in given):
+    array = handle if isinstance(handle, GradientArrays) else flow
+    if not isinstance(array, TensorArray | GradientArrays) or not all(
+        isinstance(each, Tensor) for each in given
+    ):
         raise GraphDefError("its inputs are not a tensor array and tensors")
     return array, given
 
@@ -39,7 +41,7 @@ def _changed(node: Node) -> tuple[TensorArray | Slopes, list[Tensor]]:
 def _flow(node: Node) -> tuple[TensorArray, list[Tensor]]:
     """The array as it is now, and the other inputs."""
     array, given = _changed(node)
-    return array.rows if isinstance(array, Slopes) else array, given
+    return array.rows if isinstance(array, GradientArrays) else array, given
 
 
 @reads("TensorArrayReadV3")

@@ -20,8 +20,8 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.differentiation.reachability import differentiable_inputs
+from staticgraph.formats.tf.graph_def.write.accumulated import Received
 from staticgraph.formats.tf.graph_def.write.kept_rows import Rounds, Source
-from staticgraph.formats.tf.graph_def.write.received import Received
 
 __all__ = ["branch_parts", "loop_parts"]
 

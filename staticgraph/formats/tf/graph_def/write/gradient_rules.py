@@ -18,8 +18,8 @@ from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.summation import parts
 from staticgraph.formats.tf.graph_def.nodes import constant
+from staticgraph.formats.tf.graph_def.write.accumulated import Rows
 from staticgraph.formats.tf.graph_def.write.kept_rows import Source
-from staticgraph.formats.tf.graph_def.write.received import Rows
 
 __all__ = ["RULES", "Given", "NoRule"]
 

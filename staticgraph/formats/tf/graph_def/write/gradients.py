@@ -21,10 +21,10 @@ from staticgraph.compiler.graph.errors import GraphError, headline
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.differentiation.reachability import differentiable_inputs, source
+from staticgraph.formats.tf.graph_def.write.accumulated import Received, Rows
 from staticgraph.formats.tf.graph_def.write.gradient_graph import GradientGraph, Writing
 from staticgraph.formats.tf.graph_def.write.gradient_loops import branch_parts, loop_parts
 from staticgraph.formats.tf.graph_def.write.gradient_rules import RULES, Given, NoRule
-from staticgraph.formats.tf.graph_def.write.received import Received, Rows
 
 __all__ = ["write_gradients"]
 

@@ -13,7 +13,7 @@ from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.tf.graph_def.nodes import constant
 from staticgraph.formats.tf.graph_def.stacks import Slope
 
-__all__ = ["Slopes", "no_flow"]
+__all__ = ["GradientArrays", "no_flow"]
 
 
 class Keeping(Protocol):
@@ -26,7 +26,7 @@ class Keeping(Protocol):
         """Let these be other values from here on."""
 
 
-class Slopes:
+class GradientArrays:
     """The handle of such an array. Where a `TensorArray` sets rows, this adds to them."""
 
     def __init__(self, kept: Keeping, key: Slope) -> None:
@@ -39,7 +39,7 @@ class Slopes:
         assert isinstance(rows, TensorArray)
         return rows
 
-    def identity(self) -> Slopes:
+    def identity(self) -> GradientArrays:
         """The same handle."""
         return self
 

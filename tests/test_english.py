@@ -1,0 +1,75 @@
+"""The words of the source: summaries that say what a thing is or does, and the terms of the field."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("staticgraph", "runtime", "compiler")
+FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+# A summary is an imperative or a noun phrase.
+QUESTIONS = ("What", "Whether", "Who", "Those", "Where", "How")
+
+# Words for which the field has a better one: a compile log is no ledger. Files and classes avoid them.
+PRIVATE = {
+# Words for which the field has a better one: a compile log is no ledger. Names of files and classes avoid them.
+    "slopes", "specialise", "standin",
+}  # fmt: skip
+# Of the field: a chain of events and unroll-and-jam have no other name.
+FIELD = {"unroll_and_jam.py", "Chain", "_Chain"}
+
+# Phrases of an older dialect, and what says the same.
+PHRASES = {
+    "short way": "fast path", "needs it not": "does not need it", "no number any more": "NaN",
+    "GPUs of NVIDIA": "NVIDIA GPUs", "product of float32": "float32 matrix product",
+}  # fmt: skip
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Where each docstring of the product is, and the docstring."""
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                if text := ast.get_docstring(node):
+                    yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text
+
+
+def test_summaries_are_no_questions():
+    found = [
+        f"{place}: {text.splitlines()[0]}" for place, text in docstrings() if text.split()[0] in QUESTIONS
+    ]
+    assert not found, "begin with a verb or a noun:\n" + "\n".join(found)
+
+
+def test_names_of_files_and_classes_are_terms_of_the_field():
+    names = [path.name for path in FILES]
+    names += [
+        node.name
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+    found = [n for n in dict.fromkeys(names) if n not in FIELD and PRIVATE & set(words(n))]
+    assert not found, found
+
+
+def words(name: str) -> list[str]:
+    """The words of the name of a file or a class.
+
+    >>> words("HostRunState"), words("unroll_and_jam.py")
+    (['host', 'run', 'state'], ['unroll', 'and', 'jam', 'py'])
+    """
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)]
+
+
+def test_phrases_have_the_words_of_the_field():
+    found = [
+        f"{path.relative_to(ROOT)}: {phrase!r}: say {better!r}"
+        for path in (*FILES, *PAGES)
+        for phrase, better in PHRASES.items()
+        if phrase in path.read_text()
+    ]
+    assert not found, "\n".join(found)
