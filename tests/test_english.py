@@ -15,8 +15,8 @@ QUESTIONS = ("What", "Whether", "Who", "Those", "Where", "How")
 
 # Words for which the field has a better one: a compile log is no ledger. Files and classes avoid them.
 PRIVATE = {
-# Words for which the field has a better one: a compile log is no ledger. Names of files and classes avoid them.
-    "slopes", "specialise", "standin",
+    "ahead", "alike", "chain", "culprit", "effort", "failing", "jam", "ledger", "recycle", "remembered",
+    "seeing", "slopes", "specialise", "standin",
 }  # fmt: skip
 # Of the field: a chain of events and unroll-and-jam have no other name.
 FIELD = {"unroll_and_jam.py", "Chain", "_Chain"}
