@@ -41,7 +41,7 @@ def effort(work: Loops | Kernel) -> WorkCount:
     >>> i, x = Index("i", 10), Buffer(float32, (10,))
     >>> nest = Nest((i,), (Store("y", (i,), Load("x", (i,), float32) * 2.0 + 1.0),))
     >>> effort(Loops((nest,), (("x", x), ("y", x))))
-    Effort(flops=20, bytes=80)
+    WorkCount(flops=20, bytes=80)
     """
     if isinstance(work, Kernel):
         return WorkCount(_in_body(work.body, 1), _bytes(work.buffers.values()))
