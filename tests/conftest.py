@@ -15,7 +15,7 @@ import pytest
 
 from staticgraph.compiler.graph.graph import reset_default_graph
 from staticgraph.runtime.cpu import disk_cache as remembered
-from tests import bounds
+from tests import bounds, fast
 
 # The same examples every time and no deadline: a test fails because of the code, not of the machine.
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
@@ -28,6 +28,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="accept what is printed now as golden text")
+
+
+@pytest.hookimpl(tryfirst=True)  # the choice of `-m` comes after it
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in fast.chosen(items):
+        item.add_marker("fast")
 
 
 @pytest.fixture(autouse=True)

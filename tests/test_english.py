@@ -2,8 +2,9 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("staticgraph", "runtime", "compiler")
@@ -28,30 +29,34 @@ PHRASES = {
 }  # fmt: skip
 
 
-def docstrings() -> Iterator[tuple[str, str]]:
-    """Where each docstring of the product is, and the docstring."""
+@pytest.fixture(scope="module")
+def source() -> tuple[dict[str, str], list[str]]:
+    """The docstrings of the product by their places, and the names of its classes. Files are parsed once."""
+    docstrings, classes = {}, []
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 if text := ast.get_docstring(node):
-                    yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text
+                    docstrings[f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"] = text
+            if isinstance(node, ast.ClassDef):
+                classes.append(node.name)
+    return docstrings, classes
 
 
-def test_summaries_are_no_questions():
+def test_summaries_are_no_questions(source: tuple[dict[str, str], list[str]]):
+    docstrings, _ = source
+    assert len(docstrings) > 5000
     found = [
-        f"{place}: {text.splitlines()[0]}" for place, text in docstrings() if text.split()[0] in QUESTIONS
+        f"{place}: {text.splitlines()[0]}"
+        for place, text in docstrings.items()
+        if text.split()[0] in QUESTIONS
     ]
     assert not found, "begin with a verb or a noun:\n" + "\n".join(found)
 
 
-def test_names_of_files_and_classes_are_terms_of_the_field():
-    names = [path.name for path in FILES]
-    names += [
-        node.name
-        for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ClassDef)
-    ]
+def test_names_of_files_and_classes_are_terms_of_the_field(source: tuple[dict[str, str], list[str]]):
+    _, classes = source
+    names = [*(path.name for path in FILES), *classes]
     found = [n for n in dict.fromkeys(names) if n not in FIELD and PRIVATE & set(words(n))]
     assert not found, found
 

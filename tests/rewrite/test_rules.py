@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,13 @@ def allows(pattern: Pattern, dtype: DType) -> bool:
     return mine and all(allows(p, dtype) for p in pattern.inputs)
 
 
-def cases(rule: Rule) -> Iterator[Case]:
+@cache
+def cases(rule: Rule) -> list[Case]:
+    """All cases of a rule, made once for all tests of it: they only add to what a case has recorded."""
+    return list(combinations(rule))
+
+
+def combinations(rule: Rule) -> Iterator[Case]:
     """All shapes and attributes, equal and broadcast shapes of several variables, every dtype allowed."""
     names = [n for n, p in variables_of(rule.left).items() if isinstance(p, PatternVariable)]
     some = [SHAPES[i:] + SHAPES[:i] for i in range(len(names))]
