@@ -1,9 +1,9 @@
 """Dump of a compile as text files: the graph after each stage that changed it, the kernels, their code.
 
-dump/001-loss/00-graph.txt
+dump/001-loss/00-graph.txt        the step as it was captured, before all passes
               stages.txt          the stages in the order in which they ran, with their files, or "unchanged"
               08-expand.txt       what a stage made, under its number in `compiler/stages.py`
-              24-row_schedule.txt the same for each kernel, if one of them changed
+              25-row_schedule.txt the same for each kernel, if one of them changed
               kernels.txt         each kernel as loops, or as the product that it is
               code.ll             LLVM's text of all functions; of those for a GPU code.cu, in CUDA C
 """
