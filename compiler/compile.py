@@ -25,8 +25,9 @@ from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_o
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.program import Branch, Instruction, Launch, LoopInstruction, Loops, Program
-from staticgraph.compiler.passes.pipeline import Observer, pipeline
+from staticgraph.compiler.passes.pipeline import pipeline
 from staticgraph.compiler.rewrite.engine import Trace
+from staticgraph.compiler.stages import Observer, observation, observing, report
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
 
@@ -128,7 +129,8 @@ def optimize(
     trace: Trace | None = None,
 ) -> Fusion:
     """The Function after all passes, but for those in `without`, partitioned into kernels."""
-    return fuse(pipeline(without, trace)(function, observers), without)
+    with observing(*observers):
+        return fuse(pipeline(without, trace)(function), without)
 
 
 def compile(
@@ -149,11 +151,12 @@ def compile(
     step that only sets variables may be left to NumPy, which is sooner done. `without`: names of passes that
     are left out. `trace` is told of each rule that is applied.
     """
-    with collector_paused():
+    with collector_paused(), observing(*observers):
         if may_interpret and runs_once(step):
             program = by_meaning(step.function, step.checked)
+            report("interpret_initializers", step.function, program)
             return _coded(step, Fusion(step.function, ()), program, target, written, kept)
-        fusion = optimize(step.function, observers, without, trace)
+        fusion = optimize(step.function, (), without, trace)
         fused = partial(fuse, without=without)
         lowered = partial(lower, fusion, step.fetches, step.updates, fuse=fused, checked=step.checked)
         made = _coded(step, fusion, lowered(), target, written, kept)
@@ -198,6 +201,7 @@ def _coded(
     if (use := memory_use(program, len(step.feeds), scratch=0)).peak > ADDRESSABLE:
         raise does_not_fit(use)
     made = write(program, code, looks=clock_of(target.triple))
+    report("emit_step", program, made)
     return Compiled(step, fusion, replace(program, watched=made.watched), made)
 
 
@@ -210,16 +214,22 @@ def emit(work: Loops | Kernel, target: CpuTarget, kept: KernelCache | None = Non
     """The code of one kernel: a product where it is one, loops otherwise."""
     key = (target, *structure_of(work))
     found = _emitted.get(key)
-    if found is None:
+    if is_shown(key) or found is None:
         found = _emitted[key] = _from(kept, work, target) if kept is not None else _generated(work, target)
         if len(_emitted) > EMITTED_LIMIT:
             _emitted.popitem(last=False)
     return found
 
 
+def is_shown(kernel: tuple[object, ...]) -> bool:
+    """Return True if observers have yet to see how a kernel is made, though its code is there."""
+    watching = observation()
+    return watching is not None and watching.first(kernel)
+
+
 def _from(kept: KernelCache, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
     name = digest(repr(target), structure_of(work))
-    found = kept.read(name)
+    found = kept.read(name) if observation() is None else None
     if found is None:
         found = _generated(work, target, kept.best if target.tuned else None)
         kept.write(name, found)

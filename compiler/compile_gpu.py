@@ -16,7 +16,7 @@ from staticgraph.compiler.codegen.cuda.choose import emit, emit_kernel
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.compile import CompiledStep, Walked, optimize, structure_of
+from staticgraph.compiler.compile import CompiledStep, Walked, is_shown, optimize, structure_of
 from staticgraph.compiler.fusion.attention import attention
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group
@@ -26,8 +26,8 @@ from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.program import Instruction, Launch, Loops, Program, walk
-from staticgraph.compiler.passes.pipeline import Observer
 from staticgraph.compiler.rewrite.engine import Trace
+from staticgraph.compiler.stages import Observer, observing, report
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
 
@@ -93,8 +93,8 @@ def compile_gpu(
     `compile`.
     """
     left_out = LEFT_OUT.union(without)
-    with collector_paused():
-        fusion = with_attention(optimize(step.function, observers, left_out, trace), precision, left_out)
+    with collector_paused(), observing(*observers):
+        fusion = with_attention(optimize(step.function, (), left_out, trace), precision, left_out)
         inner = partial(fused, precision=precision, without=left_out)
         lowered = partial(lower, fusion, step.fetches, step.updates, fuse=inner, checked=step.checked)
         made = coded(step, fusion, lowered(), precision, refused)
@@ -132,7 +132,11 @@ def with_attention(fusion: Fusion, precision: Precision, without: Collection[str
             known[key] = found is not None and keeps_to_rows(stored.nests, stored.rows)
         return known[key]
 
-    return fusion if "join" in without else attention(fusion, pays)
+    if "join" in without:
+        return fusion
+    found = attention(fusion, pays)
+    report("attention", fusion, found)
+    return found
 
 
 def coded(
@@ -160,8 +164,9 @@ def work_of(
     """Return the GPU work of one kernel, cached by the structure of the kernel and the options."""
     key = precision, refused, *structure_of(work)
     found = _works.get(key)
-    if found is None:
+    if is_shown(key) or found is None:
         found = _works[key] = _generate(work, precision, refused)
+        report("print_cuda", work, found)
         if len(_works) > WORKS_LIMIT:
             _works.popitem(last=False)
     return found

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import chain, groupby, takewhile
 
+from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
 from staticgraph.compiler.codegen.llvm.step import step
@@ -275,7 +276,9 @@ def _region(
     the shared scratch memory that they need. The slots `fixed` hold the same in every run; those of
     `variables` are of such that are overwritten.
     """
-    schedule = phases.schedule(list(map(_task, work)), fixed)
+    tasks = [*map(_task, work)]
+    schedule = phases.schedule(tasks, fixed)
+    stages.report("parallel_schedule", tasks, schedule)
 
     def unit(number: int, phase: int) -> abi.Work:
         match work[number]:

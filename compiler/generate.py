@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.gemm import gemm as contraction
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
@@ -27,8 +28,20 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
         buffers = dict(work.buffers)
         product = None if work.rows else analyse(work.nests[0].domain, work.nests[0].stores, buffers)
         if product is not None:
-            return contraction.emit(product, target, NO_CHOICE if search is None else search(product, target))
-        work = place_rows("loops", buffers, work.rows, work.nests, work.sums)
-    split = chunked(schedule(work, target.vector_bytes), target.vector_bytes)
-    phases = [replace(p, body=align(p.body, p.buffers, target.vector_bytes)) for p in split.phases]
-    return llvm.emit_phases(phases, target, cost=split.cost)
+            stages.report("product", work, product)
+            choice = NO_CHOICE if search is None else search(product, target)
+            return _printed("print_gemm", product, contraction.emit(product, target, choice))
+        rows = place_rows("loops", buffers, work.rows, work.nests, work.sums)
+        stages.report("row_schedule", work, rows)
+        work = rows
+    scheduled = schedule(work, target.vector_bytes)
+    split = chunked(scheduled, target.vector_bytes)
+    stages.report("parallelize", (scheduled,), split.phases)
+    phases = tuple(replace(p, body=align(p.body, p.buffers, target.vector_bytes)) for p in split.phases)
+    stages.report("peel", split.phases, phases)
+    return _printed("print_llvm", phases, llvm.emit_phases(phases, target, cost=split.cost))
+
+
+def _printed(stage: str, before: object, code: abi.KernelCode) -> abi.KernelCode:
+    stages.report(stage, before, code)
+    return code

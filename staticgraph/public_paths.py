@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -53,15 +52,20 @@ def public_module(name: str) -> ModuleType:
     return import_module(f"{_TOP}.{name}")
 
 
-class PublicPaths(MetaPathFinder, Loader):
-    """Finds a module by its public path: the one that has been, or is now, imported by its own path."""
+class PublicPaths:
+    """Finder and loader of a module by its public path: the one that its own path gives.
+
+    It has the methods of `importlib.abc.MetaPathFinder` and `Loader`, whose import would take milliseconds.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the spec of a public path, None for any other name."""
         own = _own_path(fullname)
-        return None if own is None else ModuleSpec(fullname, self, is_package=True)
+        if own is None:
+            return None
+        return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Import the module by its own path."""

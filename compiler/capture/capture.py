@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
+from staticgraph.compiler import ops, stages
 from staticgraph.compiler.capture.calls import NO_CALLS, Calls
 from staticgraph.compiler.capture.derivatives import perform_custom_gradient, perform_gradients, watched
 from staticgraph.compiler.capture.effects import perform_effect
@@ -164,6 +164,7 @@ class Capture:
         computed = [t for t in fetches if t not in self.fed]
         roots = [*(outermost(t, self.calls.region) for t in computed), *targets, *self.calls.after]
         needed, self.overridden = prune(roots, self.fed, self.calls.elsewhere)
+        stages.report("prune", self.graph, needed)
         for tensor in self.overridden & self.calls.settled:
             text = f"no derivative flows back through {tensor.name}, from after a loop or branch to before it"
             hint = "it is done in Python, as it calls Python, and shares variables with the rest of the run"
@@ -192,9 +193,13 @@ class Capture:
         used = {node.outputs[0] for node in toposort(results) if node.outputs}
         drawing = {op: param for op, param in self.counters.items() if param in used}
         params = [*self.fed.values(), *self.initial.values(), *drawing.values()]
-        function = merge_loops(Function(tuple(params), tuple(results)))
+        captured = Function(tuple(params), tuple(results))
+        stages.report("capture", needed, captured)
+        function = merge_loops(captured)
+        stages.report("merge_loops", captured, function)
         if checked:
-            function = proven(function)
+            merged, function = function, proven(function)
+            stages.report("prove_requirements", merged, function)
             checked = function.results[-1].constant is None
             function = function if checked else function.with_results(function.results[:-1])
         return Step(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
+from staticgraph.compiler import stages
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.opdef import ops, recording
@@ -48,6 +49,7 @@ def beforehand(step: Step) -> Beforehand | None:
     checks = Step(Function(params, (first,)), (), (), (), (), 1, ())
     kept = results if left is None else [*results, left]
     rest = replace(step, function=step.function.with_results(kept), checked=left is not None)
+    stages.report("feed_checks", step.function, rest.function)
     return Beforehand(checks, tuple(map(step.function.params.index, params)), rest)
 
 

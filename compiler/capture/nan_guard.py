@@ -20,6 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from staticgraph.compiler import stages
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_
@@ -50,7 +51,9 @@ def checked(step: Step) -> Step:
                 sound.append(_sound(new, old in infinite))
         flag = _all([*before, *sound], build)
         results = (*made[: len(made) - step.losses], flag)
-    return replace(step, function=function.with_results(results), may_overwrite=False, losses=0, checked=True)
+    guarded = function.with_results(results)
+    stages.report("nan_guard", function, guarded)
+    return replace(step, function=guarded, may_overwrite=False, losses=0, checked=True)
 
 
 def _builder(function: Function) -> Builder:

@@ -15,7 +15,9 @@ groups that run over the same elements or rows.
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 
+from staticgraph.compiler import stages
 from staticgraph.compiler.fusion.cost import (
     cheap_nodes,
     cost,
@@ -45,9 +47,13 @@ from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_ind
 def fuse(function: Function, without: Container[str] = ()) -> Fusion:
     """The partition of `function` into kernels. `without`: what is left out, "fuse" or "join"."""
     groups, demands, apart = partition(function, "fuse" not in without)
-    if "join" not in without:
-        groups = join(groups, demands, frozenset(function.results))
-    return Fusion(function, tuple(groups), apart)
+    fusion = Fusion(function, tuple(groups), apart)
+    stages.report("fuse", function, fusion)
+    if "join" in without:
+        return fusion
+    joined = replace(fusion, groups=tuple(join(groups, demands, frozenset(function.results))))
+    stages.report("join", fusion, joined)
+    return joined
 
 
 def partition(function: Function, merging: bool = True) -> tuple[list[Group], Demands, dict[Node, str]]:

@@ -41,6 +41,7 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import replace
 
+from staticgraph.compiler import stages
 from staticgraph.compiler.kernel.cost import operation_cost, values
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, rebuild, substitute, walk
@@ -75,10 +76,18 @@ def schedule(kernel: Kernel, vector_bytes: int) -> Kernel:
 
     Only loops whose iterations are independent, or steps of reductions, change; all others stay as they are.
     """
-    flat = flatten(kernel)
-    flat = fuse_loops(replace(flat, body=merge(interchange(flat.body, flat.buffers))))
-    vectorized = _Vectorizer(flat.buffers, vector_bytes).block(flat.body).body
-    return replace(flat, body=jam(vectorized, flat.buffers, vector_bytes))
+    made = _reported("flatten", kernel, flatten(kernel))
+    made = _reported("interchange", made, replace(made, body=interchange(made.body, made.buffers)))
+    made = _reported("merge", made, replace(made, body=merge(made.body)))
+    made = _reported("fuse_loops", made, fuse_loops(made))
+    lanes = _Vectorizer(made.buffers, vector_bytes)
+    made = _reported("vectorize", made, replace(made, body=lanes.block(made.body).body))
+    return _reported("unroll_and_jam", made, replace(made, body=jam(made.body, made.buffers, vector_bytes)))
+
+
+def _reported(stage: str, before: Kernel, after: Kernel) -> Kernel:
+    stages.report(stage, before, after)
+    return after
 
 
 def flatten(kernel: Kernel) -> Kernel:

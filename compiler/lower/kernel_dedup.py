@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from types import MappingProxyType
 
+from staticgraph.compiler import stages
 from staticgraph.compiler.fusion.group import Group
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Node, Value
@@ -35,6 +36,7 @@ class KernelTable:
         key = structure, *changes
         if key not in self._built:
             built = build_kernel(group, in_place)
+            stages.report("build_kernel", group, built.work)
             self._built[key] = built.work, tuple(values[v] for v in built.values)
             return built
         work, order = self._built[key]

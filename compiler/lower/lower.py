@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
+from staticgraph.compiler import stages
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_control, is_host, is_whole
 from staticgraph.compiler.fusion.inline_element import template
@@ -59,11 +60,15 @@ def lower(
     last result is a truth value without which the run ends, before any variable is overwritten.
     """
     lowering = _Lowering(fusion, fetches, updates, may_stop, fuse, kernels or KernelTable(), checked)
+    groups = lowering.groups
     if arena_limit is not None:
         lowering.limit_arena(arena_limit)
     else:
         lowering.spare_arena()
-    return lowering.program()
+    stages.report("rematerialize", groups, lowering.groups)
+    program = lowering.program()
+    stages.report("program", fusion, program)
+    return program
 
 
 class _Lowering:
@@ -83,9 +88,12 @@ class _Lowering:
         self.updates = updates
         self.alias = {g.root.outputs[0]: g.root.inputs[0] for g in fusion.groups if is_alias(g.root)}
         self.flag = self._base(self.function.results[-1]) if checked else None
-        self.groups = self._ordered([g for g in fusion.groups if not is_alias(g.root)])
+        groups = [g for g in fusion.groups if not is_alias(g.root)]
+        self.groups = self._ordered(groups)
+        stages.report("order", groups, self.groups)
         self.kernels = kernels
         self.overwritten = self._changed()
+        stages.report("in_place", {}, self.overwritten)
         self.pool = ConstantPool()
         self.places: dict[Value, Ref] = {}
         for slot, param in enumerate(self.function.params, ARGUMENTS):
@@ -98,6 +106,8 @@ class _Lowering:
         control = {g.root: g for g in self.groups if is_control(g.root)}
         self.inner = {control[node]: plan for node, plan in plans(control, inner).items()}
         self.sizes |= {g: plan.size for g, plan in self.inner.items()}
+        if self.inner:
+            stages.report("control_flow", {}, self.inner)
 
     def limit_arena(self, limit: int) -> None:
         """Compute values again rather than keep them, until the arena has at most `limit` bytes."""
@@ -127,6 +137,7 @@ class _Lowering:
 
     def program(self) -> Program:
         in_place = self._in_place()
+        stages.report("update_in_place", frozenset(), in_place)
         # What overwrites a variable must lie there, so those results choose first;
         # then new values, then fetches.
         for result in sorted(range(len(self.function.results)), key=lambda r: (r not in in_place, -r)):
@@ -135,6 +146,7 @@ class _Lowering:
                 slot = ARGUMENTS + self.updates[result] if result in in_place else self.first_result + result
                 self.places[value] = Ref(slot)
         arena = self._place_in_arena()
+        stages.report("buffer_assignment", {}, self.versions)
         params = set(self.function.params)
         copies: dict[bool, list[Copy]] = {True: [], False: []}
         for result, value in enumerate(self.function.results):
@@ -384,7 +396,8 @@ def _inner(
     updates: Mapping[int, int],
 ) -> Program:
     """The program of a Function inside a loop or branch. What it overwrites is no variable."""
-    return lower(fuse(function), fetches, updates, may_stop=False, fuse=fuse, kernels=kernels)
+    with stages.unobserved():
+        return lower(fuse(function), fetches, updates, may_stop=False, fuse=fuse, kernels=kernels)
 
 
 def _readers_first(

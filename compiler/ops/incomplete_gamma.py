@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from functools import cache
+from typing import Any
 
 _ENOUGH = 1e-17  # a term this small against its sum changes nothing
 _TINY = 1e-300  # stands for 0 in a denominator of a continued fraction
@@ -177,6 +177,8 @@ def _log_gamma_1p(a: float) -> float:
 @cache
 def _coefficients(orders: int = 12, terms: int = 26) -> tuple[tuple[float, ...], ...]:
     """Return those of the power series c_k(h), from exact numbers (DLMF 8.12.10 to 8.12.14)."""
+    from fractions import Fraction  # what few programs need takes milliseconds to import
+
     count = terms + 2 * orders + 3
     alpha = [Fraction(0), Fraction(1)]  # of m as a power series of h
     for n in range(2, count):
@@ -191,8 +193,10 @@ def _coefficients(orders: int = 12, terms: int = 26) -> tuple[tuple[float, ...],
     return tuple(tuple(float(c) for c in row[:terms]) for row in rows)
 
 
-def _stirling_numbers(count: int) -> list[Fraction]:
+def _stirling_numbers(count: int) -> list[Any]:
     """Return those of the asymptotic series of the scaled gamma function, by powers of 1 / a."""
+    from fractions import Fraction
+
     bernoulli: list[Fraction] = []
     for n in range(2 * count + 2):
         total = sum((math.comb(n + 1, k) * bernoulli[k] for k in range(n)), Fraction(0))

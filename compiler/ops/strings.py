@@ -5,7 +5,6 @@ A string is bytes. Text in it is UTF-8, which matters only where characters are 
 
 from __future__ import annotations
 
-import base64
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -18,7 +17,6 @@ from staticgraph.compiler.graph.dtypes import DType, bool_, int32, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, require
 from staticgraph.compiler.graph.shapes import TensorType, broadcast, merge
 from staticgraph.compiler.ops.kinds import host, same_type
-from staticgraph.compiler.ops.regular_expressions import compiled, replace
 
 STRINGS = frozenset({string})
 _PRINTED = frozenset(
@@ -235,6 +233,8 @@ def _parsed(text: bytes, dtype: DType) -> Any:
 @host(tf="EncodeBase64", type=same_type, dtypes=STRINGS)
 def encode_base64(input: Any, *, pad: bool = False) -> Any:
     """The bytes in base64, with the letters that a URL may have; with `pad`, in groups of four."""
+    import base64  # what few programs need takes milliseconds to import
+
     encoded = map(base64.urlsafe_b64encode, input.flat)
     return strings((s if pad else s.rstrip(b"=") for s in encoded), input)
 
@@ -246,6 +246,8 @@ def decode_base64(input: Any) -> Any:
 
 
 def _from_base64(text: bytes) -> bytes:
+    import base64
+
     bare = text.rstrip(b"=")
     padded = len(bare) < len(text)
     if not _BASE64.fullmatch(text) or len(bare) % 4 == 1 or (padded and len(text) % 4):
@@ -265,11 +267,15 @@ def _scalar(x: TensorType, what: str) -> None:
 
 
 def _replaced(input: np.ndarray, pattern: str, rewrite: str, everywhere: bool) -> np.ndarray:
+    from staticgraph.compiler.ops.regular_expressions import replace  # few programs need the engine
+
     texts = (replace(pattern, rewrite, _decoded(s), everywhere) for s in input.flat)
     return strings((t.encode(errors="surrogateescape") for t in texts), input)
 
 
 def _matched(input: np.ndarray, pattern: str) -> np.ndarray:
+    from staticgraph.compiler.ops.regular_expressions import compiled
+
     match = compiled(pattern).fullmatch
     return np.array([match(_decoded(s)) is not None for s in input.flat], bool).reshape(input.shape)
 

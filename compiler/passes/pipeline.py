@@ -1,12 +1,13 @@
-"""The passes in their order, and observers between them.
+"""The passes, in the order that `compiler/stages.py` gives them.
 
-Who looks for the one at fault may leave some out.
+Passes can be left out by name, for example to bisect a miscompile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 
+from staticgraph.compiler import stages
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.passes.expand import expand
 from staticgraph.compiler.passes.loops import tidy
@@ -14,10 +15,10 @@ from staticgraph.compiler.passes.simplify import simplify as apply_rules
 from staticgraph.compiler.passes.undefined_derivatives import defined
 from staticgraph.compiler.passes.winograd import fewer_products
 from staticgraph.compiler.rewrite.engine import Trace
+from staticgraph.compiler.stages import Observer, observing, unobserved
 from staticgraph.compiler.support.dataclass import dataclass
 
 Pass = Callable[[Function], Function]
-Observer = Callable[[str, Function, Function], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,10 @@ class Pipeline:
     passes: tuple[Pass, ...]
 
     def __call__(self, function: Function, observers: Sequence[Observer] = ()) -> Function:
-        for each in self.passes:
-            before, function = function, each(function)
-            for observe in observers:
-                observe(each.__name__, before, function)
+        with observing(*observers):
+            for each in self.passes:
+                before, function = function, each(function)
+                stages.report(each.__name__, before, function)
         return function
 
 
@@ -42,19 +43,15 @@ def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeli
 
     def loops(function: Function) -> Function:
         """Loops and branches as small as can be; the passes are applied to what is in them."""
-        return tidy(function, made)
+        with unobserved():
+            return tidy(function, made)
 
     def simplify(function: Function) -> Function:
         return apply_rules(function, trace, improve="improve" not in without)
 
-    passes = (
-        loops,  # before the others, which then see what was taken out of loops
-        expand,  # composites and markers have done their work once gradients are taken
-        fewer_products,
-        simplify,
-        defined,  # what only an unused derivative needed is gone
-    )
-    made = Pipeline(tuple(each for each in passes if each.__name__ not in without))
+    passes = {each.__name__: each for each in (loops, expand, fewer_products, simplify, defined)}
+    names = [stage.name for stage in stages.part("passes")]
+    made = Pipeline(tuple(passes[name] for name in names if name not in without))
     return made
 
 

@@ -15,9 +15,9 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import module
 from staticgraph.compiler.compile import Compiled, CompiledStep, compile
 from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.passes.pipeline import Observer
 from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.rewrite.rule import Rule
+from staticgraph.compiler.stages import Observer
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.kernel_text import KEPT
 from staticgraph.runtime.cpu.pool import POOL
@@ -44,8 +44,8 @@ class Watching:
 
     @property
     def observers(self) -> tuple[Observer, ...]:
-        """The observers to call after each pass."""
-        return () if self._dump is None else (self._dump.after_pass,)
+        """The observers to call after each stage."""
+        return () if self._dump is None else (self._dump.after_stage,)
 
     def finish(self, made: CompiledStep, language: str, code: Callable[[], str]) -> None:
         """Show what came after the passes; `code` is in the language of files that end so."""

@@ -1,8 +1,9 @@
-"""Dump of a compile as text files: the graph after each pass, the kernels, their code.
+"""Dump of a compile as text files: the graph after each stage that changed it, the kernels, their code.
 
-dump/001-loss/00-graph.txt
-              01-loops.txt        "(unchanged)" if a pass did nothing
-              02-expand.txt  ...
+dump/001-loss/00-graph.txt        the step as it was captured, before all passes
+              stages.txt          the stages in the order in which they ran, with their files, or "unchanged"
+              08-expand.txt       what a stage made, under its number in `compiler/stages.py`
+              25-row_schedule.txt the same for each kernel, if one of them changed
               kernels.txt         each kernel as loops, or as the product that it is
               code.ll             LLVM's text of all functions; of those for a GPU code.cu, in CUDA C
 """
@@ -11,17 +12,21 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.graph.errors import SaveError, layout
-from staticgraph.compiler.graph.function import Function, Node
+from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.printer import function_text
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.row_schedule import place_rows
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.lower.program import Launch, Loops, lines_of
+from staticgraph.compiler.stages import NAMES, NUMBERS, unchanged
+from staticgraph.runtime.reports.stage_text import stage_text
 
 _LONGEST = 40  # letters of a folder's name
 _numbers = itertools.count(1)
@@ -33,24 +38,52 @@ class Dump:
     def __init__(self, folder: str, what: str) -> None:
         name = re.sub(r"[^\w.-]+", "_", what).strip("_")[:_LONGEST]
         self._folder = Path(folder) / f"{next(_numbers):03}-{name}"
-        self._passes = 0
+        self._times: Counter[str] = Counter()
+        self._kernels = 1
+        self._files: dict[str, str] = {}  # of stages that have changed something
+        self._waiting: dict[str, str] = {}  # headings without a text, for a file that is not there yet
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
+            for old in self._folder.glob("[0-9][0-9]-*.txt"):  # of an earlier program
+                old.unlink()
         except OSError as error:
             text = f"cannot dump to {folder}: {error.strerror}"
             raise SaveError(layout(text, user_frame(), hint="dump, or SG_DUMP, names a folder")) from None
 
-    def after_pass(self, name: str, before: Function, after: Function) -> None:
-        """Write what a pass made of a Function."""
-        if not self._passes:
+    def after_stage(self, name: str, before: Any, after: Any) -> None:
+        """Write what a stage made."""
+        if not self._times:
             self._write("00-graph.txt", function_text(before))
-        self._passes += 1
-        same = after.results == before.results
-        text = "(unchanged)\n" if same else function_text(after)
-        self._write(f"{self._passes:02}-{name}.txt", text)
+        self._times[name] += 1
+        heading = self._heading(name)
+        text = "" if unchanged(before, after) else stage_text(after)
+        if not text or (heading and text == stage_text(before)):
+            self._waiting[name] = f"{self._waiting.get(name, '')}{heading or '#'} unchanged\n"
+        else:
+            self._append(name, f"{heading}\n{text}" if heading else text)
+        self._write("stages.txt", "".join(map(self._line, self._times)))
+
+    def _heading(self, name: str) -> str:
+        """The heading of a text where a stage has several."""
+        if NAMES[name].part != "kernel" or name == "build_kernel":
+            times = self._times[name]
+            return f"# {times}" if times > 1 or name == "build_kernel" else ""
+        heading = f"# kernel {self._kernels}"
+        self._kernels += name.startswith("print_")
+        return heading
+
+    def _append(self, name: str, text: str) -> None:
+        file = self._files.setdefault(name, f"{NUMBERS[name]:02}-{name}.txt")
+        with (self._folder / file).open("a", encoding="utf-8") as opened:
+            opened.write(self._waiting.pop(name, "") + text)
+
+    def _line(self, name: str) -> str:
+        stage = NAMES[name]
+        file = self._files.get(name, "unchanged")
+        return f"{name:24}{file:32}{stage.takes} -> {stage.makes}: {stage.about}\n"
 
     def finish(self, made: CompiledStep, language: str, code: str) -> None:
-        """Write what came after the passes; `code` is in the language of files that end so."""
+        """Write what came after the stages; `code` is in the language of files that end so."""
         found = ((i, outer) for i, _, outer in made.walk() if isinstance(i, Launch))
         texts = (
             _kernel(number, launch, None if outer is None else outer.node)

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.stages import STAGES
 from staticgraph.compiler.support.dataclass import dataclass
 
 MOST_THREADS = 256
-OPTIONAL_PASSES = ("fewer_products", "simplify", "fuse", "join")
+OPTIONAL_PASSES = tuple(stage.name for stage in STAGES if stage.optional)
 _PREFIX = "SG_"
 TRACES = ("compiles", "rules")
 
@@ -164,7 +165,8 @@ SWITCHES = {
         ),
         Switch(
             "dump", "a folder", "nowhere",
-            "what each compile made is written there: the graph after each pass, the kernels, their code",
+            "what each compile made is written there: a file for each stage that changed something, the "
+            "kernels, their code",
             _folder,
         ),
         Switch(

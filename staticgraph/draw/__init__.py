@@ -32,9 +32,11 @@ def visualize(
     notebook shows the returned picture.
 
     `stage`: `"user"` is the graph as it was built, scopes as nested areas; `"optimized"` is what the
-    compiler's passes leave of it; `"fused"` also shows which operations one kernel computes. The last two
-    are compiled for static shapes: `feeds` gives an array or a shape for fed tensors, and sizes that stay
-    unknown are taken as 32. `session` tells the shapes of variables that the graph leaves open.
+    compiler's passes leave of it; `"fused"` also shows which operations one kernel computes. Any stage of
+    the compiler that makes a Function or a Fusion may be given too, such as `"expand"` or `"join"`;
+    `staticgraph.compiler.stages` lists them. All but the first are compiled for static shapes: `feeds` gives
+    an array or a shape for fed tensors, and sizes that stay unknown are taken as 32. `session` tells the
+    shapes of variables that the graph leaves open.
 
     Loops and branches are areas around what is in them. What a loop carries is a box in it, to which dashed
     arrows come back from the values of the next round.

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile import optimize
+from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.stages import NAMES, observing, unobserved
 from staticgraph.draw.compiled import fused, optimized
 from staticgraph.draw.dot import dot_source
 from staticgraph.draw.fold import fold
@@ -21,7 +26,9 @@ from staticgraph.draw.sample import compiled_fetches, sample_step
 from staticgraph.draw.wording import shorten
 from staticgraph.runtime.fetches import Fetches
 
-STAGES = ("user", "optimized", "fused")
+_FORMS = ("Function", "Fusion")
+# As it was built, after all passes, in kernels; and after each stage that makes what can be drawn.
+STAGES = ("user", "optimized", "fused", *(stage.name for stage in NAMES.values() if stage.makes in _FORMS))
 
 
 def draw(
@@ -50,7 +57,7 @@ def draw(
                 f"stage {stage!r} shows what one run computes, and a whole graph was given",
                 "pass what you would fetch: visualize([loss, train_step], ...)",
             )
-        drawing = _compiled(graph, found, stage == "fused", feeds or {}, session)
+        drawing = _compiled(graph, found, stage, feeds or {}, session)
     drawing = _titled(drawing, title if title is not None else title_of(stage, what is graph, found))
     folded = fold(drawing, max_nodes, depth)
     picture = Picture(dot_source(folded, legend), folded.title or "graph", len(folded.boxes))
@@ -82,12 +89,40 @@ def _recorded(graph: Graph, whole: bool, found: Fetches) -> Drawing:
     return recorded(graph, None if whole else fetched, fetched)
 
 
-def _compiled(graph: Graph, found: Fetches, kernels: bool, feeds: Mapping[Any, Any], session: Any) -> Drawing:
-    step, notes = sample_step(graph, found, feeds, session)
-    fusion = optimize(step.function)
+def _compiled(graph: Graph, found: Fetches, stage: str, feeds: Mapping[Any, Any], session: Any) -> Drawing:
+    functions: list[Function] = []
+    drawings: list[Drawing] = []
+
+    def captured(name: str, before: Any, after: Any) -> None:
+        if name == stage and isinstance(after, Function):
+            functions.append(after)  # the last one counts: capture begins anew when it learns more
+
+    with observing(captured):
+        step, notes = sample_step(graph, found, feeds, session)
     names = [t.name for t in [*compiled_fetches(found), *(t for _, t in step.captured)]]
-    drawing = fused(step, fusion, names) if kernels else optimized(step, fusion.function, names)
+
+    def seen(name: str, before: Any, after: Any) -> None:
+        if name == stage:
+            with unobserved():
+                drawings.append(_drawn(step, after, names))
+
+    if functions:
+        drawings.append(_drawn(step, functions[-1], names))
+    elif stage in ("optimized", "fused"):
+        fusion = optimize(step.function)
+        drawings.append(_drawn(step, fusion if stage == "fused" else fusion.function, names))
+    elif getattr(session, "device", None) is None:
+        optimize(step.function, (seen,))
+    else:
+        compile_gpu(step, (seen,))
+    if not drawings:
+        raise _refused(f"the stage {stage!r} does not run here", f"it is for: {NAMES[stage].when}")
+    drawing = drawings[0]
     return Drawing(drawing.boxes, drawing.links, "", drawing.regions, notes)
+
+
+def _drawn(step: Step, made: Function | Fusion, names: Sequence[str]) -> Drawing:
+    return optimized(step, made, names) if isinstance(made, Function) else fused(step, made, names)
 
 
 def _titled(drawing: Drawing, title: str) -> Drawing:

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from staticgraph.tf1.compat.platform import app, flags
+from staticgraph.tf1.compat.legacy import app, flags
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.tf1.compat.platform import errors as others
+from staticgraph.tf1.compat.legacy import errors as others
 
 CODES = {
     "AbortedError": 10, "AlreadyExistsError": 6, "CancelledError": 1, "DataLossError": 15,

@@ -10,6 +10,7 @@ from switches_page import PAGE, page
 
 import staticgraph as sg
 from staticgraph.compiler.passes.pipeline import PIPELINE
+from staticgraph.compiler.stages import NUMBERS
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.switches import table as switches
 from staticgraph.runtime.switches.table import OPTIONAL_PASSES, SWITCHES, Settings
@@ -44,6 +45,7 @@ def test_settings_are_the_switches_of_sessions():
 
 def test_optional_passes_exist():
     names = {each.__name__ for each in PIPELINE.passes}
+    assert OPTIONAL_PASSES == ("fewer_products", "simplify", "fuse", "join")
     assert set(OPTIONAL_PASSES) - {"fuse", "join"} <= names
 
 
@@ -197,7 +199,7 @@ def test_fast_and_precise_sessions_side_by_side(rng):
     np.testing.assert_allclose(*values, rtol=1e-6)
 
 
-def test_a_dump_shows_each_pass(tmp_path):
+def test_a_dump_shows_each_stage(tmp_path):
     x, fetches = softmax_loss()
     with sg.Session(dump=tmp_path / "out") as sess:
         sess.run(sg.global_variables_initializer())
@@ -205,12 +207,18 @@ def test_a_dump_shows_each_pass(tmp_path):
     folders = sorted((tmp_path / "out").iterdir())
     assert len(folders) == 2
     names = [path.name for path in sorted(folders[1].iterdir())]
-    passes = [each.__name__ for each in PIPELINE.passes]
-    expected = ["00-graph.txt", *(f"{n:02}-{name}.txt" for n, name in enumerate(passes, 1))]
-    assert names == [*expected, "code.ll", "kernels.txt"]
+    shown = [line.split()[:2] for line in (folders[1] / "stages.txt").read_text().splitlines()]
+    files = sorted(file for _, file in shown if file != "unchanged")
+    assert names == ["00-graph.txt", *files, "code.ll", "kernels.txt", "stages.txt"]
+    assert files == [f"{NUMBERS[name]:02}-{name}.txt" for name in NUMBERS if [name, "unchanged"] not in shown
+                     and name in dict(shown)]  # fmt: skip
+    assert {each.__name__ for each in PIPELINE.passes} <= {name for name, _ in shown}
+    assert ["loops", "unchanged"] in shown and ["defined", "unchanged"] in shown
     texts = {path.name: path.read_text() for path in folders[1].iterdir()}
-    assert "softmax(" in texts["00-graph.txt"] and "softmax(" not in texts["02-expand.txt"]
-    assert texts["01-loops.txt"] == "(unchanged)\n"
+    assert "softmax(" in texts["00-graph.txt"] and "softmax(" not in texts["08-expand.txt"]
+    assert "reduce_max" in texts["12-fuse.txt"] and "launch " in texts["22-program.txt"]
+    assert texts["30-vectorize.txt"].startswith("# kernel ") and " simd:" in texts["30-vectorize.txt"]
+    assert "define " in texts["34-print_llvm.txt"] and "define " in texts["38-emit_step.txt"]
     assert "kernel loops(" in texts["kernels.txt"] and "test_switches.py" in texts["kernels.txt"]
     assert "define " in texts["code.ll"]
 

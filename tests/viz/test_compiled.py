@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.stages import NAMES
+from staticgraph.draw.draw import STAGES
 from tests.viz.graphs import layer, training
 
 
@@ -21,6 +23,36 @@ def test_one_kernel_holds_the_product_and_its_epilogue():
     inside = clusters(picture.dot)["kernel 1: product"]
     assert re.findall(r"<b>(\w+)</b>", inside) == ["matmul", "add", "relu"]
     assert "fetched: layer/y:0" in inside
+
+
+def test_every_stage_that_makes_a_function_or_a_fusion_is_drawn():
+    x = sg.placeholder(sg.float32, [None, 300], name="x")
+    w = sg.Variable(np.zeros((300, 40)), dtype=sg.float32, name="w")
+    y = sg.nn.softmax(sg.tanh(sg.matmul(x, w) * 1.0), name="y")
+    ops = {
+        stage: re.findall(r"<b>(\w+)</b>", sg.visualize(y, stage=stage).dot)
+        for stage in STAGES
+        if stage == "optimized" or (stage in NAMES and not NAMES[stage].when)
+    }
+    assert ops["capture"] == ops["merge_loops"] == ops["loops"] and "softmax" in ops["capture"]
+    assert "reduce_max" in ops["expand"] and "softmax" not in ops["expand"]
+    assert ops["expand"].count("multiply") == ops["simplify"].count("multiply") + 1
+    assert ops["defined"] == ops["optimized"]
+    kernels = {stage: len(clusters(sg.visualize(y, stage=stage).dot)) for stage in ("fuse", "join", "fused")}
+    assert kernels["fuse"] > kernels["join"] == kernels["fused"]
+
+
+def test_stages_of_a_device_are_drawn_for_that_device():
+    y = layer()
+    with pytest.raises(
+        ValueError, match=r"the stage 'attention' does not run here(.|\n)*it is for: on a GPU"
+    ):
+        sg.visualize(y, stage="attention")
+    with sg.Session(device="standin") as session:
+        picture = sg.visualize(y, stage="attention", session=session)
+        assert list(clusters(picture.dot)) == ["kernel 1: product"]
+        with pytest.raises(ValueError, match="'fewer_products' does not run here"):
+            sg.visualize(y, stage="fewer_products", session=session)
 
 
 def test_optimized_has_no_kernels_and_what_folds_away_is_gone():

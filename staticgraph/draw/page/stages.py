@@ -8,8 +8,8 @@ from typing import Any
 
 from staticgraph.compiler.compile import CompiledStep, compile
 from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.stages import NAMES, unchanged
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.draw.compiled import fused, optimized
 from staticgraph.draw.model import Drawing
@@ -21,9 +21,6 @@ from staticgraph.runtime.fetches import Fetches
 _ABOUT = {
     "user": "the graph as it was built",
     "step": "what one run computes, for these shapes: shared expressions are one, constants are folded",
-    "loops": "loops and branches made as small as can be",
-    "expand": "composite operations replaced by what they are made of",
-    "simplify": "rewrite rules applied until none fits",
     "fused": "kernels: what is computed in one pass over memory. Choose one to see its code",
 }
 
@@ -48,8 +45,8 @@ def stages_of(
     names = [t.name for t in [*compiled_fetches(fetches), *(t for _, t in step.captured)]]
     functions = [("step", step.function)]
 
-    def observe(name: str, before: Function, after: Function) -> None:
-        if after is not before and (after.nodes, after.results) != (before.nodes, before.results):
+    def observe(name: str, before: Any, after: Any) -> None:
+        if NAMES[name].part == "passes" and not unchanged(before, after):
             functions.append((name, after))
 
     if getattr(session, "device", None) is None:
@@ -63,4 +60,5 @@ def stages_of(
 
 
 def _stage(name: str, drawing: Drawing, notes: Sequence[str] = ()) -> Stage:
-    return Stage(name, _ABOUT.get(name, f"after the pass {name}"), replace(drawing, notes=tuple(notes)))
+    about = _ABOUT[name] if name in _ABOUT else NAMES[name].about
+    return Stage(name, about, replace(drawing, notes=tuple(notes)))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.tf1.compat import contrib_names, internal_names, message_names, old_names
-from staticgraph.tf1.compat.namespace import Area, Tree
-from staticgraph.tf1.compat.platform import (
+from staticgraph.tf1.compat.legacy import (
     app,
     benchmark,
     build,
@@ -19,6 +18,7 @@ from staticgraph.tf1.compat.platform import (
     strings,
     testing,
 )
+from staticgraph.tf1.compat.namespace import Area, Tree
 from staticgraph.tf1.keras import estimator as keras_estimator
 
 # Modules that have the same name in `staticgraph`, now or later.

@@ -25,8 +25,8 @@ from staticgraph.tf1.compat.contrib import lookup as contrib_lookup
 from staticgraph.tf1.compat.contrib import losses as contrib_losses
 from staticgraph.tf1.compat.contrib import metrics as contrib_metrics
 from staticgraph.tf1.compat.contrib import optimizers as contrib_optimizers
+from staticgraph.tf1.compat.legacy import accelerators, csv_data, mnist, projector
 from staticgraph.tf1.compat.namespace import Area
-from staticgraph.tf1.compat.platform import accelerators, csv_data, mnist, projector
 from staticgraph.tf1.compat.rnn import (
     attention_mechanisms,
     attention_wrapper,

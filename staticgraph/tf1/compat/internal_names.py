@@ -9,8 +9,7 @@ import inspect
 
 from staticgraph.tf1 import timeline
 from staticgraph.tf1.compat.contrib import moving_average
-from staticgraph.tf1.compat.namespace import Area
-from staticgraph.tf1.compat.platform import (
+from staticgraph.tf1.compat.legacy import (
     conditions,
     decorators,
     devices,
@@ -23,6 +22,7 @@ from staticgraph.tf1.compat.platform import (
     tensor_shapes,
     test_util,
 )
+from staticgraph.tf1.compat.namespace import Area
 
 # Package, the areas whose names its modules show (`tf` is the root), and the modules.
 _MODULES = (

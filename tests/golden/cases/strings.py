@@ -43,7 +43,7 @@ def string_split(tf, *args, **options):
     """A name of TensorFlow's alone, and here of what stands for it."""
     if hasattr(tf, "string_split"):
         return tf.string_split(*args, **options)
-    from staticgraph.tf1.compat.platform import string_split
+    from staticgraph.tf1.compat.legacy import string_split
 
     return string_split.string_split(*args, **options)
 

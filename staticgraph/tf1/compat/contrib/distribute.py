@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import staticgraph as sg
-from staticgraph.tf1.compat.platform.accelerators import TPUClusterResolver
+from staticgraph.tf1.compat.legacy.accelerators import TPUClusterResolver
 from staticgraph.train.log import log
 
 __all__ = [

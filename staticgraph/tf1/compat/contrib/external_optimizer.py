@@ -14,7 +14,7 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.tf1.compat.platform import logging
+from staticgraph.tf1.compat.legacy import logging
 
 __all__ = ["ExternalOptimizerInterface", "ScipyOptimizerInterface"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.tf1.compat.platform.errors import AlreadyExistsError, FailedPreconditionError, NotFoundError
+from staticgraph.tf1.compat.legacy.errors import AlreadyExistsError, FailedPreconditionError, NotFoundError
 
 __all__ = [
     "Copy",
@@ -49,7 +49,7 @@ class GFile:
     """A file, opened when it is first read or written: text, or bytes with a mode such as `rb`.
 
     >>> import os, tempfile
-    >>> from staticgraph.tf1.compat.platform import gfile
+    >>> from staticgraph.tf1.compat.legacy import gfile
     >>> path = os.path.join(tempfile.mkdtemp(), "notes.txt")
     >>> with gfile.GFile(path, "w") as file:
     ...     file.write("one line")

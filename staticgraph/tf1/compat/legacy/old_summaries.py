@@ -25,7 +25,7 @@ def scalar_summary(tags: Any, values: Any, collections: Any = None, name: str | 
     """A summary of one number under a tag, a string or a scalar tensor of one.
 
     >>> import staticgraph as sg
-    >>> from staticgraph.tf1.compat.platform.old_summaries import scalar_summary
+    >>> from staticgraph.tf1.compat.legacy.old_summaries import scalar_summary
     >>> with sg.Session() as sess:
     ...     sg.summary.Summary.FromString(sess.run(scalar_summary("my loss", 0.5))).value[0].tag
     'my loss'

@@ -28,7 +28,7 @@ def string_split(
     An empty `sep` splits between all bytes. Empty parts are left out if `skip_empty`.
 
     >>> import staticgraph as sg
-    >>> from staticgraph.tf1.compat.platform.string_split import string_split
+    >>> from staticgraph.tf1.compat.legacy.string_split import string_split
     >>> with sg.Session() as sess:
     ...     sess.run(string_split(["hello world", "a b c"])).dense_shape.tolist()
     [2, 3]

@@ -16,7 +16,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import as_dtype, float32
 from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.tf1.compat.platform.errors import NotFoundError
+from staticgraph.tf1.compat.legacy.errors import NotFoundError
 
 __all__ = ["DataSet", "Datasets", "dense_to_one_hot", "read_data_sets"]
 
@@ -97,7 +97,7 @@ class Datasets(NamedTuple):
 def dense_to_one_hot(labels_dense: Any, num_classes: int = 10) -> Any:
     """A row per label with a 1 at its place.
 
-    >>> from staticgraph.tf1.compat.platform.mnist import dense_to_one_hot
+    >>> from staticgraph.tf1.compat.legacy.mnist import dense_to_one_hot
     >>> dense_to_one_hot(np.array([2, 0]), 3)
     array([[0., 0., 1.],
            [1., 0., 0.]])

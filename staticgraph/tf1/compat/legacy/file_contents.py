@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.runtime.disk.atomic import write_file
-from staticgraph.tf1.compat.platform.gfile import GFile
+from staticgraph.tf1.compat.legacy.gfile import GFile
 
 __all__ = ["read_file_to_string", "write_string_to_file"]
 

@@ -101,7 +101,7 @@ class Flag:
 class FlagValues:
     """The values of all flags, as attributes. The command line is parsed when the first is read.
 
-    >>> from staticgraph.tf1.compat.platform import flags
+    >>> from staticgraph.tf1.compat.legacy import flags
     >>> values = flags.FlagValues()
     >>> flags.DEFINE_integer("steps", 10, "Steps of training.", flag_values=values)
     >>> values(["train.py", "--steps=20", "--verbose", "data"], known_only=True)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from staticgraph.tf1.compat.platform.flags import FLAGS, Error
+from staticgraph.tf1.compat.legacy.flags import FLAGS, Error
 
 __all__ = ["run"]
 
