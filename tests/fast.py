@@ -25,10 +25,13 @@ SLOW: dict[str, str] = {
     ),
     "codegen/test_llvm_random.py": "test_compiled_kernels_keep_the_meaning",
     "commands/test_replay.py": "test_a_part_of_it",
-    "compat/test_contrib_learn.py": "test_linear_models_learn_as_tensorflow test_a_network",
+    "compat/test_contrib_learn.py": (
+        "test_linear_models_learn_as_tensorflow test_a_network test_a_network_of_numbers"
+    ),
     "compat/test_standin.py": "test_flags_data_and_the_exit_status",
     "fuzz/test_random_graphs.py": (
-        "test_compiled_equals_interpreted test_optimised_equals_plain test_simplification_comes_to_rest"
+        "test_compiled_equals_interpreted test_optimised_equals_plain test_simplification_comes_to_rest "
+        "test_kernels_can_run_in_their_order"
     ),
     "fuzz/test_random_nests.py": "test_compiled_equals_interpreted",
     "fuzz/test_random_steps.py": "test_steps_in_small_pieces",
