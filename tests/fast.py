@@ -84,7 +84,9 @@ SLOW: dict[str, str] = {
     "test_english.py": (
         "test_summaries_are_no_questions test_names_of_files_and_classes_are_terms_of_the_field"
     ),
-    "test_examples.py": "test_two_layer_net_trains_to_the_loss_of_numpy",
+    "test_examples.py": (
+        "test_two_layer_net_trains_to_the_loss_of_numpy test_two_layer_net_ends_where_numpy_ends"
+    ),
     "test_layering.py": "test_imports_run_one_way",
     "test_manual.py": (
         "test_every_op_has_one_section_and_is_listed test_a_section_tells_types_gradient_and_loops"
