@@ -20,9 +20,9 @@ from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.approximate import approximate
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Const, Expr, Local, Lookup, Scalar, substitute, walk
+from staticgraph.compiler.kernel.lower_functions import approximate
 
 _WRITTEN_OUT = 160  # operations of a tile
 
