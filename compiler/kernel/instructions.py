@@ -5,9 +5,10 @@ They are also what formulas of functions are made of:
 >>> from staticgraph.compiler.graph.dtypes import float32
 >>> from staticgraph.compiler.kernel import instructions
 >>> from staticgraph.compiler.kernel.expr import Local
+>>> from staticgraph.compiler.kernel.printer import expression_text
 >>> x = Local("x", float32)
->>> instructions.fma(x, x, 1.0)
-Scalar('fma', (Local('x', float32), Local('x', float32), Const(1.0, float32)), float32)
+>>> expression_text(instructions.fma(x, x, 1.0))
+'fma(x, x, 1.0)'
 """
 
 from __future__ import annotations
