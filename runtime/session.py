@@ -255,7 +255,7 @@ class Session:
 
     @cached_property
     def _compiler_and_log(self) -> tuple[StepCompiler, CompileLog]:
-        """What compiles for this session, and the log that observes it: building a graph needs neither."""
+        """The compiler of this session and the log that observes it: building a graph needs neither."""
         from staticgraph.runtime.reports.compile_log import CompileLog
         from staticgraph.runtime.step_compiler import StepCompiler
 
