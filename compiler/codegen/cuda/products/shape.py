@@ -144,7 +144,7 @@ class Cut:
 
 
 def choose(
-    rows: int, columns: int, depth: int, times: int, size: int, heavy: int = 0, tensor: bool = False
+    rows: int, columns: int, depth: int, times: int, size: int, heavy: float = 0, tensor: bool = False
 ) -> Cut:
     """Choose how to cut `times` products of matrices, by the least estimated time.
 
