@@ -17,7 +17,6 @@ from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, free_indices
 
 KEPT_IN_ROW = 3  # of a store, and a load per use, in the cache
-ROW_BYTES = 1 << 18  # that the buffers of one row may take: beyond it they leave the second-level cache
 LEAST_ROW = 8  # elements: shorter rows leave most lanes of a vector without work
 FEW_ROWS, LONG_ROW = 16, 1 << 15  # fewer rows of more elements would leave threads without work
 LONG_ENOUGH = 32  # elements: whole arrays with shorter rows had better be gone through without regard to rows

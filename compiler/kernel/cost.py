@@ -11,9 +11,8 @@ from staticgraph.compiler.kernel.index import linear
 from staticgraph.compiler.kernel.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.primitive import ADDITION
 from staticgraph.compiler.kernel.stmt import Buffer, If, Loop, LoopKind, Stmt, Store, While, statements
+from staticgraph.compiler.machine import CPU
 
-_INSTRUCTION = 0.3  # ns for an arithmetic vector instruction
-_BYTE = 0.03  # ns to bring one from memory or to it
 _ROUNDS = 8  # of a loop whose number of rounds is not known
 
 
@@ -71,4 +70,4 @@ def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lane
     if isinstance(stmt, Store):
         instructions += 1.0
         moved += buffers[stmt.buffer].dtype.size
-    return instructions * _INSTRUCTION + moved * lanes * _BYTE
+    return instructions * CPU.addition_ns + moved * lanes * CPU.byte_ns

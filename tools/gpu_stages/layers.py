@@ -12,6 +12,7 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.graph.shapes import TensorType
@@ -123,7 +124,7 @@ class Case:
             fetch = y if self.kind == RESULT else sg.gradients(y, x if self.kind == BY_IMAGE else w, g)[0]
             fed = {t: TensorType(t.dtype, tuple(t.shape.as_list())) for t in (x, w, g)}
             step = capture(fetch.graph, [fetch], [], fed, {})
-        return compile_gpu(step, refused=refused, precision=self.precision)
+        return compile_gpu(step, target=GpuTarget(self.precision, refused))
 
 
 def cases(small: bool) -> Iterator[Case]:

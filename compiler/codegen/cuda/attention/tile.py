@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from staticgraph.compiler.codegen.cuda.attention.form import AttentionForm
+from staticgraph.compiler.codegen.cuda.limits import SHARED_BYTES
 from staticgraph.compiler.codegen.cuda.products import block
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.support.dataclass import dataclass
 
-_MOST_SHARED = 48 * 1024  # bytes
 _LONGEST, _LONGEST_BY_TENSOR = 128, 256  # products of a score, and columns of a result
 _ENOUGH, _LEAST_QUERIES = 32, 8
 _FLOAT = 4  # bytes
@@ -107,7 +107,7 @@ def _most_queries(
             break
         for depth in _DEPTHS:
             made = cut([Shape(r, c, depth, high, wide, tensor) for r, c, high, wide in sizes])
-            if made is not None and made.shared <= _MOST_SHARED:
+            if made is not None and made.shared <= SHARED_BYTES:
                 found = made
                 break
     return found

@@ -20,14 +20,13 @@ from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes, replaced
 from staticgraph.compiler.codegen.cuda.elements.transposed import transposed
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
+from staticgraph.compiler.codegen.cuda.limits import THREADS, VECTOR_BYTES
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, walk
 from staticgraph.compiler.kernel.index import Affine, Range, offset, simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass
 
-THREADS = 256  # of a block
-_VECTOR = 16  # bytes that a thread reads or writes in one go
 _MOST_LANES = 8
 _MANY = 1 << 17  # vectors: more than a large card has threads
 _FEW = 2  # operands
@@ -78,7 +77,7 @@ class _Flat:
         elements = [e for e in walk(*(s.value for s in self.stores)) if isinstance(e, Load)]
         widths = [e.dtype.size for e in elements if self.index in free_indices(e)]
         widths += [s.value.dtype.size for s in self.stores]
-        return min(_VECTOR // max(widths), _MOST_LANES)
+        return min(VECTOR_BYTES // max(widths), _MOST_LANES)
 
     @property
     def vectors(self) -> int:

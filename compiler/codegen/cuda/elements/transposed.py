@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
-from staticgraph.compiler.codegen.cuda.card import THREADS
 from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes, Table
 from staticgraph.compiler.codegen.cuda.elements.turned import TransposePlan, plan
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, Parameter, call
+from staticgraph.compiler.codegen.cuda.limits import THREADS
 from staticgraph.compiler.codegen.cuda.strides import accessed
 from staticgraph.compiler.kernel.expr import Index, Load, substitute
 from staticgraph.compiler.kernel.index import offset

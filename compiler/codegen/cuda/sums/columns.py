@@ -7,27 +7,27 @@ order in which threads run changes nothing: whatever is added, is added in the o
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.card import CORES, THREADS, WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork, call
+from staticgraph.compiler.codegen.cuda.limits import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant
 from staticgraph.compiler.codegen.cuda.strides import counter
 from staticgraph.compiler.codegen.cuda.sums.sums import Sums, in_parts
 from staticgraph.compiler.codegen.cuda.vectors import parameters, write_columns
 from staticgraph.compiler.kernel.expr import Index, Local, identity
+from staticgraph.compiler.machine import GpuMachine
 
-BLOCKS = 4 * CORES  # that keep a card busy
 WORTH = 4  # parts that are worth another function
 _ROWS = 16  # of a thread at least, where rows are divided among blocks
 _WARPS = THREADS // WARP
 
 
-def columns(sums: Sums) -> KernelWork:
+def columns(sums: Sums, machine: GpuMachine) -> KernelWork:
     """The calls that do `sums`."""
     tile = _Columns(sums, 1).tile
     rows = sums.height // (THREADS * sums.width_across // tile)
-    parts = min(BLOCKS // -(-sums.count // tile), rows // _ROWS)
+    parts = min(machine.busy_blocks // -(-sums.count // tile), rows // _ROWS)
     if parts < WORTH:
         return KernelWork((_Columns(sums, 1).call(),))
     first, then, scratch = in_parts(sums, parts)

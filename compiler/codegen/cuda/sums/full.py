@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork, call
+from staticgraph.compiler.codegen.cuda.limits import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.strides import counter
-from staticgraph.compiler.codegen.cuda.sums.columns import BLOCKS, WORTH
+from staticgraph.compiler.codegen.cuda.sums.columns import WORTH
 from staticgraph.compiler.codegen.cuda.sums.sums import Sums, in_parts
 from staticgraph.compiler.codegen.cuda.vectors import parameters, write_columns
 from staticgraph.compiler.kernel.expr import Index, identity
+from staticgraph.compiler.machine import GpuMachine
 
 _VECTORS = 4  # of a thread at least, where they are divided among blocks
 
 
-def full(sums: Sums) -> KernelWork:
+def full(sums: Sums, machine: GpuMachine) -> KernelWork:
     """The calls that do `sums`."""
-    parts = min(BLOCKS // sums.count, sums.height // (THREADS * sums.width_along * _VECTORS))
+    parts = min(machine.busy_blocks // sums.count, sums.height // (THREADS * sums.width_along * _VECTORS))
     if parts < WORTH:
         return KernelWork((_call(sums, 1),))
     first, then, scratch = in_parts(sums, parts)
