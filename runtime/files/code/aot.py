@@ -58,7 +58,7 @@ def compile_for(
 
 
 def _for_processor(target: CpuTarget, steps: Sequence[tuple[str, list[str], Step]]) -> list[Any]:
-    programs, codes = [], [dispatch(), guarded(), *pool_code(target).codes]
+    programs, codes = [], [dispatch.code(), guarded(), *pool_code(target).codes]
     for name, feeds, step in steps:
         compiled = compile(step, target)
         if not compiled.program.host_calls:
