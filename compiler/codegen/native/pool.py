@@ -120,8 +120,8 @@ def chunks(
         phase = (at.ticket - first).to(UINT64)
         with w.range(at.low + at.many, at.low) as chunk:
             work(table, phase, chunk, private)
-        finished = pool.done.fetch_add(at.many, "acq_rel") + at.many
-        with w.if_(finished != counts[phase].to(UINT64)):
+        all = counts[phase].to(UINT64)  # read now: when the chunks are done, the region may end at any time
+        with w.if_(pool.done.fetch_add(at.many, "acq_rel") + at.many != all):
             w.return_()
         pool.done.store(0, "monotonic")
         at.ticket += 1
