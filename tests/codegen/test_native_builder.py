@@ -3,9 +3,11 @@
 import ctypes
 from collections.abc import Callable
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+from staticgraph.compiler.codegen.llvm.text import module
 from staticgraph.compiler.codegen.native.builder import Function, exported, external, function
 from staticgraph.compiler.codegen.native.c_types import (
     ADDRESS,
@@ -22,13 +24,21 @@ from staticgraph.compiler.codegen.native.c_types import (
     Inline,
     Layout,
     Record,
-    callable_as,
+    function_pointer,
     pointer,
 )
+from staticgraph.compiler.codegen.native.dispatch import dispatch
+from staticgraph.compiler.codegen.native.find import find
+from staticgraph.compiler.codegen.native.pool import pool_code, serial_code
 from staticgraph.compiler.codegen.native.values import NULL
+from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.runtime.cpu.jit import Library, load
 
 INTS = pointer(INT64)
+TRIPLES = (
+    "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-apple-darwin", "arm64-apple-darwin",
+    "x86_64-pc-windows-msvc", "aarch64-pc-windows-msvc", "riscv64-unknown-linux-gnu",
+)  # fmt: skip
 _loaded: list[Library] = []  # stays in memory as long as the tests may call it
 
 
@@ -52,6 +62,13 @@ class Mixed(Layout):
     SMALL = 4, INT32
     HITS = 8, Atomic(UINT64)
     PLACES = 16, Inline(INT64)
+
+
+@pytest.mark.parametrize("triple", TRIPLES)
+def test_native_functions_are_valid_on_each_system(triple: str):
+    target = CpuTarget(triple, "", "", "", 16)
+    codes = [dispatch.code(), find.code(), serial_code(), *pool_code(target).codes]
+    llvm.parse_assembly(module(codes, target), llvm.create_context()).verify()
 
 
 def test_a_branch_gives_locals_a_value_on_each_way():
@@ -162,7 +179,7 @@ def test_calls():
     def twice(w, a):
         w.return_(a + a)
 
-    @exported(INT64, callable_as(INT64, INT64), INT64)
+    @exported(INT64, function_pointer(INT64, INT64), INT64)
     def both(w, given, a):
         room = w.stack(INT64, a)
         room[0] = given(a)

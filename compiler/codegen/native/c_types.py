@@ -51,7 +51,6 @@ INT32, UINT32 = Kind("i32", 32), Kind("i32", 32, True)
 INT64, UINT64 = Kind("i64", 64), Kind("i64", 64, True)
 FLOAT, DOUBLE = Kind("float"), Kind("double")
 ADDRESS = Kind("ptr")  # of anything, void * in C
-SELF = Kind("ptr", bits=-1)  # for fields: the address of another struct of the same type
 
 
 @functools.cache
@@ -61,7 +60,7 @@ def pointer(target: Kind | Atomic | Inline | type[Struct]) -> Kind:
 
 
 @functools.cache
-def callable_as(result: Kind, *parameters: Kind) -> Kind:
+def function_pointer(result: Kind, *parameters: Kind) -> Kind:
     """The address of a function."""
     return Kind("ptr", result=result, parameters=parameters)
 
@@ -71,6 +70,9 @@ class Struct(IntEnum):
 
     kind: Kind | Atomic | Inline
     offset: int
+
+
+SELF = pointer(Struct)  # for fields: the address of another struct of the same type
 
 
 class Record(Struct):

@@ -63,7 +63,7 @@ def place_variables(w: Writer, binding: Value) -> None:
 
 @function(VOID, _BINDING)
 def commit(w: Writer, binding: Value) -> None:
-    """Change what a finished step has not: variables that were not overwritten, and states of random ops."""
+    """Exchange the sides of variables that a step did not overwrite, and advance states of random ops."""
     with w.each(binding.flips, binding.flip_count) as cell:
         cell.front, cell.back = cell.back, cell.front
     with w.each(binding.counters, binding.counter_count) as counter:

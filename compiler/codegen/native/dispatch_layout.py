@@ -21,7 +21,7 @@ from staticgraph.compiler.codegen.native.c_types import (
     SELF,
     VOID,
     Record,
-    callable_as,
+    function_pointer,
     pointer,
 )
 from staticgraph.compiler.codegen.native.object_layout import OBJECT, List
@@ -42,24 +42,24 @@ class Host(Record):
     FALSE = OBJECT
     NONE = OBJECT
     NOT_IMPLEMENTED = OBJECT
-    VECTORCALL = callable_as(OBJECT, OBJECT, pointer(OBJECT), INT64, OBJECT)
-    INCREF = callable_as(VOID, OBJECT)
-    DECREF = callable_as(VOID, OBJECT)
-    SAVE_THREAD = callable_as(ADDRESS)
-    RESTORE_THREAD = callable_as(VOID, ADDRESS)
-    FETCH_ERROR = callable_as(VOID, pointer(OBJECT), pointer(OBJECT), pointer(OBJECT))
-    RESTORE_ERROR = callable_as(VOID, OBJECT, OBJECT, OBJECT)
-    INTEGER_VALUE = callable_as(INT64, OBJECT, pointer(INT32))
-    NEW_LIST = callable_as(OBJECT, INT64)
-    SET_LIST = callable_as(INT32, OBJECT, INT64, OBJECT)
-    NEW_TUPLE = callable_as(OBJECT, INT64)
-    SET_TUPLE = callable_as(INT32, OBJECT, INT64, OBJECT)
-    NEXT_OF_DICT = callable_as(INT32, OBJECT, pointer(INT64), pointer(OBJECT), pointer(OBJECT))
-    NEW_ARRAY = callable_as(
+    VECTORCALL = function_pointer(OBJECT, OBJECT, pointer(OBJECT), INT64, OBJECT)
+    INCREF = function_pointer(VOID, OBJECT)
+    DECREF = function_pointer(VOID, OBJECT)
+    SAVE_THREAD = function_pointer(ADDRESS)
+    RESTORE_THREAD = function_pointer(VOID, ADDRESS)
+    FETCH_ERROR = function_pointer(VOID, pointer(OBJECT), pointer(OBJECT), pointer(OBJECT))
+    RESTORE_ERROR = function_pointer(VOID, OBJECT, OBJECT, OBJECT)
+    INTEGER_VALUE = function_pointer(INT64, OBJECT, pointer(INT32))
+    NEW_LIST = function_pointer(OBJECT, INT64)
+    SET_LIST = function_pointer(INT32, OBJECT, INT64, OBJECT)
+    NEW_TUPLE = function_pointer(OBJECT, INT64)
+    SET_TUPLE = function_pointer(INT32, OBJECT, INT64, OBJECT)
+    NEXT_OF_DICT = function_pointer(INT32, OBJECT, pointer(INT64), pointer(OBJECT), pointer(OBJECT))
+    NEW_ARRAY = function_pointer(
         OBJECT, OBJECT, OBJECT, INT32, pointer(INT64), pointer(INT64), ADDRESS, INT32, OBJECT
     )
-    SET_BASE = callable_as(INT32, OBJECT, OBJECT)
-    NEW_SCALAR = callable_as(OBJECT, ADDRESS, OBJECT, OBJECT)
+    SET_BASE = function_pointer(INT32, OBJECT, OBJECT)
+    NEW_SCALAR = function_pointer(OBJECT, ADDRESS, OBJECT, OBJECT)
 
 
 class Run(Record):
@@ -179,7 +179,7 @@ class Binding(Record):
     VERSION = INT64  # the state's version that the binding is good for
     LONG = INT64  # run without Python's lock, while the session is held
     READY = pointer(INT64)  # the address of a word that tells whether the thread pool is ready, or null
-    ENTRY = callable_as(INT32, ADDRESS)
+    ENTRY = function_pointer(INT32, ADDRESS)
     TABLE = ADDRESS
     CALLS = pointer(INT64)  # the address of a word that counts
     FEEDS = pointer(Feed)

@@ -42,17 +42,19 @@ def fetched(w: Writer, host: Value, run: Value, fetches: Value) -> None:
 
 
 @function(BOOL, _HOST, _RUN, OBJECT, _OBJECTS, pointer(INT64))
-def fed(w: Writer, host: Value, run: Value, dict: Value, values: Value, taken: Value) -> None:
-    """Return true if the keys of a dict are those of a run. Its values are then in `values`.
+def fed(w: Writer, host: Value, run: Value, feeds: Value, values: Value, taken: Value) -> None:
+    """Return true if the keys of `feeds`, a dict or None, are those of a run. `values` then has its values.
 
-    They are references to be given up, as are the `taken` first ones if the keys are others.
+    They are references to be given up; if the keys are others, so are the `taken` ones that are there.
     """
     keys, count, next_of_dict, incref = run.keys, run.key_count, host.next_of_dict, host.incref
+    taken[0] = 0
+    with w.if_(feeds == host.none):
+        w.return_(count == 0)
     place, key, value = w.stack(INT64), w.stack(OBJECT), w.stack(OBJECT)
     place[0] = 0
-    taken[0] = 0
     at = w.locals(i=w.constant(INT64, 0))
-    with w.while_(lambda: next_of_dict(dict, place, key, value) != 0):
+    with w.while_(lambda: next_of_dict(feeds, place, key, value) != 0):
         with w.if_(at.i == count):
             w.return_(False)
         with w.if_(key[0] != keys[at.i]):
@@ -79,12 +81,10 @@ def find(w: Writer, self: Value, args: Value, nargs: Value, kwnames: Value) -> N
             with w.while_(lambda: at.run != NULL):
                 run = at.run
                 at.run = run.next
+                count, call = run.key_count, run.call
                 with w.if_(~fetched(w, host, run, fetches)):
                     w.continue_()
-                count, call = run.key_count, run.call
-                with w.if_((feeds == none) & (count != 0)):
-                    w.continue_()
-                with w.if_(feeds != none), w.if_(~fed(w, host, run, feeds, values, taken)):
+                with w.if_(~fed(w, host, run, feeds, values, taken)):
                     drop(w, host, values, taken[0])
                     w.continue_()
                 host.incref(call)

@@ -13,7 +13,7 @@ from staticgraph.compiler.codegen.native.c_types import (
     Atomic,
     Inline,
     Layout,
-    callable_as,
+    function_pointer,
     pointer,
 )
 
@@ -23,7 +23,7 @@ _PRIVATE = 1408
 _THREADS = _PRIVATE + 8 * MOST_WORKERS
 _USABLE = _THREADS + 8 * MOST_WORKERS
 
-WORK = callable_as(VOID, ADDRESS, UINT64, UINT64, ADDRESS)  # (table, phase, chunk, private)
+WORK = function_pointer(VOID, ADDRESS, UINT64, UINT64, ADDRESS)  # (table, phase, chunk, private)
 
 
 class Pool(Layout):
