@@ -9,7 +9,7 @@ from typing import Any
 
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.runtime.cpu import jit, pool
-from staticgraph.runtime.fast_path import dispatch
+from staticgraph.runtime.cpu.fast_path import dispatch
 from tests.codegen.sanitizers import LIBRARY
 
 _LIBRARY = ctypes.CDLL(os.environ[LIBRARY])
