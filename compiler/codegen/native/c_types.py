@@ -12,9 +12,9 @@ from enum import IntEnum
 from staticgraph.compiler.support.dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """A type: its name in LLVM, and what C knows of it beyond that."""
+    """A type: its name in LLVM, and what C knows of it beyond that. There is one object for each."""
 
     llvm: str
     bits: int = 0  # of an integer, 0 for others

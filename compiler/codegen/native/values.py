@@ -253,10 +253,11 @@ def element_address(base: Value, index: Operand) -> Value:
 def field_address(base: Value, name: str) -> Value:
     """The address of a field of the struct at `base`, with the type of the field."""
     struct = base._kind.target
-    if not isinstance(struct, type) or name.upper() not in struct.__members__:
-        raise AttributeError(f"{base._kind} has no field {name}")
-    field = struct[name.upper()]
-    kind = pointer(pointer(struct) if field.kind == SELF else field.kind)
+    try:
+        field = struct[name.upper()]  # type: ignore[index]
+    except (TypeError, KeyError):
+        raise AttributeError(f"{base._kind} has no field {name}") from None
+    kind = pointer(pointer(struct) if field.kind is SELF else field.kind)
     if not field.offset:
         return Value(base._writer, kind, base._text)
     return base._writer.value(kind, f"getelementptr i8, ptr {base._text}, i64 {field.offset}")
@@ -278,6 +279,6 @@ def converted(value: Value, kind: Kind) -> Value:
 
 def _fits(found: Kind, wanted: Kind) -> bool:
     """Return True if C takes a value of one type for the other without a cast."""
-    if found is wanted or found == wanted:
+    if found is wanted:
         return True
     return found.is_pointer and wanted.is_pointer and ADDRESS in (found, wanted)
