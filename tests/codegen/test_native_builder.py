@@ -7,6 +7,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+from staticgraph.compiler.codegen.llvm.clock import clock_of
 from staticgraph.compiler.codegen.llvm.text import module
 from staticgraph.compiler.codegen.native.builder import Function, exported, external, function
 from staticgraph.compiler.codegen.native.c_types import (
@@ -31,6 +32,7 @@ from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.find import find
 from staticgraph.compiler.codegen.native.pool import pool_code, serial_code
 from staticgraph.compiler.codegen.native.values import NULL
+from staticgraph.compiler.codegen.native.watch import guarded, watch
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.runtime.cpu.jit import Library, load
 
@@ -68,6 +70,7 @@ class Mixed(Layout):
 def test_native_functions_are_valid_on_each_system(triple: str):
     target = CpuTarget(triple, "", "", "", 16)
     codes = [dispatch.code(), find.code(), serial_code(), *pool_code(target).codes]
+    codes += [guarded.code(), watch(clock_of(triple)).code()]
     llvm.parse_assembly(module(codes, target), llvm.create_context()).verify()
 
 

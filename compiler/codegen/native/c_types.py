@@ -78,7 +78,7 @@ SELF = pointer(Struct)  # for fields: the address of another struct of the same 
 class Record(Struct):
     """Fields of 8 bytes each, one after the other; a member is the number of its field."""
 
-    def __new__(cls, kind: Kind) -> Record:
+    def __new__(cls, kind: Kind | Atomic) -> Record:
         number = len(cls.__members__)
         made = int.__new__(cls, number)
         made._value_, made.kind, made.offset = number, kind, 8 * number
