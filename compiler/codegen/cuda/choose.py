@@ -22,6 +22,7 @@ from staticgraph.compiler.codegen.cuda.rows.separate import merged, separate
 from staticgraph.compiler.codegen.cuda.scans.forms import by_form
 from staticgraph.compiler.codegen.cuda.sums.columns import columns
 from staticgraph.compiler.codegen.cuda.sums.full import full
+from staticgraph.compiler.codegen.cuda.sums.schedule import schedule
 from staticgraph.compiler.codegen.cuda.sums.sums import Sums, sums_of
 from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
@@ -99,11 +100,11 @@ def _reuses(product: Contraction) -> bool:
 
 
 def _sums(sums: Sums, nest: Nest, machine: GpuMachine) -> KernelWork:
-    if not sums.is_along:
-        return columns(sums, machine)
     few = sums.count < machine.few_blocks and sums.height >= _LONG
-    found = None if few else by_row([nest], sums.buffers, (), (), machine)
-    return found[0] if found else full(sums, machine)
+    if sums.is_along and not few and (found := by_row([nest], sums.buffers, (), (), machine)):
+        return found[0]
+    functions, scratch = schedule(sums, machine)
+    return KernelWork(tuple(full(f) if f.along else columns(f) for f in functions), scratch)
 
 
 def _in_stages(nest: Nest, buffers: Buffers, target: GpuTarget) -> KernelWork | None:
