@@ -29,6 +29,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 # Called with the name of a stage, what it took and what it made, to look at during the call: `join` goes on
 # with the groups of `fuse`. If a stage changed nothing, the two are equal.
 Observer = Callable[[str, Any, Any], None]
+Report = tuple[str, Any, Any]  # the same, kept for later
 
 
 @dataclass(frozen=True, slots=True)

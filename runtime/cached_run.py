@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from staticgraph.compiler.capture.calls import NO_CALLS, Calls
-from staticgraph.compiler.capture.needed import StaticFeedNeeded, VariableTypeNeeded
+from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsHost, NeedsStage, NeedsTypes
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
@@ -75,9 +75,13 @@ class CachedRun:
     def __post_init__(self) -> None:
         self.recyclers = [BufferPool() for _ in self.fetches.tensors]
 
-    def ready(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
+    def ready(
+        self, arrays: Sequence[np.ndarray], store: VariableStore
+    ) -> Executable | NeedsStage | NeedsHost:
         """The program for arrays of these shapes, whose variables have the values that it needs."""
         program = self.program(arrays, store)
+        if not isinstance(program, Executable):
+            return program
         if program.version == store.version:
             return program
         missing = [op for op in program.needed if op not in store]
@@ -86,11 +90,15 @@ class CachedRun:
         if reshaped := self._reshaped(program, store):
             self.variables = (*self.variables, *reshaped)
             program = self.program(arrays, store)
+            if not isinstance(program, Executable):
+                return program
         program.version = store.version
         return program
 
-    def program(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
-        """The program for arrays of these shapes, compiled if need be."""
+    def program(
+        self, arrays: Sequence[np.ndarray], store: VariableStore
+    ) -> Executable | NeedsStage | NeedsHost:
+        """The program for arrays of these shapes, compiled if need be; or what must come before it."""
         begun = None
         while True:
             statics = tuple((i, arrays[i].tobytes()) for i in self.static)
@@ -102,16 +110,18 @@ class CachedRun:
             why = reason(signature, [*self.programs], self.feeds, self.variables)
             if begun is None:
                 begun = self.compile_log.begin(self.fetches, why), time.perf_counter()
-            try:
-                step = self.step(arrays, types)
-            except StaticFeedNeeded as needed:
-                self.know(needed.feeds)
-            except VariableTypeNeeded as needed:
-                self.variables = (*self.variables, *needed.variables)
-            else:
-                self.programs[signature] = self.compile_log.program(step, statics, self.fetches, why, begun)
-                if len(self.programs) > PROGRAM_LIMIT:
-                    del self.programs[next(iter(self.programs))]
+            match self.step(arrays, types):
+                case NeedsFeeds(feeds):
+                    self.know(feeds)
+                case NeedsTypes(variables):
+                    self.variables = (*self.variables, *variables)
+                case Step() as step:
+                    program = self.compile_log.program(step, statics, self.fetches, why, begun)
+                    self.programs[signature] = program
+                    if len(self.programs) > PROGRAM_LIMIT:
+                        del self.programs[next(iter(self.programs))]
+                case needs:
+                    return needs
 
     def adopt(self, program: Executable) -> None:
         """Use a program that was made elsewhere, for feeds of the shapes that it takes."""
@@ -129,19 +139,22 @@ class CachedRun:
         """Compile for the values of these feeds from now on."""
         self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
 
-    def step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
+    def step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step | Needs:
         """Capture the step of a run with arrays of these shapes and variables of these types."""
         with collector_paused():
             from staticgraph.compiler.capture.capture import capture
+            from staticgraph.compiler.capture.request import CaptureRequest
 
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}
         tensors, targets = self.fetches.tensors, self.fetches.targets
         settings, on_host = self.compile_log.settings, self.compile_log.on_host
         losses, checks = settings.check_nan, settings.check_bounds
-        return capture(
+        request = CaptureRequest(
             self.graph, tensors, targets, feeds, types, static, self.calls, losses, on_host, checks
         )
+        with self.compile_log.capturing():
+            return capture(request)
 
     def run(self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
         """Return the fetched structure for these values of the feeds; commit new values to `store`."""

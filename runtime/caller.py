@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.needed import HostNeeded, ValueNeeded
 from staticgraph.compiler.graph.errors import (
     FeedError,
     OpError,
@@ -75,10 +74,10 @@ class Caller:
         """
         ordered = self._ordered(arrays)
         if not self._staged:
-            try:
-                return self._plan, self._plan.program(ordered, self._store)
-            except (ValueNeeded, HostNeeded):
-                self._staged = True
+            program = self._plan.program(ordered, self._store)
+            if isinstance(program, Executable):
+                return self._plan, program
+            self._staged = True
         if not may_run:
             text = "operations in Python come before the program: the shapes of feeds are not enough"
             raise FeedError(layout(text, user_frame(), hint="give values, in feed_dict"))
@@ -120,15 +119,13 @@ class Caller:
 
     def _run(self, ordered: list[np.ndarray]) -> Any:
         if not self._staged:
-            try:
-                program = self._plan.ready(ordered, self._store)
-            except (ValueNeeded, HostNeeded):
-                self._staged = True
-        if self._staged:
-            return staged(self._plan).run(ordered, self._store)
-        made = self._plan.run(program, ordered, self._store)
-        self._chain.add(program)
-        return made
+            program = self._plan.ready(ordered, self._store)
+            if isinstance(program, Executable):
+                made = self._plan.run(program, ordered, self._store)
+                self._chain.add(program)
+                return made
+            self._staged = True
+        return staged(self._plan).run(ordered, self._store)
 
     def _ordered(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The caller's arguments in the order of the plan's feeds."""

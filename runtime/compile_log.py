@@ -9,7 +9,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, overload
 from weakref import WeakKeyDictionary
 
@@ -17,6 +17,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import NoCompileError, layout
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.stages import Report, observing
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.executable import Executable
@@ -80,6 +81,7 @@ class CompileLog(Sequence[Compile]):
         self.profiled = False  # whether a profile is being taken
         self.host_observers: list[HostObserver] = []  # called with each op that is called in Python
         self._entries: deque[Compile] = deque(maxlen=LIMIT)
+        self._captured: list[Report] = []  # what the stages of the present capture have reported
 
     @overload
     def __getitem__(self, index: int) -> Compile: ...
@@ -98,6 +100,15 @@ class CompileLog(Sequence[Compile]):
     def seconds(self) -> float:
         """The time that all of them took."""
         return sum(each.seconds for each in self)
+
+    def capturing(self) -> AbstractContextManager[None]:
+        """Return the context of a capture, whose stages a dump shows with those of the compile."""
+        return observing(*([self._note] if self.settings.dump is not None else []))
+
+    def _note(self, name: str, before: Any, after: Any) -> None:
+        if name == "prune":  # a capture begins
+            self._captured = []
+        self._captured.append((name, before, after))
 
     def on_host(self, op: Operation) -> bool:
         """Return True if NumPy computes an operation, because the user has pinned it to another device."""
@@ -145,7 +156,8 @@ class CompileLog(Sequence[Compile]):
         if finite:
             from staticgraph.compiler.capture.nan_guard import checked  # what few programs ask for
 
-            step = checked(step)
+            with self.capturing():
+                step = checked(step)
         watch = CheckedStep(fetches.graph, lambda: step, last, finite) if step.checked else None
         made = self.executable(step, statics, fetches, watch)
         self.programs[made] = fetches.text
@@ -157,11 +169,13 @@ class CompileLog(Sequence[Compile]):
         """A step as the machine code that it is compiled to, now or before."""
         from staticgraph.runtime.cpu import disk_cache as remembered
 
+        captured = self._captured
+
         def whole() -> Compiled:
             # Importing the compiler takes as long as all the rest.
             from staticgraph.runtime.cpu.compile import compiled
 
-            return compiled(step, self.settings, fetches.text)
+            return compiled(step, self.settings, fetches.text, captured)
 
         key = remembered.key_of(step, self.settings)
         prepared = remembered.recall(key, step) if key is not None else None

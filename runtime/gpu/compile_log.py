@@ -44,7 +44,8 @@ class GpuCompileLog(CompileLog):
         self, step: Step, statics: Iterable[tuple[int, bytes]], fetches: Fetches, guard: CheckedStep | None
     ) -> Executable:
         """A step as functions that are loaded on the card."""
-        early = beforehand(step) if guard is not None and not guard.finite else None
+        with self.capturing():
+            early = beforehand(step) if guard is not None and not guard.finite else None
         checks = None
         if early is not None:
             on_host = Executable(compiled_for_host(early.checks, Settings(), "checks of feeds"))
@@ -52,7 +53,7 @@ class GpuCompileLog(CompileLog):
             step = early.rest
         limit, without = self.settings.memory_limit, self.settings.left_out
         precision = Precision(self.settings.matmul_precision)
-        watching = Watching(self.settings, fetches.text)
+        watching = Watching(self.settings, fetches.text, self._captured)
         device = self._device
         refused = device.refused if self.settings.cudnn else None
         compiled = compile_gpu(step, watching.observers, limit, without, watching.trace, precision, refused)

@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.calls import Calls
 from staticgraph.compiler.capture.cuts import crossing
-from staticgraph.compiler.capture.needed import HostNeeded, ValueNeeded
+from staticgraph.compiler.capture.needs import NeedsHost, NeedsStage
 from staticgraph.compiler.capture.regions import outermost, regions_of
 from staticgraph.compiler.capture.segments import is_host, reaches, stages
 from staticgraph.compiler.graph.dtypes import string
@@ -66,10 +66,9 @@ def staged(plan: CachedRun) -> SegmentedRun:
 def run(plan: CachedRun, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
     """The fetched structure of `plan` for these values of its feeds, in as many stages as it needs."""
     if plan.staged is None and not needs_stages(plan):
-        try:
-            return plan.run(plan.ready(arrays, store), arrays, store)
-        except (ValueNeeded, HostNeeded):
-            pass
+        program = plan.ready(arrays, store)
+        if isinstance(program, Executable):
+            return plan.run(program, arrays, store)
     return staged(plan).run(arrays, store)
 
 
@@ -140,13 +139,13 @@ class SegmentedRun:
         """Run the main stage: the values of its tensors. Machine code does if nothing can fail after it."""
         if main.is_empty or self._stages.trailing or turn.changes.values:
             return self._compute(main, turn)
-        plan, given = self._prepared(main, turn)
+        plan, given, program = self._prepared(main, turn)
         if plan.chain is None:
             plan.chain = fast_path(plan, range(len(plan.feeds)), turn.store)
         made = plan.chain(*given)
         if made is NotImplemented:
-            made = plan.run(plan.ready(given, turn.store), given, turn.store)
-            plan.chain.add(plan.program(given, turn.store))
+            made = plan.run(program, given, turn.store)
+            plan.chain.add(program)
         return dict(zip(main.tensors, map(np.asarray, made), strict=False))
 
     def planned(self, arrays: Sequence[np.ndarray], store: VariableStore) -> tuple[CachedRun, Executable]:
@@ -156,8 +155,8 @@ class SegmentedRun:
         if main.is_empty:
             text = "nothing in these fetches is compiled: they are computed in Python"
             raise InvalidArgumentError(layout(text, user_frame()))
-        plan, given = self._prepared(main, turn)
-        return plan, plan.program(given, store)
+        plan, _, program = self._prepared(main, turn, runs=False)
+        return plan, program
 
     def _main(self, turn: HostRunState) -> _Stage:
         """The stage that changes variables, when all that it needs of host ops is known."""
@@ -204,29 +203,33 @@ class SegmentedRun:
         """Run a stage: the values of its tensors."""
         if stage.is_empty:
             return {}
-        plan, given = self._prepared(stage, turn)
-        program = plan.ready(given, turn.store)
+        plan, given, program = self._prepared(stage, turn)
         fetched, changes = plan.call(program, given, turn.store)
         turn.take(program.prepared.step, stage.tensors, fetched, changes)
         return dict(zip(stage.tensors, fetched, strict=False))
 
-    def _prepared(self, stage: _Stage, turn: HostRunState) -> tuple[CachedRun, list[np.ndarray]]:
-        """The plan of a stage and the values of its feeds, after computing what its shapes depend on."""
+    def _prepared(
+        self, stage: _Stage, turn: HostRunState, runs: bool = True
+    ) -> tuple[CachedRun, list[np.ndarray], Executable]:
+        """The plan of a stage, the values of its feeds and its program, which is ready if it `runs`.
+
+        What its shapes depend on is computed before.
+        """
         early = self._early.setdefault(stage, [])
         while True:
             if unknown := tuple(t for t in early if t not in turn.values):
                 turn.values |= self._compute(self._earlier(unknown, turn), turn)  # those of variables too
             plan = self._plan(stage, turn)
             given = [turn.values[t] for t in plan.feeds]
-            try:
-                plan.program(given, turn.store)
-            except ValueNeeded as needed:
-                early += needed.tensors
-                del self._plans[stage, tuple(turn.values)]
-            except HostNeeded as needed:
-                self._force(needed.op, turn)
-            else:
-                return plan, given
+            program = (plan.ready if runs else plan.program)(given, turn.store)
+            match program:
+                case NeedsStage(tensors):
+                    early += tensors
+                    del self._plans[stage, tuple(turn.values)]
+                case NeedsHost(op):
+                    self._force(op, turn)
+                case _:
+                    return plan, given, program
 
     def _earlier(self, tensors: tuple[Tensor, ...], turn: HostRunState) -> _Stage:
         """The stage that computes what the shapes of another one depend on."""

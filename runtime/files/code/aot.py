@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.control_flow import guarded
 from staticgraph.compiler.codegen.native.dispatch import dispatch
@@ -29,7 +28,6 @@ from staticgraph.runtime.files.signature import BoundFunction, InputShapes
 from staticgraph.runtime.host_ops.segmented_run import needs_stages
 
 MOST_TARGETS = 8
-_UNKNOWN = (HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded)  # before a run
 
 
 def compile_for(
@@ -105,7 +103,5 @@ def _step(bound: BoundFunction, sizes: Mapping[str, tuple[int, ...]]) -> Step | 
     if needs_stages(plan):
         return None
     by_tensor = {bound.inputs[n]: np.zeros(size, bound.inputs[n].dtype.numpy) for n, size in sizes.items()}
-    try:
-        return plan.step([by_tensor[t] for t in feeds], {})
-    except _UNKNOWN:
-        return None
+    made = plan.step([by_tensor[t] for t in feeds], {})
+    return made if isinstance(made, Step) else None

@@ -203,7 +203,9 @@ def _step(bound: BoundFunction, prepared: LoadedProgram) -> Step:
     """The step of a program once more, from the graph: for a run that is refused."""
     step, types = prepared.step, prepared.program.arguments
     plan = CachedRun(bound.graph, Fetches(bound.graph, bound.fetches), step.feeds)
-    return plan.step([np.zeros(t.static_shape, t.dtype.numpy) for t in types[: len(step.feeds)]], {})
+    made = plan.step([np.zeros(t.static_shape, t.dtype.numpy) for t in types[: len(step.feeds)]], {})
+    assert isinstance(made, Step), made  # as when the file was made
+    return made
 
 
 def _input(bound: BoundFunction, name: str) -> Tensor:
