@@ -16,6 +16,7 @@ backwards in that order, so it honours them. `reads.py` beside this file says wh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.capture.needs import Needs, NeedsRows, Stop
@@ -43,10 +44,13 @@ def capture(request: CaptureRequest) -> Step | Needs:
     Raises FeedError for a placeholder that is not fed.
     """
     rows: dict[int, Shape | None] = {}
-    with collector_paused():
+    reports: list[stages.Report] = []
+    with collector_paused(), stages.observing(lambda *report: reports.append(report)):
         wanted = wanted_of(request)
         while True:
             made = _walked(request, wanted, rows)
+            if isinstance(made, Step):
+                return replace(made, reports=tuple(reports))
             if not isinstance(made, NeedsRows):
                 return made
             rows[made.number] = made.shape

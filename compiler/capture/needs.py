@@ -59,6 +59,7 @@ class NeedsRows:
 
 
 Needs = NeedsFeeds | NeedsTypes | NeedsStage | NeedsHost  # the caller's to answer
+NeedsSegments = NeedsStage | NeedsHost  # a run in several segments answers these
 Stop = Needs | NeedsRows  # all that ends a walk before its last operation
 
 

@@ -7,7 +7,7 @@ this module only when they compile: a graph from a file may bring its machine co
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from staticgraph.compiler.compile import Compiled, CompiledStep, compile
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.rewrite.rule import Rule
-from staticgraph.compiler.stages import Observer, Report
+from staticgraph.compiler.stages import Observer
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.kernel_text import KEPT
 from staticgraph.runtime.cpu.pool import POOL
@@ -32,20 +32,17 @@ _MUCH = 1 << 14  # elements that a step is given: with fewer it is hardly worth 
 
 
 class Watching:
-    """Observers of the compile of `what`, as requested by the settings.
+    """Observers of the compile of `step`, called `what`, as requested by the settings."""
 
-    `captured`: what the stages of its capture have reported.
-    """
-
-    def __init__(self, settings: Settings, what: str, captured: Sequence[Report]) -> None:
+    def __init__(self, settings: Settings, what: str, step: Step) -> None:
         self.trace: Trace | None = _report if "rules" in settings.trace else None
         self._dump: Dump | None = None
         if settings.dump is not None:
             from staticgraph.runtime.reports.dump import Dump  # what few programs ask for
 
             self._dump = Dump(settings.dump, what)
-            for each in captured:
-                self._dump.after_stage(*each)
+            for report in step.reports:
+                self._dump.after_stage(*report)
 
     @property
     def observers(self) -> tuple[Observer, ...]:
@@ -58,10 +55,10 @@ class Watching:
             self._dump.finish(made, language, code())
 
 
-def compiled(step: Step, settings: Settings, what: str, captured: Sequence[Report] = ()) -> Compiled:
-    """The step for this processor. `what` names it in a dump, which shows stages `captured` before, too."""
+def compiled(step: Step, settings: Settings, what: str) -> Compiled:
+    """The step for this processor. `what` names it where it is dumped."""
     target = replace(cpu_jit.host(), fast_math=settings.math == "fast", tuned=settings.tune)
-    watching = Watching(settings, what, captured)
+    watching = Watching(settings, what, step)
     if sum(p.size for p in step.function.params) > _MUCH:
         POOL.expect()
     made = compile(

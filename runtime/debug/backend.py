@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import Program
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.memory.aligned import empty, from_storage, to_storage
 
 Arrays = Sequence[np.ndarray]
@@ -87,7 +87,7 @@ class Processor:
         for number, type in enumerate(layout.results):
             old = compiled.step.updates.get(number, -1)
             results.append(given[old] if old in layout.in_place else empty(type))
-        Executable(compiled)(given, results)
+        CpuExecutable(compiled)(given, results)
         return loaded(compiled.step, results)
 
     def code(self, compiled: CompiledStep) -> str:

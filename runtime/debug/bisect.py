@@ -20,16 +20,17 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cached_run import CachedRun
+from staticgraph.runtime.cpu.backend import CpuBackend
 from staticgraph.runtime.debug.backend import Backend, Processor
 from staticgraph.runtime.debug.compare import ROUNDING, Difference, Tolerance, compared
-from staticgraph.runtime.debug.interpreted_run import InterpretingLog
 from staticgraph.runtime.debug.wrong_kernel import BrokenKernel, How, KernelChecks, WrongKernel
 from staticgraph.runtime.debug.wrong_pass import WrongPass, wrong_pass
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.host_ops.segmented_run import run
+from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from staticgraph.runtime.interpreter.interpreter import Interpreter
-from staticgraph.runtime.placement import opened
+from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.kernels import kernels_of
+from staticgraph.runtime.step_compiler import StepCompiler
 from staticgraph.runtime.switches.table import OPTIONAL_PASSES, settings
 from staticgraph.runtime.variables import VariableStore
 
@@ -108,9 +109,11 @@ def calls_of(
         return quiet.results(step.function, arguments)
 
     ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
-    plan = CachedRun(graph, Fetches(graph, fetches), ordered, InterpretingLog(execute))
+    again = CachedRun(
+        graph, Fetches(graph, fetches), ordered, StepCompiler(InterpreterBackend(execute)), store
+    )
     with store, suppress(Exception):
-        run(plan, [feeds[t] for t in ordered], store)
+        again.run([feeds[t] for t in ordered])
     return found
 
 
@@ -121,12 +124,14 @@ def backend_of(
 
     Raises FailedPreconditionError if the device does not exist.
     """
-    card = opened(settings(device=device), None)
-    if card is None:
+    opened = open_backend(settings(device=device), None)
+    if isinstance(opened, CpuBackend):
         return Processor.of(math)
     from staticgraph.runtime.debug.on_card import OnCard, Precision  # what few machines have
+    from staticgraph.runtime.gpu.backend import GpuBackend
 
-    return OnCard(card, Precision(precision), cudnn)
+    assert isinstance(opened, GpuBackend)
+    return OnCard(opened.device, Precision(precision), cudnn)
 
 
 def how(
