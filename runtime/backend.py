@@ -1,4 +1,4 @@
-"""What a device does for sessions. A new device is a folder with a class that has these methods."""
+"""Contract between sessions and devices. A new device is a folder with a class that has these methods."""
 
 from __future__ import annotations
 

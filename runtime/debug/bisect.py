@@ -21,8 +21,8 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.cpu.backend import CpuBackend
-from staticgraph.runtime.debug.backend import Backend, Processor
 from staticgraph.runtime.debug.compare import ROUNDING, Difference, Tolerance, compared
+from staticgraph.runtime.debug.device_under_test import CpuUnderTest, DeviceUnderTest
 from staticgraph.runtime.debug.wrong_kernel import BrokenKernel, How, KernelChecks, WrongKernel
 from staticgraph.runtime.debug.wrong_pass import WrongPass, wrong_pass
 from staticgraph.runtime.fetches import Fetches
@@ -119,23 +119,23 @@ def calls_of(
 
 def backend_of(
     device: str = "cpu", math: str = "precise", precision: str = "float32", cudnn: bool = True
-) -> Backend:
+) -> DeviceUnderTest:
     """Return the back end that compiles the steps of sessions with these switches.
 
     Raises FailedPreconditionError if the device does not exist.
     """
     opened = open_backend(settings(device=device), None)
     if isinstance(opened, CpuBackend):
-        return Processor.of(math)
-    from staticgraph.runtime.debug.on_card import OnCard, Precision  # what few machines have
+        return CpuUnderTest.of(math)
+    from staticgraph.runtime.debug.gpu_under_test import GpuUnderTest, Precision  # what few machines have
     from staticgraph.runtime.gpu.backend import GpuBackend
 
     assert isinstance(opened, GpuBackend)
-    return OnCard(opened.device, Precision(precision), cudnn)
+    return GpuUnderTest(opened.device, Precision(precision), cudnn)
 
 
 def how(
-    backend: Backend, without: frozenset[str] = frozenset(), tolerance: Tolerance = ROUNDING
+    backend: DeviceUnderTest, without: frozenset[str] = frozenset(), tolerance: Tolerance = ROUNDING
 ) -> How:  # fmt: skip
     """With this back end, and without these optional passes."""
     return How(backend, replace(tolerance, loose=backend.loose), without)

@@ -20,8 +20,8 @@ from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import lines_of
 from staticgraph.compiler.ops.control_flow import functions, taken
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.debug.backend import Arrays, Backend
 from staticgraph.runtime.debug.compare import ROUNDING, Difference, Nudge, Tolerance, differing, terms
+from staticgraph.runtime.debug.device_under_test import Arrays, DeviceUnderTest
 from staticgraph.runtime.interpreter.interpreter import Interpreter
 
 _ROUNDS = 64  # of a loop in which its kernels are looked at
@@ -31,7 +31,7 @@ _ROUNDS = 64  # of a loop in which its kernels are looked at
 class How:
     """Configuration of a comparison: the back end, the tolerance, and the optional passes to leave out."""
 
-    backend: Backend
+    backend: DeviceUnderTest
     tolerance: Tolerance = ROUNDING
     without: frozenset[str] = frozenset()
 
@@ -55,7 +55,7 @@ class WrongKernel:
     rounds: tuple[int, ...]
     difference: Difference
     compiled: CompiledStep
-    backend: Backend
+    backend: DeviceUnderTest
     inputs: tuple[np.ndarray, ...]
     expected: tuple[np.ndarray, ...]
     found: tuple[np.ndarray, ...]

@@ -27,7 +27,7 @@ Arrays = Sequence[np.ndarray]
 _FAST = 64.0  # how much less exact math="fast" may be
 
 
-class Backend(Protocol):
+class DeviceUnderTest(Protocol):
     """`loose`: how much less exact than rounding its results may be. `language`: of its code, as a file
     ends.
     """
@@ -55,14 +55,14 @@ class Backend(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Processor:
+class CpuUnderTest:
     """The back end of the processor."""
 
     target: CpuTarget
     language = "ll"
 
     @classmethod
-    def of(cls, math: str = "precise") -> Processor:
+    def of(cls, math: str = "precise") -> CpuUnderTest:
         """As a session with this switch compiles for this machine."""
         return cls(replace(cpu_jit.host(), fast_math=math == "fast"))
 
