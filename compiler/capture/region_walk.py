@@ -67,8 +67,9 @@ class RegionState:
 
     def begin(self) -> Needs | None:
         """Let the step itself count what random ops draw from now on. Returns what `get` lacks."""
-        needs = (self._walk.lacking_type(owner) for owner in self._variables)
-        self._walk.state.draws |= {op: counter(self._walk, op) for op in self._draws}
+        walk = self._walk
+        walk.state.draws |= {op: counter(walk, op) for op in self._draws}
+        needs = map(walk.lacking_type, self._variables)
         return next((each for each in needs if each is not None), None)
 
     def get(self) -> list[Value]:
