@@ -18,6 +18,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.stages import NAMES
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.cpu.backend import CpuBackend
@@ -77,6 +78,9 @@ class Bisection:
             rule = self.wrong_pass.rule
             return f"the pass {self.wrong_pass.name}" if rule is None else f"the rule {rule.name!r}"
         if self.kernel is not None:
+            stage = self.kernel.stage
+            if stage is not None and NAMES[stage].makes != "text":
+                return f"the stage {stage}, in the kernel {self.kernel.name}"
             return f"the code of the kernel {self.kernel.name}"
         if self.broken is not None:
             return f"the code of the kernel {self.broken}"
