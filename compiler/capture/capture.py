@@ -10,7 +10,8 @@ becomes, for fetches (y, step) and a feed x of shape [4, 3], a Function
 
 whose last result is the new value of the variable. Operations take effect in the order in which they were
 made: a read sees the assignments of this run that were made before it. Control dependencies always point
-backwards in that order, so it honours them. `reads.py` beside this file says when a variable is read.
+backwards in that order, so it honours them. `reads.py` beside this file says when a variable is read, and
+`table.py` how each operation is captured. If something must be known first, `needs.py` says what.
 """
 
 from __future__ import annotations
