@@ -16,8 +16,10 @@ _TOP = "staticgraph"
 
 # The public name below `staticgraph`, and where the module is.
 HOMES = {
+    "bitwise": "bitwise",
     "compat": "tf1.compat",
     "data": "tf1.data",
+    "debugging": "debugging",
     "distribute": "tf1.distribute",
     "distributions": "tf1.distributions",
     "estimator": "tf1.estimator",
@@ -29,14 +31,18 @@ HOMES = {
     "io": "io",
     "keras": "tf1.keras",
     "layers": "layers",
+    "linalg": "linalg",
     "lookup": "tf1.lookup",
     "losses": "losses",
+    "math": "math",
     "messages": "formats.tf.messages",
     "metrics": "tf1.metrics",
     "nest": "building.nest",
+    "nn": "nn",
     "onnx": "formats.onnx",
     "python_io": "tf1.python_io",
     "queue": "tf1.queue",
+    "random": "random",
     "saved_model": "formats.tf.saved_model",
     "signal": "signal",
     "sparse": "sparse",
@@ -45,11 +51,6 @@ HOMES = {
     "summary": "tf1.summary",
     "train": "train",
 }
-
-
-def public_module(name: str) -> ModuleType:
-    """Return the module of one of the names in `HOMES`, imported if it was not."""
-    return import_module(f"{_TOP}.{name}")
 
 
 class PublicPaths:

@@ -6,9 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.late_ops import declare
 from staticgraph.runtime.files import graph_file, loaded
-from staticgraph.runtime.files.late_ops import declared_by
 from staticgraph.runtime.files.loaded import LoadedGraph
 from staticgraph.runtime.files.signature import PREDICT, TRAIN, InputShapes, Signature, bind
 
@@ -17,8 +15,6 @@ if TYPE_CHECKING:
     from staticgraph.runtime.files.summary import Summary
 
 __all__ = ["LoadedGraph", "Signature", "inspect", "load", "load_failure", "save"]
-
-declared_by(declare)
 
 
 def save(

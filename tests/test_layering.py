@@ -71,7 +71,8 @@ REFUSED_CALLS = {"eval", "exec", "__import__", "import_module", "importlib.impor
 # Folders whose folders are rooms of their own: nothing but the subject holds them together.
 SHELVES = {"staticgraph.formats", "staticgraph.formats.tf", "staticgraph.tf1"}
 NO_CODE = "nothing turns data into code"
-BY_NAME = {"staticgraph/public_paths.py"}  # imports what its own table names, and nothing else
+# Files that import by name, and only names in tables of ours.
+BY_NAME = {"compiler/support/lazy_names.py", "staticgraph/public_paths.py"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,32 +1,21 @@
 """Records, examples and other encoded things as tensors, and files of them (TF1's `tf.io`)."""
 
-from staticgraph.formats.tf.graph_def import write_graph
-from staticgraph.io.base64 import decode_base64, encode_base64
-from staticgraph.io.decoding import decode_compressed, decode_csv, decode_raw
-from staticgraph.io.features import FixedLenFeature, FixedLenSequenceFeature, SparseFeature, VarLenFeature
-from staticgraph.io.parsing import (
-    parse_example,
-    parse_sequence_example,
-    parse_single_example,
-    parse_single_sequence_example,
-)
-from staticgraph.io.readers import (
-    FixedLengthRecordReader,
-    IdentityReader,
-    ReaderBase,
-    TextLineReader,
-    TFRecordReader,
-    WholeFileReader,
-)
-from staticgraph.io.tensors import parse_tensor, serialize_tensor
-from staticgraph.io.tf_record import (
-    TFRecordCompressionType,
-    TFRecordOptions,
-    TFRecordWriter,
-    tf_record_iterator,
-)
-from staticgraph.io.whole_files import matching_files, read_file, write_file
-from staticgraph.tf1.queue import FIFOQueue, PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
+from typing import TYPE_CHECKING
+
+from staticgraph.compiler.support.lazy_names import lazy_names
+
+# For type checkers. A program imports what it uses, by the table below.
+if TYPE_CHECKING:
+    from staticgraph.formats.tf.graph_def.files import *
+    from staticgraph.io.base64 import *
+    from staticgraph.io.decoding import *
+    from staticgraph.io.features import *
+    from staticgraph.io.parsing import *
+    from staticgraph.io.readers import *
+    from staticgraph.io.tensors import *
+    from staticgraph.io.tf_record import *
+    from staticgraph.io.whole_files import *
+    from staticgraph.tf1.queue import *
 
 __all__ = [
     "FIFOQueue",
@@ -64,3 +53,25 @@ __all__ = [
     "write_file",
     "write_graph",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "staticgraph.formats.tf.graph_def.files": "write_graph",
+        "staticgraph.io.base64": "decode_base64 encode_base64",
+        "staticgraph.io.decoding": "decode_compressed decode_csv decode_raw",
+        "staticgraph.io.features": "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature",
+        "staticgraph.io.parsing": (
+            "parse_example parse_sequence_example parse_single_example parse_single_sequence_example"
+        ),
+        "staticgraph.io.readers": (
+            "FixedLengthRecordReader IdentityReader ReaderBase TextLineReader TFRecordReader WholeFileReader"
+        ),
+        "staticgraph.io.tensors": "parse_tensor serialize_tensor",
+        "staticgraph.io.tf_record": (
+            "tf_record_iterator TFRecordCompressionType TFRecordOptions TFRecordWriter"
+        ),
+        "staticgraph.io.whole_files": "matching_files read_file write_file",
+        "staticgraph.tf1.queue": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
+    },
+)

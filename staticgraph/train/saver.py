@@ -29,7 +29,6 @@ from staticgraph.train.checkpoint_state import (
     remove_checkpoint,
     update_checkpoint_state,
 )
-from staticgraph.train.global_step import global_step as read_global_step
 from staticgraph.train.log import log
 from staticgraph.train.meta_graph import (
     import_scoped_meta_graph,
@@ -37,6 +36,7 @@ from staticgraph.train.meta_graph import (
     read_meta_graph_file,
     write_meta_graph_file,
 )
+from staticgraph.train.step_count import global_step as read_global_step
 from staticgraph.train.tensor_bundle import tensors_of, write_bundle
 
 __all__ = ["Saver", "import_meta_graph"]

@@ -20,12 +20,12 @@ from staticgraph.state.variable_lists import (
 from staticgraph.tf1.summary import FileWriter, merge_all
 from staticgraph.train.coordinator import Coordinator, LooperThread
 from staticgraph.train.event_files import session_log, write_graph_files
-from staticgraph.train.global_step import get_global_step
-from staticgraph.train.global_step import global_step as read_global_step
 from staticgraph.train.log import log
 from staticgraph.train.monitored.scaffold import Scaffold
 from staticgraph.train.monitored.session_manager import SessionManager
 from staticgraph.train.saver import Saver
+from staticgraph.train.step_count import get_global_step
+from staticgraph.train.step_count import global_step as read_global_step
 from staticgraph.train.supervisor_threads import CheckpointThread, StepCounterThread, SummaryThread
 
 __all__ = ["Supervisor", "basic_train_loop"]

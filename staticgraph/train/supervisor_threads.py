@@ -7,8 +7,8 @@ from typing import Any
 
 from staticgraph.train.coordinator import Coordinator, LooperThread
 from staticgraph.train.event_files import scalar_summary, session_log
-from staticgraph.train.global_step import global_step
 from staticgraph.train.log import log
+from staticgraph.train.step_count import global_step
 
 
 class SummaryThread(LooperThread):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.train.coordinator import Coordinator
-from staticgraph.train.global_step import get_global_step
+from staticgraph.train.step_count import get_global_step
 
 __all__ = ["SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues"]
 

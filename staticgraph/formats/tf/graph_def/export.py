@@ -18,6 +18,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Param, Role
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.support.extensions import extension
 from staticgraph.formats.tf.graph_def.arrays import Arrays, Made
 from staticgraph.formats.tf.graph_def.attributes import attr_value
 from staticgraph.formats.tf.graph_def.correspondence import GRADIENT, OWN, Pairs, pairs
@@ -47,6 +48,7 @@ _PRODUCER = 134  # the number of TensorFlow 1.15's form of graphs
 EXCEPTIONS: dict[str, Callable[[Writer, Operation], bool]] = {}
 
 
+@extension("as_graph_def")
 def as_graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
     """The message of a graph, without the operations before `from_version`.
 

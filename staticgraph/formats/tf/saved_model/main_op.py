@@ -8,7 +8,7 @@ from staticgraph.building.framework import control_dependencies, get_default_gra
 from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.state.variable_lists import global_variables_initializer, local_variables_initializer
-from staticgraph.tf1.input_names import tables_initializer
+from staticgraph.tf1.lookup.tables import tables_initializer
 
 __all__ = ["main_op", "main_op_with_restore"]
 

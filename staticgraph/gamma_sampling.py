@@ -38,7 +38,7 @@ def random_gamma(
     same.
 
     >>> import staticgraph as sg
-    >>> from staticgraph.random_gamma import random_gamma
+    >>> from staticgraph.gamma_sampling import random_gamma
     >>> random_gamma([5], [0.5, 1.5])
     <sg.Tensor 'random_gamma/Maximum_1:0' shape=(5, 2) dtype=float32>
     """
