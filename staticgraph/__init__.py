@@ -161,7 +161,9 @@ if TYPE_CHECKING:
         python_io,
         summary,
     )
-    from staticgraph import graph_util, image, io, layers, losses, strings, train
+    from staticgraph import image, layers, losses, strings, train
+    from staticgraph.formats.tf import graph_util
+    from staticgraph.tf1 import io
     from staticgraph.formats.tf import messages, saved_model
     from staticgraph.formats import onnx
     from staticgraph.saving import LoadedGraph, Signature, inspect, load, save

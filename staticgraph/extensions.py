@@ -13,6 +13,7 @@ _TOP = "staticgraph"
 # What the compiler and the runtime call.
 _EXTENSIONS = {
     "differentiation.gradient_registry": "with_registered_gradient",
+    "formats.contents": "contents",
     "formats.tf.graph_def.export": "as_graph_def",
     "formats.tf.graph_def.operation_view": "attribute inputs node_def",
     "runtime.debug.crash_file": "write_crash_dump",
@@ -29,17 +30,17 @@ _OPS = {
         "adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png "
         "encode_jpeg encode_png extract_jpeg_shape is_jpeg"
     ),
-    "io.example_ops": (
+    "formats.tf.examples.example_ops": (
         "parse_example_op parse_sequence_example_op parse_single_example_op parse_single_sequence_example_op"
     ),
-    "io.tensors": "parse_tensor_op serialize_tensor_op",
+    "tf1.io.tensors": "parse_tensor_op serialize_tensor_op",
     "sparse.crossing": "cross_op",
     "state.counting": "count_below",
     "tf1.feature_column.vocabulary": "place_in_vocabulary",
     "tf1.summary.ops": (
         "audio_summary histogram_summary image_summary merge_summary scalar_summary tensor_summary_v2"
     ),
-    "train.input_producers": "some_names",
+    "tf1.training.input_producers": "some_names",
 }
 
 

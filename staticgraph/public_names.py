@@ -58,11 +58,11 @@ NAMES = {
     "staticgraph.draw": "visualize",
     "staticgraph.draw.page": "show",
     "staticgraph.formats.tf.messages": "ConfigProto RunMetadata RunOptions",
-    "staticgraph.graph_util": "import_graph_def",
-    "staticgraph.io.readers": (
+    "staticgraph.formats.tf.graph_util": "import_graph_def",
+    "staticgraph.tf1.io.readers": (
         "FixedLengthRecordReader IdentityReader ReaderBase TextLineReader TFRecordReader WholeFileReader"
     ),
-    "staticgraph.io.whole_files": "matching_files read_file write_file",
+    "staticgraph.tf1.io.whole_files": "matching_files read_file write_file",
     "staticgraph.linalg": (
         "cholesky cholesky_solve cross einsum matmul matrix_determinant=det matrix_inverse=inv "
         "matrix_solve=solve matrix_solve_ls=lstsq matrix_transpose matrix_triangular_solve=triangular_solve "

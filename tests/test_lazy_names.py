@@ -90,7 +90,7 @@ def test_a_name_that_is_none():
         sg.nn.rellu
 
 
-def test_the_index_of_ops_is_what_the_files_declare():
+def test_tables_of_homes_are_what_the_files_declare():
     program = """
 import json, sys
 from staticgraph.compiler.support.lazy_names import LazyTable
@@ -103,14 +103,15 @@ def put(self, name, value):
     self._values[name] = value
 LazyTable.__setitem__ = put
 from staticgraph.compiler.graph.opdef import METHODS, OPS, PRIMITIVE_OPS
-for table in (OPS, METHODS, PRIMITIVE_OPS):
+from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.formats.tf.graph_def.nodes import READERS
+tables = METHODS, OPS, PRIMITIVE_OPS, EXTENSIONS, READERS
+for table in tables:
     len(table)
-tables = [[found[str(id(table))], table._homes] for table in (OPS, METHODS, PRIMITIVE_OPS)]
-print(json.dumps(tables))
+print(json.dumps([[found[str(id(table))], table._homes] for table in tables]))
 """
     for declared, homes in json.loads(fresh(program)):
-        inside = {name: home for name, home in homes.items() if name in declared}
-        assert declared == inside, "compiler/ops/index.py or staticgraph/extensions.py"
+        assert declared == {name: home for name, home in homes.items() if name in declared}
 
 
 def test_extensions_are_found():

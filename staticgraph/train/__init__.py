@@ -6,17 +6,20 @@ from staticgraph.compiler.support.lazy_names import lazy_names
 
 # For type checkers. A program imports what it uses, by the table below.
 if TYPE_CHECKING:
-    from staticgraph.train.checkpoint_reader import *
-    from staticgraph.train.checkpoint_state import *
-    from staticgraph.train.cluster import *
-    from staticgraph.train.coordinator import *
-    from staticgraph.train.hooks import *
-    from staticgraph.train.input_batches import *
-    from staticgraph.train.input_producers import *
-    from staticgraph.train.meta_graph import *
-    from staticgraph.train.monitored import *
+    from staticgraph.formats.tf.checkpoints.checkpoint_reader import *
+    from staticgraph.formats.tf.checkpoints.checkpoint_state import *
+    from staticgraph.formats.tf.checkpoints.new_checkpoints import *
+    from staticgraph.formats.tf.checkpoints.saver import *
+    from staticgraph.formats.tf.meta_graph.meta_graph import *
+    from staticgraph.tf1.training.cluster import *
+    from staticgraph.tf1.training.coordinator import *
+    from staticgraph.tf1.training.hooks import *
+    from staticgraph.tf1.training.input_batches import *
+    from staticgraph.tf1.training.input_producers import *
+    from staticgraph.tf1.training.monitored import *
+    from staticgraph.tf1.training.queue_runner import *
+    from staticgraph.tf1.training.supervisor import *
     from staticgraph.train.moving_averages import ExponentialMovingAverage
-    from staticgraph.train.new_checkpoints import *
     from staticgraph.train.optimizers.adadelta import AdadeltaOptimizer
     from staticgraph.train.optimizers.adagrad import AdagradOptimizer
     from staticgraph.train.optimizers.adagrad_da import AdagradDAOptimizer
@@ -30,8 +33,6 @@ if TYPE_CHECKING:
         ProximalGradientDescentOptimizer,
     )
     from staticgraph.train.optimizers.rmsprop import RMSPropOptimizer
-    from staticgraph.train.queue_runner import *
-    from staticgraph.train.saver import *
     from staticgraph.train.schedules import (
         cosine_decay,
         cosine_decay_restarts,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
         get_or_create_global_step,
         global_step,
     )
-    from staticgraph.train.supervisor import *
 
 __all__ = [
     "AdadeltaOptimizer",
@@ -152,39 +152,39 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "staticgraph.train.checkpoint_reader": (
+        "staticgraph.formats.tf.checkpoints.checkpoint_reader": (
             "init_from_checkpoint list_variables load_checkpoint load_variable NewCheckpointReader warm_start"
         ),
-        "staticgraph.train.checkpoint_state": (
+        "staticgraph.formats.tf.checkpoints.checkpoint_state": (
             "checkpoint_exists CheckpointState get_checkpoint_mtimes get_checkpoint_state latest_checkpoint "
             "remove_checkpoint update_checkpoint_state"
         ),
-        "staticgraph.train.cluster": "ClusterSpec replica_device_setter Server",
-        "staticgraph.train.coordinator": "Coordinator LooperThread",
+        "staticgraph.tf1.training.cluster": "ClusterSpec replica_device_setter Server",
+        "staticgraph.tf1.training.coordinator": "Coordinator LooperThread",
         "staticgraph.train.step_count": (
             "assert_global_step create_global_step get_global_step get_or_create_global_step global_step"
         ),
-        "staticgraph.train.hooks": (
+        "staticgraph.tf1.training.hooks": (
             "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook "
             "LoggingTensorHook NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer "
             "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues StepCounterHook StopAtStepHook "
             "SummarySaverHook"
         ),
-        "staticgraph.train.input_batches": (
+        "staticgraph.tf1.training.input_batches": (
             "batch batch_join maybe_batch maybe_batch_join maybe_shuffle_batch maybe_shuffle_batch_join "
             "shuffle_batch shuffle_batch_join"
         ),
-        "staticgraph.train.input_producers": (
+        "staticgraph.tf1.training.input_producers": (
             "input_producer limit_epochs match_filenames_once range_input_producer slice_input_producer "
             "string_input_producer"
         ),
-        "staticgraph.train.meta_graph": "export_meta_graph",
-        "staticgraph.train.monitored": (
+        "staticgraph.formats.tf.meta_graph.meta_graph": "export_meta_graph",
+        "staticgraph.tf1.training.monitored": (
             "ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold SessionCreator "
             "SessionManager SingularMonitoredSession WorkerSessionCreator"
         ),
         "staticgraph.train.moving_averages": "ExponentialMovingAverage",
-        "staticgraph.train.new_checkpoints": "checkpoints_iterator",
+        "staticgraph.formats.tf.checkpoints.new_checkpoints": "checkpoints_iterator",
         "staticgraph.train.optimizers.adadelta": "AdadeltaOptimizer",
         "staticgraph.train.optimizers.adagrad": "AdagradOptimizer",
         "staticgraph.train.optimizers.adagrad_da": "AdagradDAOptimizer",
@@ -195,13 +195,13 @@ __getattr__, __dir__ = lazy_names(
         "staticgraph.train.optimizers.optimizer": "Optimizer",
         "staticgraph.train.optimizers.proximal": "ProximalAdagradOptimizer ProximalGradientDescentOptimizer",
         "staticgraph.train.optimizers.rmsprop": "RMSPropOptimizer",
-        "staticgraph.train.queue_runner": "add_queue_runner QueueRunner start_queue_runners",
-        "staticgraph.train.saver": "import_meta_graph Saver",
+        "staticgraph.tf1.training.queue_runner": "add_queue_runner QueueRunner start_queue_runners",
+        "staticgraph.formats.tf.checkpoints.saver": "import_meta_graph Saver",
         "staticgraph.train.schedules": (
             "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay "
             "natural_exp_decay noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay "
             "polynomial_decay"
         ),
-        "staticgraph.train.supervisor": "basic_train_loop Supervisor",
+        "staticgraph.tf1.training.supervisor": "basic_train_loop Supervisor",
     },
 )

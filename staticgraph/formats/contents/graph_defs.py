@@ -17,10 +17,10 @@ from staticgraph.formats.tf.messages.tensor import TensorProto, TensorShapeProto
 from staticgraph.formats.tf.messages.types import DataType, dtype_of
 from staticgraph.formats.tf.messages.variable import VariableDef
 from staticgraph.formats.tf.messages.wire import DecodeError
+from staticgraph.formats.tf.meta_graph.meta_graph import read_meta_graph_file
 from staticgraph.formats.tf.saved_model.builder import variables_prefix
 from staticgraph.formats.tf.saved_model.loader import read_saved_model
 from staticgraph.runtime.files.summary import FunctionSummary, Summary, VariableSummary
-from staticgraph.train.meta_graph import read_meta_graph_file
 
 _VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 _INPUTS = ("Placeholder", "PlaceholderWithDefault")

@@ -5,9 +5,4 @@ from staticgraph.formats.tf.graph_def.export import as_graph_def, own_nodes
 from staticgraph.formats.tf.graph_def.files import as_meta_graph_def, write_graph
 from staticgraph.formats.tf.graph_def.importing import import_graph_def, supported_types
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError
-from staticgraph.formats.tf.graph_def.read import arrays as read_arrays
-from staticgraph.formats.tf.graph_def.read import gradients as read_gradients
-from staticgraph.formats.tf.graph_def.read import optimizers as read_optimizers
-from staticgraph.formats.tf.graph_def.read import state as read_state
-from staticgraph.formats.tf.graph_def.read import tensor_arrays as read_tensor_arrays
 from staticgraph.formats.tf.graph_def.write import tensor_arrays as write_tensor_arrays
