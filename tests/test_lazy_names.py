@@ -22,7 +22,7 @@ from staticgraph.public_names import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 # Packages whose names are imported on first use.
-PACKAGES = [sg, sg.nn, sg.debugging, sg.sparse, sg.layers, sg.train, sg.io]
+PACKAGES = [sg, sg.nn, sg.debugging, sg.sparse, sg.layers, sg.train, sg.io, sg.graph_def]
 
 
 def fresh(program: str) -> str:
@@ -105,8 +105,10 @@ def put(self, name, value):
 LazyTable.__setitem__ = put
 from staticgraph.compiler.graph.opdef import METHODS, OPS, PRIMITIVE_OPS
 from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.formats.tf.graph_def.export import EXCEPTIONS
 from staticgraph.formats.tf.graph_def.nodes import READERS
-tables = METHODS, OPS, PRIMITIVE_OPS, EXTENSIONS, READERS
+from staticgraph.formats.tf.messages.fields import TYPES
+tables = METHODS, OPS, PRIMITIVE_OPS, EXTENSIONS, EXCEPTIONS, READERS, TYPES
 for table in tables:
     list(map(table.__getitem__, table._homes))
 for file in pkgutil.iter_modules(ops.__path__):
@@ -116,7 +118,7 @@ print(json.dumps([[found[str(id(table))], table._homes] for table in tables]))
     for declared, homes in json.loads(fresh(program)):
         assert homes.items() <= declared.items()
         files = {*homes.values()}  # whatever else these have must be in the table, too
-        beside = {name: home for name, home in declared.items() if name not in homes}
+        beside = {name: home for name, home in declared.items() if name.split(".")[0] not in homes}
         assert not {
             n: h for n, h in beside.items() if h in files or h.startswith("staticgraph.compiler.ops.")
         }

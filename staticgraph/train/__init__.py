@@ -8,6 +8,7 @@ from staticgraph.compiler.support.lazy_names import lazy_names
 if TYPE_CHECKING:
     from staticgraph.formats.tf.checkpoints.checkpoint_reader import *
     from staticgraph.formats.tf.checkpoints.checkpoint_state import *
+    from staticgraph.formats.tf.checkpoints.imported_meta_graph import *
     from staticgraph.formats.tf.checkpoints.new_checkpoints import *
     from staticgraph.formats.tf.checkpoints.saver import *
     from staticgraph.formats.tf.meta_graph.meta_graph import *
@@ -196,7 +197,8 @@ __getattr__, __dir__ = lazy_names(
         "staticgraph.train.optimizers.proximal": "ProximalAdagradOptimizer ProximalGradientDescentOptimizer",
         "staticgraph.train.optimizers.rmsprop": "RMSPropOptimizer",
         "staticgraph.tf1.training.queue_runner": "add_queue_runner QueueRunner start_queue_runners",
-        "staticgraph.formats.tf.checkpoints.saver": "import_meta_graph Saver",
+        "staticgraph.formats.tf.checkpoints.imported_meta_graph": "import_meta_graph",
+        "staticgraph.formats.tf.checkpoints.saver": "Saver",
         "staticgraph.train.schedules": (
             "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay "
             "natural_exp_decay noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay "

@@ -11,7 +11,8 @@ from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.formats.tf.messages.saved_slices import SavedTensorSlices
 from staticgraph.formats.tf.messages.tensor_bundle import TensorSliceProto
 from staticgraph.formats.tf.messages.tensors import make_tensor_proto
-from staticgraph.formats.tf.tensor_bundle import Bundle, SliceFiles, tensors_of, write_bundle
+from staticgraph.formats.tf.tensor_bundle import Bundle, tensors_of, write_bundle
+from staticgraph.formats.tf.tensor_bundle.first_format import SliceFiles
 from staticgraph.formats.tf.tensor_bundle.slices import box, joined, part_key
 from staticgraph.formats.tf.tensor_bundle.table import read_table, table_bytes
 

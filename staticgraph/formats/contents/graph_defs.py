@@ -10,6 +10,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.shapes import shape_text
 from staticgraph.formats.contents.arrays import checkpoint, is_checkpoint
+from staticgraph.formats.tf.checkpoints.imported_meta_graph import read_meta_graph_file
 from staticgraph.formats.tf.graph_def.files import read_graph
 from staticgraph.formats.tf.messages.graph import GraphDef, NodeDef
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SignatureDef
@@ -17,7 +18,6 @@ from staticgraph.formats.tf.messages.tensor import TensorProto, TensorShapeProto
 from staticgraph.formats.tf.messages.types import DataType, dtype_of
 from staticgraph.formats.tf.messages.variable import VariableDef
 from staticgraph.formats.tf.messages.wire import DecodeError
-from staticgraph.formats.tf.meta_graph.meta_graph import read_meta_graph_file
 from staticgraph.formats.tf.saved_model.builder import variables_prefix
 from staticgraph.formats.tf.saved_model.loader import read_saved_model
 from staticgraph.runtime.files.summary import FunctionSummary, Summary, VariableSummary

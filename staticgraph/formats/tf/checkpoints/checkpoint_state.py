@@ -18,7 +18,6 @@ from pathlib import Path
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.messages import text_format
 from staticgraph.formats.tf.messages.checkpoint import CheckpointState
-from staticgraph.formats.tf.tensor_bundle.first_format import is_slice_file
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.checkpoint import checkpoint_file
 
@@ -124,7 +123,11 @@ def checkpoint_exists(checkpoint_prefix: str) -> bool:
     Args:
         checkpoint_prefix: The prefix of the checkpoint's files with their folder, or that name.
     """
-    return os.path.isfile(checkpoint_file(checkpoint_prefix)) or is_slice_file(checkpoint_prefix)
+    if os.path.isfile(checkpoint_file(checkpoint_prefix)):
+        return True
+    from staticgraph.formats.tf.tensor_bundle.first_format import is_slice_file  # for old files
+
+    return is_slice_file(checkpoint_prefix)
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.building.framework import GraphKeys, get_default_graph
-from staticgraph.compiler.graph.errors import headline, layout, misuse, shown
+from staticgraph.compiler.graph.errors import layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -23,23 +23,16 @@ from staticgraph.formats.tf.checkpoints.checkpoint_state import (
     remove_checkpoint,
     update_checkpoint_state,
 )
-from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from staticgraph.formats.tf.log import log
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SaverDef
-from staticgraph.formats.tf.meta_graph.meta_graph import (
-    import_scoped_meta_graph,
-    meta_graph,
-    read_meta_graph_file,
-    write_meta_graph_file,
-)
+from staticgraph.formats.tf.meta_graph.meta_graph import meta_graph, write_meta_graph_file
 from staticgraph.formats.tf.tensor_bundle import tensors_of, write_bundle
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files import checkpoint
 from staticgraph.runtime.files.values import collect
 from staticgraph.runtime.session import Session
-from staticgraph.train.step_count import global_step as read_global_step
 
-__all__ = ["Saver", "import_meta_graph"]
+__all__ = ["Saver"]
 
 _V2 = SaverDef.CheckpointFormatVersion.Value("V2")  # how TensorFlow is to read checkpoints
 
@@ -174,11 +167,7 @@ class Saver:
             raise misuse(ValueError, "'latest_filename' must not contain path components")
         prefix = save_path
         if global_step is not None:
-            step = (
-                global_step
-                if isinstance(global_step, int | np.integer)
-                else read_global_step(sess, global_step)
-            )
+            step = global_step if isinstance(global_step, int | np.integer) else sess.run(global_step)
             prefix = f"{save_path}-{int(step):08d}" if self._pad else f"{save_path}-{int(step)}"
         elif os.path.basename(save_path) == latest_filename:
             raise misuse(
@@ -326,39 +315,6 @@ class Saver:
         if self._variables is None:
             raise misuse(RuntimeError, f"`build()` should be called before {call} if defer_build==True")
         return self._variables
-
-
-def import_meta_graph(
-    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
-) -> Saver | None:
-    """Add the graph of a `MetaGraphDef`, or of a `.meta` file, to the default graph, with its collections.
-
-    A Saver for its variables, whose values `restore` brings; None where it has none. `clear_devices` forgets
-    the devices that its nodes ask for; with `import_scope` all names lie in that scope. `input_map` is that
-    of `import_graph_def`. OSError where there is no such file, InvalidFileError for another file,
-    GraphDefError for nodes that cannot be imported and for two variables of one name.
-
-    >>> import os, tempfile
-    >>> import staticgraph as sg
-    >>> with sg.Graph().as_default(), sg.Session() as sess:
-    ...     w = sg.Variable([1.0, 2.0], name="w")
-    ...     _ = sess.run(w.initializer)
-    ...     path = sg.train.Saver().save(sess, os.path.join(tempfile.mkdtemp(), "model"))
-    >>> with sg.Graph().as_default(), sg.Session() as sess:
-    ...     sg.train.import_meta_graph(f"{path}.meta").restore(sess, path)
-    ...     sess.run("w:0")
-    array([1., 2.], dtype=float32)
-    """
-    given = meta_graph_or_file
-    meta = given if isinstance(given, MetaGraphDef) else read_meta_graph_file(given)
-    saved, _ = import_scoped_meta_graph(meta, clear_devices, import_scope, **kwargs)
-    told = meta.saver_def if meta.HasField("saver_def") else None
-    if not saved and not get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES):
-        return None
-    try:
-        return Saver({key: op.outputs[0] for key, op in saved.items()} or None, saver_def=told)
-    except ValueError as error:
-        raise GraphDefError(layout(headline(error), user_frame())) from None
 
 
 def _by_key(given: Any) -> dict[str, Operation]:

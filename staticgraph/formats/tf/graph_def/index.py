@@ -1,8 +1,20 @@
-"""Types of nodes that are no single operation of ours: which module reads which.
+"""Modules that read and write what is no single node and operation: which has which.
 
-A module is imported when a graph has such a node.
+A module is imported when a graph needs it.
 """
 
+# The operations that are no single node, by the names of their ops, and what writes them.
+EXCEPTIONS_OF = {
+    "formats.tf.graph_def.exceptions": (
+        "assert_true custom_gradient foreign foreign_handle initialized_value log_softmax pick print_line "
+        "print_values pseudo_inverse softmax softmax_cross_entropy sparse_softmax_cross_entropy"
+    ),
+    "formats.tf.graph_def.write.tensor_arrays": (
+        "gather tensor_array tensor_array_grow tensor_array_scatter tensor_array_write"
+    ),
+}
+
+# The types of nodes that are no single operation, and what reads them.
 READERS_OF = {
     "formats.tf.graph_def.read.arrays": (
         "Const Div Concat Gather BiasAddV1 MaxPoolV2 ShapeN ConcatOffset DynamicStitch "

@@ -1,34 +1,25 @@
-"""Meta graphs: a graph with its collections and how it is saved, in one message or one `.meta` file."""
+"""Writer of meta graphs: a graph with its collections and how it is saved, in one message or `.meta` file."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from staticgraph.building.framework import get_default_graph
-from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
+from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.formats.tf.graph_def.export import as_graph_def
-from staticgraph.formats.tf.graph_def.nodes import GraphDefError
-from staticgraph.formats.tf.graph_def.ordering import edge, nodes_by_name
-from staticgraph.formats.tf.graph_def.saver_nodes import add_saver_nodes, saved_names
-from staticgraph.formats.tf.graph_def.stripping import strip_defaults
-from staticgraph.formats.tf.graph_util import import_graph_def
-from staticgraph.formats.tf.messages import text_format
+from staticgraph.formats.tf.graph_def.saver_nodes import add_saver_nodes
 from staticgraph.formats.tf.messages.graph import GraphDef
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SaverDef
-from staticgraph.formats.tf.messages.wire import DecodeError
-from staticgraph.formats.tf.meta_graph.collections import fill_collections, read_collections
+from staticgraph.formats.tf.meta_graph.collections import fill_collections
 from staticgraph.runtime.disk.atomic import write_file
 
 __all__ = [
     "export_meta_graph",
-    "import_scoped_meta_graph",
     "meta_graph",
-    "read_meta_graph_file",
     "write_meta_graph_file",
 ]
 
@@ -104,6 +95,8 @@ def meta_graph(
         for node in made.graph_def.node:
             node.device = ""
     if strip_default_attrs:
+        from staticgraph.formats.tf.graph_def.stripping import strip_defaults  # few ask for this
+
         strip_defaults(made.graph_def)
         made.meta_info_def.stripped_default_attrs = True
     fill_collections(made.collection_def, graph, collection_list)
@@ -113,55 +106,3 @@ def meta_graph(
 def write_meta_graph_file(filename: str, made: MetaGraphDef, as_text: bool = False) -> None:
     """Write a message to a file."""
     write_file(filename, [str(made).encode() if as_text else made.SerializeToString()])
-
-
-def read_meta_graph_file(filename: Any) -> MetaGraphDef:
-    """The message in a file of bytes or text. OSError where there is no file, InvalidFileError for another
-    file.
-    """
-    path = os.fspath(filename)
-    if not os.path.isfile(path):
-        raise OSError(layout(f"File {path} does not exist.", user_frame()))
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        return MetaGraphDef.FromString(data)
-    except DecodeError:
-        pass
-    try:
-        made: MetaGraphDef = text_format.Merge(data, MetaGraphDef())
-        return made
-    except ValueError:
-        text = f"Cannot parse file {path}: it is no MetaGraphDef, neither as bytes nor as text"
-    raise InvalidFileError(layout(text, user_frame()))
-
-
-def import_scoped_meta_graph(
-    meta: MetaGraphDef, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
-) -> tuple[dict[str, Operation], list[Any] | None]:
-    """Add a meta graph to the default graph: its nodes and collections.
-
-    The variables that its saver saves, by their names in checkpoints, and what `return_elements` asks for.
-    """
-    graph_def = GraphDef.FromString(meta.graph_def.SerializeToString())
-    if clear_devices:
-        for node in graph_def.node:
-            node.device = ""
-    graph = get_default_graph()
-    with graph.name_scope(import_scope) as opened:
-        scope = opened
-    input_map, wanted = kwargs.pop("input_map", None), kwargs.pop("return_elements", None)
-    try:
-        by_name = nodes_by_name(graph_def.node)
-        with graph.name_scope(None):
-            found = import_graph_def(graph_def, input_map, wanted, name=scope)
-        names = saved_names(by_name, meta.saver_def) if meta.HasField("saver_def") else {}
-        read_collections(
-            meta.collection_def, graph, scope, lambda name: graph.has_operation(f"{scope}{edge(name).node}")
-        )
-    except (GraphDefError, DecodeError, KeyError) as error:
-        text = headline(error)
-        raise GraphDefError(layout(text, user_frame())) from None
-    saved = {key: graph.get_operation_by_name(f"{scope}{name}") for key, name in names.items()}
-    variables = {key: op for key, op in saved.items() if op.definition.name == "variable"}  # and no tables
-    return variables, found

@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.formats.tf.checkpoints.checkpoint_state import checkpoint_exists
-from staticgraph.formats.tf.checkpoints.saver import import_meta_graph
+from staticgraph.formats.tf.checkpoints.imported_meta_graph import import_meta_graph
 from staticgraph.formats.tf.messages import text_format
 from staticgraph.formats.tf.messages.meta_graph import AssetFileDef, MetaGraphDef, SavedModel
 from staticgraph.formats.tf.messages.wire import DecodeError
