@@ -63,8 +63,7 @@ class PublicPaths:
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the spec of a public path, None for any other name."""
-        own = _own_path(fullname)
-        if own is None:
+        if path is None or _own_path(fullname) is None:  # without a path it is no module of a package
             return None
         return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
 

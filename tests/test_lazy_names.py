@@ -131,3 +131,49 @@ def test_extensions_are_found():
     assert "std" in METHODS
     assert "some_names" in OPS
     assert "nothing" not in OPS
+
+
+COUNTED = """
+import sys
+
+def ours():
+    return {name for name in sys.modules if name.split(".")[0] == "staticgraph"}
+
+def beyond(before):
+    return len(ours() - before)
+"""
+
+# Modules of this package that a program loads, at most: raise none of them without a reason.
+MODULES = {
+    "import": (60, "import staticgraph; print(len(ours()))"),
+    "save of a Saver": (
+        55,
+        "import staticgraph as sg; v = sg.Variable([1.0]); s = sg.Session(); s.run(v.initializer); b = ours();"
+        "sg.train.Saver().save(s, './model'); print(beyond(b))",
+    ),
+    "save": (
+        21,
+        "import staticgraph as sg; v = sg.Variable([1.0]); s = sg.Session(); s.run(v.initializer); b = ours();"
+        "sg.save('model.sg', {'y': v * 2.0}, session=s); print(beyond(b))",
+    ),
+    "the program of README.md": (
+        345,
+        f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
+        "code = re.search(r'```python\\n(.*?)```', text, re.S)[1].replace('range(500)', 'range(1)');"
+        "exec(code.replace('print(', 'str(')); print(len(ours()))",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MODULES)
+def test_few_modules_are_imported(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    most, program = MODULES[what]
+    monkeypatch.chdir(tmp_path)
+    assert int(fresh(COUNTED + program)) <= most
+
+
+def test_a_drawing_and_a_run_load_nothing_for_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    program = "x = sg.constant(2.0) * 3.0; sg.Session().run(x); sg.visualize(x, 'x.dot')"
+    found = fresh(f"{COUNTED}import staticgraph as sg; {program}; print(*ours())").split()
+    assert not [name for name in found if name.startswith("staticgraph.compiler.codegen.cuda")]
