@@ -77,7 +77,7 @@ class Failure:
 @extension("write_crash_dump")
 def write_crash_dump(
     path: Path,
-    plan: KeptRun,
+    run: KeptRun,
     arrays: Sequence[np.ndarray],
     computed: Mapping[Tensor, np.ndarray],
     store: VariableStore,
@@ -85,9 +85,9 @@ def write_crash_dump(
     switches: Mapping[str, str],
 ) -> None:
     """Write the file of a run of a session. See `CrashWriter`."""
-    feeds = dict(zip(plan.feeds, arrays, strict=True))
-    run = FailedRun(tuple(plan.fetches.tensors), tuple(plan.fetches.targets), feeds)
-    write(path, run, computed, store, error, switches)
+    feeds = dict(zip(run.feeds, arrays, strict=True))
+    failed = FailedRun(tuple(run.fetches.tensors), tuple(run.fetches.targets), feeds)
+    write(path, failed, computed, store, error, switches)
 
 
 def write(

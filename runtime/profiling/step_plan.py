@@ -11,9 +11,9 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.lower.memory_use import MemoryUse, size_text
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.compile_log import Compile
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
+from staticgraph.runtime.reports.compile_log import Compile
 from staticgraph.runtime.reports.table import counted, duration, table
 
 
@@ -123,7 +123,7 @@ def step_plan(
         if maker is not None and reader is not None and maker != reader:
             apart.append(Apart(maker, reader, pair.reason))
     again = tuple(_again(compiled, compiled.step.feeds, static, variables))
-    guard = program.guard
+    guard = program.checks
     finite = guard is not None and guard.finite
     return StepPlan(
         what, tuple(kernels), tuple(apart), compiled.memory, again, tuple(compiles), finite,

@@ -13,7 +13,7 @@ import pytest
 from staticgraph.__main__ import main
 from staticgraph.cli import checks, machine
 from staticgraph.cli.checks import EXTRAS, REQUIRED, SECTIONS, Finding, State, findings
-from staticgraph.runtime.fast_path import dispatch
+from staticgraph.runtime.cpu.fast_path import dispatch
 from staticgraph.runtime.gpu.cuda import cudnn, present
 from staticgraph.runtime.gpu.cuda.driver import Card
 from staticgraph.runtime.gpu.cuda.present import CudaSystem
