@@ -215,17 +215,20 @@ class Session:
         (1, 600, 1200)
         """
         # What is shown of plans is not needed to run.
+        from staticgraph.compiler.stages import observing
         from staticgraph.runtime.profiling.shapes import planned_feeds
         from staticgraph.runtime.profiling.step_plan import step_plan
+        from staticgraph.runtime.reports.stage_log import StageLog
 
+        log = StageLog()
         with self.variables:
             fed = planned_feeds(self.graph, fetches, feed_dict, shapes)
             before = len(self.compiles)
             run = self._cached_run(fetches, fed)
-            programs, program = run.planned([fed[t] for t in run.feeds], not shapes)
-            return step_plan(
-                run.fetches.text, program, programs.static, programs.variables, self.compiles[before:]
-            )
+            with observing(log):
+                programs, program = run.planned([fed[t] for t in run.feeds], not shapes)
+            compiles = self.compiles[before:]
+            return step_plan(run.fetches.text, program, programs.static, programs.variables, compiles, log)
 
     def profile(self) -> Profile:
         """Context that takes the time of each kernel in the runs inside it. Its value, printed afterwards, is

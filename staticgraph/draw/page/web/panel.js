@@ -97,7 +97,7 @@ function kernelTable(page) {
 
 // Every stage of the compiler. Those that changed nothing are folded.
 function compileTable(page) {
-  const row = stage => html("tr", {title: stage.about}, html("td", {}, stage.name),
+  const row = stage => html("tr", {title: stage.about}, html("td", {class: "name"}, stage.name),
     html("td", {class: "quiet"}, stage.changed ? stage.about : stage.effect));
   const table = changed => html("table", {}, ...page.compile.filter(stage => stage.changed === changed).map(row));
   return section("stages of the compile", table(true),
