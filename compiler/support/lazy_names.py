@@ -7,7 +7,7 @@ test compares it with what the modules define.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -69,7 +69,7 @@ class LazyTable(MutableMapping[str, V]):
 
 
 def lazy_names(
-    package: str, names: Mapping[str, str], modules: Iterable[str] = ()
+    package: str, names: Mapping[str, str], modules: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and the `__dir__` of a package whose names are imported on first use.
 
@@ -77,9 +77,9 @@ def lazy_names(
         package: The package's name.
         names: For each module, the names that the package has from it, between spaces. `new=old` is a name
             that is `old` in the module.
-        modules: The modules of the package that are names of it, too.
+        modules: The modules that are names of the package, too.
     """
-    homes = {name: (f"{package}.{name}", "") for name in modules}
+    homes = {name: (module, "") for name, module in (modules or {}).items()}
     for module, listed in names.items():
         for entry in listed.split():
             name, _, inner = entry.partition("=")
@@ -88,9 +88,8 @@ def lazy_names(
     def __getattr__(name: str) -> Any:
         if name not in homes:
             text = f"module {package!r} has no attribute {name!r}"
-            raise AttributeError(
-                text, name=name, obj=sys.modules[package]
-            )  # Python then tells the nearest name
+            here = sys.modules[package]
+            raise AttributeError(text, name=name, obj=here)  # Python then tells the nearest name
         module, inner = homes[name]
         value = getattr(load(module), inner) if inner else load(module)
         setattr(sys.modules[package], name, value)  # found without this function from now on

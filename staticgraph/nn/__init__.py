@@ -187,5 +187,5 @@ __getattr__, __dir__ = lazy_names(
         "staticgraph.nn.scaling": "compute_average_loss scale_regularization_loss",
         "staticgraph.nn.sparse_embedding": "embedding_lookup_sparse safe_embedding_lookup_sparse",
     },
-    modules=["rnn_cell"],
+    modules={"rnn_cell": "staticgraph.nn.rnn_cell"},
 )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from staticgraph.formats.tf.checkpoints.new_checkpoints import *
     from staticgraph.formats.tf.checkpoints.saver import *
     from staticgraph.formats.tf.meta_graph.meta_graph import *
+    from staticgraph.tf1.training import queue_runner as queue_runner
     from staticgraph.tf1.training.cluster import *
     from staticgraph.tf1.training.coordinator import *
     from staticgraph.tf1.training.hooks import *
@@ -206,4 +207,5 @@ __getattr__, __dir__ = lazy_names(
         ),
         "staticgraph.tf1.training.supervisor": "basic_train_loop Supervisor",
     },
+    modules={"queue_runner": "staticgraph.tf1.training.queue_runner"},
 )

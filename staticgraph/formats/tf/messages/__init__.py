@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from staticgraph.formats.tf.messages.variable import *
     from staticgraph.formats.tf.messages.wire import DecodeError
 
-_HOMES = {f"{__name__}.{file}": names for file, names in (SCHEMAS | FUNCTIONS).items()}
+_FILES = SCHEMAS | FUNCTIONS
 
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {f"{__name__}.{file}": names for file, names in _FILES.items()},
+    modules={file: f"{__name__}.{file}" for file in (*_FILES, "text_format")},
+)
