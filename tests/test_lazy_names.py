@@ -152,6 +152,11 @@ b = ours()"""
 # Modules of this package that a program loads, at most: raise none of them without a reason.
 MODULES = {
     "import": (65, "import staticgraph; print(len(ours()))"),
+    "a first run": (
+        285,
+        "import staticgraph as sg; x = sg.placeholder('float32', [4, 3]);"
+        "sg.Session().run(sg.reduce_sum(sg.nn.relu(x * 2.0 + 1.0)), {x: [[1.0] * 3] * 4}); print(len(ours()))",
+    ),
     "save of a Saver": (
         58,
         f"{TRAINED}; sg.train.Saver().save(s, './model'); print(beyond(b))",
