@@ -155,7 +155,8 @@ MODULES = {
     "a first run": (
         285,
         "import staticgraph as sg; x = sg.placeholder('float32', [4, 3]);"
-        "sg.Session().run(sg.reduce_sum(sg.nn.relu(x * 2.0 + 1.0)), {x: [[1.0] * 3] * 4}); print(len(ours()))",
+        "sg.Session().run(sg.reduce_sum(sg.nn.relu(x * 2.0 + 1.0)), {x: [[1.0] * 3] * 4});"
+        "print(len(ours()))",
     ),
     "save of a Saver": (
         58,
