@@ -106,7 +106,7 @@ def test_a_compiler_that_fails(monkeypatch, capsys):
 
 
 def test_calls_through_ctypes(monkeypatch):
-    monkeypatch.setattr(dispatch.at, "DESCR", dispatch.at.FLAGS)
+    monkeypatch.setattr(dispatch.at, "WRITEABLE", 1 << 20)
     told = found("running")["calls"]
     assert told.state is State.DOUBTFUL and "arrays of NumPy's are laid out in an unknown way" in told.text
 

@@ -81,7 +81,7 @@ def test_what_is_converted_goes_on_without_python(sess, through_python):
 
 
 def test_where_objects_are_laid_out_differently(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(dispatch.at, "DESCR", dispatch.at.FLAGS)
+    monkeypatch.setattr(dispatch.at, "WRITEABLE", 1 << 20)
     assert dispatch.unsupported()
     monkeypatch.undo()
     monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)

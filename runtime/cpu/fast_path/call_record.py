@@ -92,9 +92,10 @@ class CallRecord:
             at.Binding.FORM: form,
             at.Binding.ASSEMBLE: self._object(programs.fetches.assemble) if form is ResultForm.OTHER else 0,
         }
+        fields = [*at.Binding]
         for block, records in blocks.items():
             values[block] = self._block(*records)
-            values[at.Binding(block + 1)] = len(records)
+            values[fields[block + 1]] = len(records)
         self.words = words(*(values[word] for word in at.Binding))
         self.address = ctypes.addressof(self.words)
         program.bindings.add(self)

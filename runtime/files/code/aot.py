@@ -9,9 +9,9 @@ import numpy as np
 
 from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.llvm.control_flow import guarded
 from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.pool import pool_code
+from staticgraph.compiler.codegen.native.watch import guarded
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import compile
 from staticgraph.compiler.graph.errors import SaveError, layout
@@ -57,7 +57,7 @@ def compile_for(
 
 
 def _for_processor(target: CpuTarget, steps: Sequence[tuple[str, list[str], Step]]) -> list[Any]:
-    programs, codes = [], [dispatch(), guarded(), *pool_code(target).codes]
+    programs, codes = [], [dispatch.code(), guarded.code(), *pool_code(target).codes]
     for name, feeds, step in steps:
         compiled = compile(step, target)
         if not compiled.program.host_calls:

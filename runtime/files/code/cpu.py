@@ -44,7 +44,7 @@ _PROGRAMS = "programs.json"
 _DECIDING = (
     "emit_step.py", "lower/program.py", "codegen/abi.py", "codegen/llvm/step.py", "codegen/native/pool.py",
     "codegen/native/pool_layout.py", "codegen/llvm/control_flow.py", "codegen/native/dispatch_layout.py",
-    "codegen/native/dispatch.py",
+    "codegen/native/dispatch.py", "codegen/native/watch.py",
 )  # fmt: skip
 # What all processors of a family can do; other names stand for one model of a processor.
 _V2 = {"+sse3", "+ssse3", "+sse4.1", "+sse4.2", "+popcnt", "+cx16"}
