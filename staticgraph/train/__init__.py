@@ -10,16 +10,16 @@ from staticgraph.train.global_step import (
     global_step,
 )
 from staticgraph.train.moving_averages import ExponentialMovingAverage
-from staticgraph.train.optimizers.adadelta import AdadeltaOptimizer
-from staticgraph.train.optimizers.adagrad import AdagradOptimizer
-from staticgraph.train.optimizers.adagrad_da import AdagradDAOptimizer
 from staticgraph.train.optimizers.adam import AdamOptimizer
-from staticgraph.train.optimizers.ftrl import FtrlOptimizer
-from staticgraph.train.optimizers.gradient_descent import GradientDescentOptimizer
-from staticgraph.train.optimizers.momentum import MomentumOptimizer
+from staticgraph.train.optimizers.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
+from staticgraph.train.optimizers.descent import GradientDescentOptimizer, MomentumOptimizer
 from staticgraph.train.optimizers.optimizer import Optimizer
-from staticgraph.train.optimizers.proximal import ProximalAdagradOptimizer, ProximalGradientDescentOptimizer
-from staticgraph.train.optimizers.rmsprop import RMSPropOptimizer
+from staticgraph.train.optimizers.proximal import (
+    AdagradDAOptimizer,
+    FtrlOptimizer,
+    ProximalAdagradOptimizer,
+    ProximalGradientDescentOptimizer,
+)
 from staticgraph.train.schedules import (
     cosine_decay,
     cosine_decay_restarts,
