@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.initializers import Ones, Zeros
-from staticgraph.state.layer import Layer, known_size, variable_options
+from staticgraph.state.layer import Layer, applied, known_size, variable_options
 from staticgraph.train.moving_averages import assign_moving_average
 
 
@@ -144,10 +144,4 @@ def batch_normalization(
     >>> [op.name for op in sg.get_collection(sg.GraphKeys.UPDATE_OPS)]
     ['batch_normalization/AssignMovingAvg', 'batch_normalization/AssignMovingAvg_1']
     """
-    layer = BatchNormalization(
-        axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer, moving_mean_initializer,
-        moving_variance_initializer, beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint,
-        renorm, renorm_clipping, renorm_momentum, fused, trainable, virtual_batch_size, adjustment, name,
-        _scope=name, _reuse=reuse,
-    )  # fmt: skip
-    return layer(inputs, training=training)
+    return applied(BatchNormalization, locals())

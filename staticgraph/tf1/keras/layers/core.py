@@ -7,40 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph import linalg, nn
+from staticgraph import nn
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import identity
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.layers import core
 from staticgraph.state.layer import known_size
-from staticgraph.tf1.keras import activations, constraints, initializers, regularizers
+from staticgraph.tf1.keras import activations, regularizers
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
+from staticgraph.tf1.keras.layers.arguments import resolved, weight_config, weight_options
 from staticgraph.tf1.keras.serialization import find, get_custom_objects
 from staticgraph.tf1.keras.settings import checked_format
 
 
-def weight_options(prefix: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The initializer, regularizer and constraint of one weight of a layer, as `add_weight` takes them."""
-    return {
-        "initializer": initializers.get(arguments.get(f"{prefix}_initializer")),
-        "regularizer": regularizers.get(arguments.get(f"{prefix}_regularizer")),
-        "constraint": constraints.get(arguments.get(f"{prefix}_constraint")),
-    }
-
-
-def weight_config(prefix: str, options: dict[str, Any]) -> dict[str, Any]:
-    """`weight_options` as they stand in a config."""
-    return {
-        f"{prefix}_initializer": initializers.serialize(options["initializer"]),
-        f"{prefix}_regularizer": regularizers.serialize(options["regularizer"]),
-        f"{prefix}_constraint": constraints.serialize(options["constraint"]),
-    }
-
-
-class Dense(Layer):
+class Dense(core.Dense, Layer):
     """`activation(inputs @ kernel + bias)` along the last axis.
 
     >>> import staticgraph as sg
@@ -56,33 +40,16 @@ class Dense(Layer):
     ) -> None:  # fmt: skip
         if "input_shape" not in kwargs and "input_dim" in kwargs:
             kwargs["input_shape"] = (kwargs.pop("input_dim"),)
-        options = dict(locals())
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        self.units = int(units)
-        self.activation = activations.get(activation)
-        self.use_bias = use_bias
-        self.kernel_options, self.bias_options = (weight_options(n, options) for n in ("kernel", "bias"))
+        super().__init__(**resolved(locals()))
         self.supports_masking = True
         self.input_spec = InputSpec(min_ndim=2)
 
     def build(self, input_shape: Any) -> None:
-        size = known_size(input_shape, -1, self.name)
-        self.input_spec = InputSpec(min_ndim=2, axes={-1: size})
-        self.kernel = self.add_weight("kernel", [size, self.units], **self.kernel_options)
-        self.bias = self.add_weight("bias", [self.units], **self.bias_options) if self.use_bias else None
-        self.built = True
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: known_size(input_shape, -1, self.name)})
+        super().build(input_shape)
 
     def call(self, inputs: Any) -> Any:
-        inputs = inputs if inputs.dtype.is_floating else cast(inputs, self.dtype)
-        rank = inputs.shape.ndims
-        if rank == 2:
-            outputs = linalg.matmul(inputs, self.kernel)
-        else:
-            outputs = linalg.tensordot(inputs, self.kernel, [[rank - 1], [0]])
-            outputs.set_shape([*inputs.shape.as_list()[:-1], self.units])
-        if self.bias is not None:
-            outputs = nn.bias_add(outputs, self.bias)
-        return self.activation(outputs)
+        return super().call(inputs if inputs.dtype.is_floating else cast(inputs, self.dtype))
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {

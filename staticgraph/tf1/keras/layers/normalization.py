@@ -14,7 +14,7 @@ from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras import initializers
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
-from staticgraph.tf1.keras.layers.core import weight_config, weight_options
+from staticgraph.tf1.keras.layers.arguments import weight_config, weight_options
 from staticgraph.train.moving_averages import assign_moving_average
 
 
