@@ -43,7 +43,7 @@ class Convolution(Layer):
         self.strides = sizes_of(strides, self.rank, "strides")
         self.padding = padding.lower()
         self.data_format = data_format.lower()
-        data_format_of(self.data_format, self.rank)  # which refuses any other
+        data_format_of(data_format, self.rank)  # which refuses any other
         self.dilation_rate = sizes_of(dilation_rate, self.rank, "dilation_rate")
         self.activation = activation_of(activation)
         self.use_bias = use_bias
