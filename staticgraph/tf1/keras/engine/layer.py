@@ -18,6 +18,7 @@ from staticgraph.state import layer as base
 from staticgraph.state.layer import unique
 from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import initializers, regularizers, state
+from staticgraph.tf1.keras.engine.arguments import written
 from staticgraph.tf1.keras.engine.connections import Connections
 from staticgraph.tf1.keras.engine.input_spec import check_inputs
 from staticgraph.tf1.keras.engine.node import Node, history, mask_of, set_masks
@@ -53,6 +54,7 @@ class Layer(Connections, base.Layer):
     """
 
     batch_input_shape: Any
+    config_names: tuple[str, ...] = ()  # attributes that get_config() writes besides those of the base class
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, dynamic: bool = False,
@@ -283,7 +285,7 @@ class Layer(Connections, base.Layer):
         if hasattr(self, "batch_input_shape"):
             config["batch_input_shape"] = self.batch_input_shape
         config["dtype"] = self._dtype or floatx()
-        return config
+        return config | written(self)
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:

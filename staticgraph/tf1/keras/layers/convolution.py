@@ -9,16 +9,27 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.layers import convolution
 from staticgraph.layers.spatial import data_format_of, per_axis, sizes_of
 from staticgraph.state.layer import known_size
-from staticgraph.tf1.keras import activations, regularizers
+from staticgraph.tf1.keras.engine.arguments import resolved
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
-from staticgraph.tf1.keras.layers.arguments import resolved, weight_config
 from staticgraph.tf1.keras.settings import checked_format
 
 
 class _Convolution(convolution.Convolution, Layer):
     """Common base of the convolutions over `rank` axes of space."""
 
+    config_names: tuple[str, ...] = (
+        "filters",
+        "kernel_size",
+        "strides",
+        "padding",
+        "data_format",
+        "dilation_rate",
+        "activation",
+        "use_bias",
+        "weight_options",
+        "activity_regularizer",
+    )
     leaves_unused = False
 
     def __init__(
@@ -40,23 +51,6 @@ class _Convolution(convolution.Convolution, Layer):
         channels = known_size(input_shape, self.channel_axis, self.name)
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={self.channel_axis: channels})
         super().build(input_shape)
-
-    def get_config(self) -> dict[str, Any]:
-        weights: dict[str, Any] = {}
-        for name, options in self.weight_options.items():
-            weights |= weight_config(name, options)
-        return super().get_config() | {
-            "filters": self.filters,
-            "kernel_size": self.kernel_size,
-            "strides": self.strides,
-            "padding": self.padding,
-            "data_format": self.data_format,
-            "dilation_rate": self.dilation_rate,
-            "activation": activations.serialize(self.activation),
-            "use_bias": self.use_bias,
-            **weights,
-            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
-        }
 
 
 class Conv1D(_Convolution, convolution.Conv1D):
@@ -86,6 +80,8 @@ class Conv3D(_Convolution, convolution.Conv3D):
 class _Transposed(_Convolution, convolution.Transposed):
     """The transpose of a convolution, which enlarges by `strides`. Kernel: [..., filters, channels]."""
 
+    config_names = ("output_padding",)
+
     def __init__(
         self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
         output_padding: Any = None, data_format: str | None = None, *args: Any, **kwargs: Any,
@@ -93,9 +89,6 @@ class _Transposed(_Convolution, convolution.Transposed):
         super().__init__(filters, kernel_size, strides, padding, data_format, *args, **kwargs)
         given = output_padding is not None
         self.output_padding = sizes_of(output_padding, self.rank, "output_padding") if given else None
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"output_padding": self.output_padding}
 
 
 class Conv2DTranspose(_Transposed):
@@ -123,6 +116,8 @@ class Conv3DTranspose(_Transposed):
 class _Separable(_Convolution, convolution.Separable):
     """A convolution of each channel by itself, then one over all channels at each place."""
 
+    config_names = ("depth_multiplier",)
+
     def __init__(
         self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
         data_format: str | None = None, dilation_rate: Any = 1, depth_multiplier: int = 1,
@@ -133,9 +128,6 @@ class _Separable(_Convolution, convolution.Separable):
         bias_constraint: Any = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(**resolved(locals()))
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"depth_multiplier": self.depth_multiplier}
 
 
 class SeparableConv2D(_Separable):

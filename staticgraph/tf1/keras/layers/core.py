@@ -17,9 +17,9 @@ from staticgraph.layers import core
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import activations, regularizers
 from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras.engine.arguments import resolved, weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
-from staticgraph.tf1.keras.layers.arguments import resolved, weight_config, weight_options
 from staticgraph.tf1.keras.serialization import find, get_custom_objects
 from staticgraph.tf1.keras.settings import checked_format
 
@@ -31,6 +31,15 @@ class Dense(core.Dense, Layer):
     >>> sg.keras.layers.Dense(3, activation="relu")(sg.keras.Input([5, 4])).shape.as_list()
     [None, 5, 3]
     """
+
+    config_names = (
+        "units",
+        "activation",
+        "use_bias",
+        "kernel_options",
+        "bias_options",
+        "activity_regularizer",
+    )
 
     def __init__(
         self, units: int, activation: Any = None, use_bias: bool = True,
@@ -51,16 +60,6 @@ class Dense(core.Dense, Layer):
     def call(self, inputs: Any) -> Any:
         return super().call(inputs if inputs.dtype.is_floating else cast(inputs, self.dtype))
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "units": self.units,
-            "activation": activations.serialize(self.activation),
-            "use_bias": self.use_bias,
-            **weight_config("kernel", self.kernel_options),
-            **weight_config("bias", self.bias_options),
-            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
-        }
-
 
 class Activation(Layer):
     """A function of each element, given by name or as a function.
@@ -69,6 +68,8 @@ class Activation(Layer):
     array([0., 2.], dtype=float32)
     """
 
+    config_names = ("activation",)
+
     def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
@@ -76,9 +77,6 @@ class Activation(Layer):
 
     def call(self, inputs: Any) -> Any:
         return self.activation(inputs)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"activation": activations.serialize(self.activation)}
 
 
 class Dropout(Layer):
@@ -89,6 +87,8 @@ class Dropout(Layer):
     array([[1., 1., 1., 1.],
            [1., 1., 1., 1.]], dtype=float32)
     """
+
+    config_names = ("rate", "noise_shape", "seed")
 
     def __init__(self, rate: Any, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -104,10 +104,6 @@ class Dropout(Layer):
             lambda: nn.dropout(inputs, rate=self.rate, noise_shape=shape, seed=self.seed),
             lambda: identity(inputs), training,
         )  # fmt: skip
-
-    def get_config(self) -> dict[str, Any]:
-        own = {"rate": self.rate, "noise_shape": self.noise_shape, "seed": self.seed}
-        return super().get_config() | own
 
 
 class _SpatialDropout(Dropout):
@@ -161,6 +157,8 @@ class Flatten(Layer):
     TensorShape([Dimension(2), Dimension(12)])
     """
 
+    config_names = ("data_format",)
+
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.data_format = checked_format(data_format)
@@ -174,12 +172,11 @@ class Flatten(Layer):
             return array_ops.expand_dims(inputs, -1)
         return K.batch_flatten(inputs)
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"data_format": self.data_format}
-
 
 class Reshape(Layer):
     """The elements of each sample in another shape; one size may be -1."""
+
+    config_names = ("target_shape",)
 
     def __init__(self, target_shape: Sequence[int], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -195,12 +192,11 @@ class Reshape(Layer):
             return array_ops.reshape(inputs, [-1, *target])
         return array_ops.reshape(inputs, array_ops.stack([array_ops.shape(inputs)[0], *target]))
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"target_shape": self.target_shape}
-
 
 class Permute(Layer):
     """Axis i of a sample is axis dims[i] before, counted from one."""
+
+    config_names = ("dims",)
 
     def __init__(self, dims: Sequence[int], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -214,12 +210,11 @@ class Permute(Layer):
     def call(self, inputs: Any) -> Any:
         return array_ops.transpose(inputs, [0, *self.dims])
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"dims": self.dims}
-
 
 class RepeatVector(Layer):
     """A vector repeated `n` times along a new axis of time."""
+
+    config_names = ("n",)
 
     def __init__(self, n: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -228,9 +223,6 @@ class RepeatVector(Layer):
 
     def call(self, inputs: Any) -> Any:
         return K.repeat(inputs, self.n)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"n": self.n}
 
 
 class Lambda(Layer):
@@ -283,6 +275,8 @@ def _argument_names(function: Any) -> Any:
 class Masking(Layer):
     """Time steps whose elements all equal `mask_value` do not count in the layers that follow."""
 
+    config_names = ("mask_value",)
+
     def __init__(self, mask_value: Any = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
@@ -295,26 +289,31 @@ class Masking(Layer):
         kept = K.any(K.not_equal(inputs, self.mask_value), -1, True)
         return inputs * cast(kept, inputs.dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"mask_value": self.mask_value}
-
 
 class ActivityRegularization(Layer):
     """The inputs themselves, whose size is added to the loss."""
+
+    config_names = ("l1", "l2")
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
         super().__init__(activity_regularizer=regularizers.L1L2(l1, l2), **kwargs)
         self.supports_masking = True
         self.l1, self.l2 = l1, l2
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"l1": self.l1, "l2": self.l2}
-
 
 class Embedding(Layer):
     """A trained vector for each of `input_dim` numbers. With `mask_zero`, zeros are time steps that do not
     count.
     """
+
+    config_names = (
+        "input_dim",
+        "output_dim",
+        "embeddings_options",
+        "activity_regularizer",
+        "mask_zero",
+        "input_length",
+    )
 
     def __init__(
         self, input_dim: int, output_dim: int, embeddings_initializer: Any = "uniform",
@@ -343,16 +342,6 @@ class Embedding(Layer):
     def call(self, inputs: Any) -> Tensor:
         numbers = inputs if inputs.dtype.is_integer else cast(inputs, "int32")
         return nn.embedding_lookup(self.embeddings, numbers)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "input_dim": self.input_dim,
-            "output_dim": self.output_dim,
-            **weight_config("embeddings", self.embeddings_options),
-            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
-            "mask_zero": self.mask_zero,
-            "input_length": self.input_length,
-        }
 
 
 __all__ = [

@@ -10,10 +10,9 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import normalization
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import backend as K
-from staticgraph.tf1.keras import initializers
+from staticgraph.tf1.keras.engine.arguments import resolved, weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
-from staticgraph.tf1.keras.layers.arguments import resolved, weight_config, weight_options
 from staticgraph.train.moving_averages import assign_moving_average
 
 
@@ -30,6 +29,18 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
     >>> [v.name for v in layer.non_trainable_weights], len(layer.updates)
     (['batch_normalization/moving_mean:0', 'batch_normalization/moving_variance:0'], 2)
     """
+
+    config_names = (
+        "axis",
+        "momentum",
+        "epsilon",
+        "center",
+        "scale",
+        "beta_options",
+        "gamma_options",
+        "moving_mean_initializer",
+        "moving_variance_initializer",
+    )
 
     def __init__(
         self, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
@@ -71,22 +82,11 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
         mean, variance = self._moments(inputs)
         return self._normalized(inputs, mean, variance), mean, variance
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "axis": self.axis,
-            "momentum": self.momentum,
-            "epsilon": self.epsilon,
-            "center": self.center,
-            "scale": self.scale,
-            **weight_config("beta", self.beta_options),
-            **weight_config("gamma", self.gamma_options),
-            "moving_mean_initializer": initializers.serialize(self.moving_mean_initializer),
-            "moving_variance_initializer": initializers.serialize(self.moving_variance_initializer),
-        }
-
 
 class LayerNormalization(Layer):
     """`gamma * (x - mean) / sqrt(variance + epsilon) + beta`, with the statistics of each sample's `axis`."""
+
+    config_names = ("axis", "epsilon", "center", "scale", "beta_options", "gamma_options")
 
     def __init__(
         self, axis: Any = -1, epsilon: float = 1e-3, center: bool = True, scale: bool = True,
@@ -115,13 +115,3 @@ class LayerNormalization(Layer):
         sizes = [n if d in self._axes else 1 for d, n in enumerate(inputs.shape.as_list())]
         beta, gamma = (None if v is None else array_ops.reshape(v, sizes) for v in (self.beta, self.gamma))
         return nn.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "axis": self.axis,
-            "epsilon": self.epsilon,
-            "center": self.center,
-            "scale": self.scale,
-            **weight_config("beta", self.beta_options),
-            **weight_config("gamma", self.gamma_options),
-        }

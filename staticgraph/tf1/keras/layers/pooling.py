@@ -17,6 +17,8 @@ from staticgraph.tf1.keras.settings import checked_format
 class _Pooling(pooling.Pooling, Layer):
     """Windows over axes of space, `strides` apart; by default they do not overlap."""
 
+    config_names = ("pool_size", "padding", "strides", "data_format")
+
     def __init__(
         self, pool_size: Any = 2, strides: Any = None, padding: str = "valid",
         data_format: str | None = None, **kwargs: Any,
@@ -26,14 +28,6 @@ class _Pooling(pooling.Pooling, Layer):
         if self.padding not in ("valid", "same"):
             raise misuse(ValueError, f"padding={padding!r} is not valid or same")
         self.input_spec = InputSpec(ndim=self.rank + 2)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "pool_size": self.pool_size,
-            "padding": self.padding,
-            "strides": self.strides,
-            "data_format": self.data_format,
-        }
 
 
 class _Pooling1D(_Pooling):
@@ -76,6 +70,7 @@ class AveragePooling3D(_Pooling, pooling.AveragePooling3D):
 class _GlobalPooling(Layer):
     """One number per channel, from all places."""
 
+    config_names = ("data_format",)
     rank, mode = 0, "max"
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
@@ -89,9 +84,6 @@ class _GlobalPooling(Layer):
 
     def call(self, inputs: Any) -> Any:
         return (K.max if self.mode == "max" else K.mean)(inputs, self._axes())
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"data_format": self.data_format}
 
 
 class GlobalMaxPooling1D(_GlobalPooling):
