@@ -158,7 +158,7 @@ in_tensorflow.append(_operation_view)
 
 def _write_failure(
     path: Path,
-    plan: KeptRun,
+    run: KeptRun,
     arrays: Sequence[Any],
     computed: Mapping[Tensor, Any],
     store: VariableStore,
@@ -168,9 +168,9 @@ def _write_failure(
     """Write the file of a run that failed."""
     from staticgraph.runtime.debug.crash_file import FailedRun, write  # few programs write files
 
-    feeds = dict(zip(plan.feeds, arrays, strict=True))
-    run = FailedRun(tuple(plan.fetches.tensors), tuple(plan.fetches.targets), feeds)
-    write(path, run, computed, store, error, switches)
+    feeds = dict(zip(run.feeds, arrays, strict=True))
+    failed = FailedRun(tuple(run.fetches.tensors), tuple(run.fetches.targets), feeds)
+    write(path, failed, computed, store, error, switches)
 
 
 failing.writers.append(_write_failure)

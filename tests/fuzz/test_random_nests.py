@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.verify import verify
 from staticgraph.compiler.passes.loops import merge_loops
 from staticgraph.compiler.passes.pipeline import PIPELINE
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 from tests.fuzz.inner import random_nest
 from tests.fuzz.test_random_graphs import fuzz
 

@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 
 
 def vector(*sizes):

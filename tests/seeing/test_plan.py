@@ -147,3 +147,23 @@ def test_a_program_that_came_as_machine_code(sess, tmp_path):
     assert net.session.no_compile and len(net.session.compiles) == 0
     with pytest.raises(sg.errors.InvalidArgumentError, match="came as machine code"):
         net.session.plan(next(iter(net.signatures.values()))._fetches, shapes={net.inputs["x"]: [2, 3]})
+
+
+def test_the_stages_of_a_compile_are_told(sess):
+    x = sg.placeholder(sg.float32, [None], name="x")
+    y = sg.exp(x) * 1.0
+    plan = sess.plan(y, {x: [1, 2]})
+    runs = {run.name: run for run in plan.stages}
+    assert runs["simplify"].effect == "" and runs["loops"].effect == "changed nothing"
+    assert runs["print_cuda"].effect == "did not run"
+    assert runs["capture"].runs and runs["print_llvm"].seconds > 0
+    title, _, *rows = str(plan.stages).splitlines()
+    assert "of 38 stages in" in title and len(rows) == 38 and "print_llvm" in str(plan.stages)
+    assert not sess.plan(y, {x: [3, 4]}).stages  # nothing was compiled
+
+
+def test_the_stages_are_traced(capfd):
+    with sg.Session(trace="stages") as sess:
+        sess.run(sg.exp(sg.placeholder_with_default([1.0], [None])), {})
+    told = capfd.readouterr().err
+    assert "stages in" in told and "apply rewrite rules until none fits" in told

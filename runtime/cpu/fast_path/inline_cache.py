@@ -11,33 +11,27 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
-from staticgraph.runtime.cached_run import CachedRun, FastPath
+from staticgraph.runtime.backend import Programs
+from staticgraph.runtime.cpu.executable import CpuExecutable
+from staticgraph.runtime.cpu.fast_path.call_record import CallRecord, bindable
+from staticgraph.runtime.cpu.fast_path.dispatch import native, words
 from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.fast_path.call_record import CallRecord, bindable
-from staticgraph.runtime.fast_path.dispatch import native, words
 from staticgraph.runtime.resources import remaining
 from staticgraph.runtime.variables import VariableStore
-
-
-def fast_path(plan: CachedRun, order: Sequence[int], store: VariableStore) -> FastPath:
-    """Return the fast path of a cached run on its device; feeds come as arguments in `order`."""
-    own: FastPath | None = plan.compile_log.fast_path(plan, order, store)
-    return InlineCache(plan, order, store) if own is None else own
-
 
 WARM = 2  # runs of a program through Python before machine code that calls it is worth its preparation
 
 
 class InlineCache:
-    """The bound programs of `plan`, whose feeds come as arguments in `order`."""
+    """Implements `FastPath`: the programs that are bound to their arguments, with feeds in `order`."""
 
-    def __init__(self, plan: CachedRun, order: Sequence[int], store: VariableStore) -> None:
-        self._plan = plan
+    def __init__(self, programs: Programs, order: Sequence[int], store: VariableStore) -> None:
+        self._programs = programs
         self._order = order
         self._store = store
-        self._bindings: dict[Executable, CallRecord] = {}
-        self._tried: WeakKeyDictionary[Executable, int] = WeakKeyDictionary()  # to bind, at which version
+        self._bindings: dict[CpuExecutable, CallRecord] = {}
+        self._tried: WeakKeyDictionary[CpuExecutable, int] = WeakKeyDictionary()  # to bind, at which version
         self._first = words(0)
         self._bound: Callable[..., Any] | None = None  # runs what is in the chain
         self._parallel = False  # whether something in the chain is work for several threads
@@ -57,16 +51,17 @@ class InlineCache:
 
     def add(self, program: Executable) -> None:
         """Bind a program that has run, if it is worth it and possible."""
+        assert isinstance(program, CpuExecutable)
         version = self._store.version
         if program.calls < WARM or self._tried.get(program) == version:
             return
         self._tried[program] = version
         found = native()
-        if found is None or not bindable(self._plan, program, self._store):
+        if found is None or not bindable(self._programs, program, self._store):
             return
-        programs = [*self._plan.programs.values()]
-        good = {p: b for p in programs if (b := self._bindings.get(p)) is not None and b.version == version}
-        good[program] = CallRecord(self._plan, program, self._store, self._order)
+        known = [p for p in self._programs.known if isinstance(p, CpuExecutable)]
+        good = {p: b for p in known if (b := self._bindings.get(p)) is not None and b.version == version}
+        good[program] = CallRecord(self._programs, program, self._store, self._order)
         following = 0
         for binding in good.values():
             binding.words[Word.NEXT] = following

@@ -17,10 +17,10 @@ from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import ARGUMENTS
-from staticgraph.runtime.cached_run import CachedRun
+from staticgraph.runtime.backend import Programs
+from staticgraph.runtime.cpu.executable import CpuExecutable
+from staticgraph.runtime.cpu.fast_path.dispatch import Words, words
 from staticgraph.runtime.cpu.pool import POOL
-from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.fast_path.dispatch import Words, words
 from staticgraph.runtime.memory.aligned import aligned_bytes
 from staticgraph.runtime.memory.buffer_pool import LARGE
 from staticgraph.runtime.variables import VariableStore
@@ -37,39 +37,39 @@ _CONVERSIONS = {
 }
 
 
-def bindable(plan: CachedRun, program: Executable, store: VariableStore) -> bool:
+def bindable(programs: Programs, program: CpuExecutable, store: VariableStore) -> bool:
     """Return True if the dispatching function may call `program`, for the present values of the variables."""
     prepared = program.prepared
     step, layout = prepared.step, prepared.program
-    crossing = [*(t.dtype for t in plan.feeds), *(t.dtype for t in plan.fetches.tensors)]
+    crossing = [*(t.dtype for t in programs.feeds), *(t.dtype for t in programs.fetches.tensors)]
     results = layout.results[step.fetches :]
     new = zip(step.writes, results, strict=False)
     return (
         not layout.host_calls  # they can fail
         # No random ops in loops, whose states the step tells.
         and len(results) == len(step.writes) + step.checked
-        and all(plan.feeds[i].dtype.size * layout.arguments[i].size <= EXPECTED for i in plan.static)
+        and all(programs.feeds[i].dtype.size * layout.arguments[i].size <= EXPECTED for i in programs.static)
         and bfloat16 not in crossing
         and all(op in store and store.stored(op).shape == type.shape for op, type in new)
     )
 
 
 class CallRecord:
-    """`program` bound to its variables in `store`, with the feeds of `plan` in `order` as its arguments.
+    """`program` bound to its variables in `store`, with the feeds in `order` as its arguments.
 
     Good as long as the store's version is the same.
     """
 
     def __init__(
-        self, plan: CachedRun, program: Executable, store: VariableStore, order: Sequence[int]
+        self, programs: Programs, program: CpuExecutable, store: VariableStore, order: Sequence[int]
     ) -> None:
-        self._keep: list[Any] = [plan, program, store]  # what the addresses lead to
+        self._keep: list[Any] = [programs, program, store]  # what the addresses lead to
         self._program = program
         self.version = store.version
         layout, step = program.prepared.program, program.prepared.step
         first = layout.first_result
-        fetched = zip(layout.results[: step.fetches], plan.recyclers, strict=True)
-        form, outputs = plan.fetches.form
+        fetched = zip(layout.results[: step.fetches], programs.recyclers, strict=True)
+        form, outputs = programs.fetches.form
         blocks = {
             at.Binding.FEEDS: [
                 self._feed(ARGUMENTS + i, layout.arguments[i], program.static.get(i)) for i in order
@@ -90,16 +90,17 @@ class CallRecord:
             at.Binding.TABLE: ctypes.addressof(program.table),
             at.Binding.CALLS: ctypes.addressof(program.count),
             at.Binding.FORM: form,
-            at.Binding.ASSEMBLE: self._object(plan.fetches.assemble) if form is ResultForm.OTHER else 0,
+            at.Binding.ASSEMBLE: self._object(programs.fetches.assemble) if form is ResultForm.OTHER else 0,
         }
+        fields = [*at.Binding]
         for block, records in blocks.items():
             values[block] = self._block(*records)
-            values[at.Binding(block + 1)] = len(records)
+            values[fields[block + 1]] = len(records)
         self.words = words(*(values[word] for word in at.Binding))
         self.address = ctypes.addressof(self.words)
         program.bindings.add(self)
 
-    def _ready(self, program: Executable, store: VariableStore) -> int:
+    def _ready(self, program: CpuExecutable, store: VariableStore) -> int:
         """The address of a word that is 0 if Python must take part in a run."""
         if store.is_guarded:
             return self._address(words(0))
@@ -199,7 +200,7 @@ def _bytes(value: bytes) -> ctypes.Array:
     return ctypes.create_string_buffer(value, max(len(value), 1))
 
 
-def _may_be_long(program: Executable) -> bool:
+def _may_be_long(program: CpuExecutable) -> bool:
     """Return True if a run may take so long that other threads of Python should run meanwhile.
 
     Programs with loops count as long, since their run time is unknown.
@@ -208,7 +209,7 @@ def _may_be_long(program: Executable) -> bool:
     return prepared.parallel or prepared.program.may_stop or _nanoseconds(program) > SHORT
 
 
-def _nanoseconds(program: Executable) -> float:
+def _nanoseconds(program: CpuExecutable) -> float:
     """About how long a run takes."""
     layout = program.prepared.program
     touched = sum(type.size * type.dtype.size for type in (*layout.arguments, *layout.results))

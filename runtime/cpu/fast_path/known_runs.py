@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.codegen.native.dispatch_layout import Known as Word
 from staticgraph.compiler.codegen.native.dispatch_layout import Run
-from staticgraph.runtime.fast_path.dispatch import Words, native, words
+from staticgraph.runtime.cpu.fast_path.dispatch import Words, native, words
 from staticgraph.runtime.fetches import not_found
 
 MOST = 64  # runs that are looked through one after the other; the oldest gives way

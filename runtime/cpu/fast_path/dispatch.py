@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.codegen.native import dispatch_layout as at
+from staticgraph.compiler.codegen.native import object_layout as at
 from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.dispatch_layout import Head, Host, Known
 from staticgraph.compiler.codegen.native.find import find
@@ -74,14 +74,14 @@ class Native:
     """The functions in memory that Python calls, and the addresses that they need."""
 
     def __init__(self) -> None:
-        self._library: Library = load([dispatch(), find()])
+        self._library: Library = load([dispatch.code(), find.code()])
         self._host = _host()
         self._run = _MethodDef(
-            b"run", self._library[dispatch().name], _FASTCALL_WITH_KEYWORDS,
+            b"run", self._library[dispatch.code().name], _FASTCALL_WITH_KEYWORDS,
             b"run($self, /, *values)\n--\n\nRun a step for these values of its feeds.",
         )  # fmt: skip
         self._find = _MethodDef(
-            b"find", self._library[find().name], _FASTCALL_WITH_KEYWORDS,
+            b"find", self._library[find.code().name], _FASTCALL_WITH_KEYWORDS,
             b"find($self, fetches, feeds, /)\n--\n\nRun a step if it is known, else NotImplemented.",
         )  # fmt: skip
 
@@ -158,7 +158,7 @@ def unsupported() -> str | None:
         "this is a debug build of Python": not hasattr(sys, "gettotalrefcount"),
         "numbers begin with their highest byte": sys.byteorder == "little",
         "addresses do not have 64 bits": ctypes.sizeof(ctypes.c_void_p) == 8,
-        "objects of Python begin in an unknown way": object.__basicsize__ == at.VALUE,
+        "objects of Python begin in an unknown way": object.__basicsize__ == at.Float.VALUE,
     }
     wrong = next((what for what, fine in known.items() if not fine), None)
     if wrong is not None:
@@ -176,21 +176,21 @@ def _layout_is_known(array: np.ndarray) -> bool:
     flags = at.CONTIGUOUS | at.ALIGNED | at.WRITEABLE
     real, single, whole = 1.5, np.float32(1.5), np.int64(7)
     owner, held, items = object(), [], [real, whole]
-    before = word(owner, at.REFERENCES, ctypes.c_int32)
+    before = word(owner, at.Object.REFERENCES, ctypes.c_int32)
     held.append(owner)
     return (
-        word(owner, at.REFERENCES, ctypes.c_int32) == before + 1
-        and word(array, at.TYPE) == id(np.ndarray)
-        and word(array, at.DATA) == array.ctypes.data
-        and word(array, at.NDIM, ctypes.c_int32) == 2
-        and tuple((ctypes.c_int64 * 2).from_address(word(array, at.DIMS))) == array.shape
-        and word(array, at.DESCR) == id(array.dtype)
-        and word(array, at.FLAGS, ctypes.c_int32) & flags == flags
-        and not word(array.T, at.FLAGS, ctypes.c_int32) & at.CONTIGUOUS
-        and word(real, at.VALUE, ctypes.c_double) == real
-        and word(single, at.VALUE, ctypes.c_float) == single
-        and word(whole, at.VALUE) == whole
-        and word(items, at.SIZE) == word(tuple(items), at.SIZE) == 2
-        and ctypes.c_int64.from_address(word(items, at.ITEMS)).value == id(real)
-        and word(tuple(items), at.ITEMS) == id(real)
+        word(owner, at.Object.REFERENCES, ctypes.c_int32) == before + 1
+        and word(array, at.Object.TYPE) == id(np.ndarray)
+        and word(array, at.Array.DATA) == array.ctypes.data
+        and word(array, at.Array.NDIM, ctypes.c_int32) == 2
+        and tuple((ctypes.c_int64 * 2).from_address(word(array, at.Array.DIMS))) == array.shape
+        and word(array, at.Array.DESCR) == id(array.dtype)
+        and word(array, at.Array.FLAGS, ctypes.c_int32) & flags == flags
+        and not word(array.T, at.Array.FLAGS, ctypes.c_int32) & at.CONTIGUOUS
+        and word(real, at.Float.VALUE, ctypes.c_double) == real
+        and word(single, at.Scalar.VALUE, ctypes.c_float) == single
+        and word(whole, at.Scalar.VALUE) == whole
+        and word(items, at.List.SIZE) == word(tuple(items), at.Tuple.SIZE) == 2
+        and ctypes.c_int64.from_address(word(items, at.List.ITEMS)).value == id(real)
+        and word(tuple(items), at.Tuple.ITEMS) == id(real)
     )

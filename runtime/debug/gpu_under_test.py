@@ -18,7 +18,7 @@ from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, Program
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.debug.backend import Arrays, loaded, stored
+from staticgraph.runtime.debug.device_under_test import Arrays, loaded, stored
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.cuda.source import source
 from staticgraph.runtime.gpu.device import Device
@@ -30,7 +30,7 @@ _LOOSE = {Precision.FLOAT32: 1.0, Precision.TF32: 2.0**13, Precision.BFLOAT16: 2
 
 
 @dataclass(frozen=True, slots=True)
-class OnCard:
+class GpuUnderTest:
     """The back end of `device`. `library`: its library does convolutions, as far as it can."""
 
     device: Device

@@ -20,14 +20,14 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import Program
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.memory.aligned import empty, from_storage, to_storage
 
 Arrays = Sequence[np.ndarray]
 _FAST = 64.0  # how much less exact math="fast" may be
 
 
-class Backend(Protocol):
+class DeviceUnderTest(Protocol):
     """`loose`: how much less exact than rounding its results may be. `language`: of its code, as a file
     ends.
     """
@@ -55,14 +55,14 @@ class Backend(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Processor:
+class CpuUnderTest:
     """The back end of the processor."""
 
     target: CpuTarget
     language = "ll"
 
     @classmethod
-    def of(cls, math: str = "precise") -> Processor:
+    def of(cls, math: str = "precise") -> CpuUnderTest:
         """As a session with this switch compiles for this machine."""
         return cls(replace(cpu_jit.host(), fast_math=math == "fast"))
 
@@ -87,7 +87,7 @@ class Processor:
         for number, type in enumerate(layout.results):
             old = compiled.step.updates.get(number, -1)
             results.append(given[old] if old in layout.in_place else empty(type))
-        Executable(compiled)(given, results)
+        CpuExecutable(compiled)(given, results)
         return loaded(compiled.step, results)
 
     def code(self, compiled: CompiledStep) -> str:
