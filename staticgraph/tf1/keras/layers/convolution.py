@@ -130,10 +130,8 @@ class _Separable(_Convolution, convolution.Separable):
         super().__init__(**resolved(locals()))
 
 
-class SeparableConv2D(_Separable):
+class SeparableConv2D(_Separable, convolution.SeparableConv2D):
     """Depthwise and then pointwise convolution of images."""
-
-    rank = 2
 
 
 class SeparableConv1D(_Separable):

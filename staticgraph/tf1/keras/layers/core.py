@@ -79,7 +79,7 @@ class Activation(Layer):
         return self.activation(inputs)
 
 
-class Dropout(Layer):
+class Dropout(core.Dropout, Layer):
     """In training, each element is zero with probability `rate`, and the others are enlarged to make up.
 
     >>> x = sg.ones([2, 4])
@@ -91,8 +91,7 @@ class Dropout(Layer):
     config_names = ("rate", "noise_shape", "seed")
 
     def __init__(self, rate: Any, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+        super().__init__(rate, noise_shape, seed, **kwargs)
         self.supports_masking = True
 
     def _noise_shape(self, inputs: Any) -> Any:
