@@ -22,7 +22,7 @@ class StageRun:
 
     @property
     def effect(self) -> str:
-        """What came of it, in a few words."""
+        """Effect of the stage in a few words."""
         if not self.runs:
             return "did not run"
         if not self.changed:

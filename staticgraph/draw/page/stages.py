@@ -37,7 +37,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """What was compiled at last, and the log of all stages on the way there."""
+    """The compiled step, and the log of all stages on the way to it."""
 
     step: CompiledStep
     log: StageLog
