@@ -32,9 +32,11 @@ _FORMAT = 1  # of an entry, and part of every key
 
 def key_of(step: Step, settings: Settings) -> str | None:
     """The name of its program on the disk; None where it is to be compiled, whatever is there."""
-    version = compiler_version()
     shows = settings.dump is not None or settings.trace or observation() is not None
-    if version is None or object_cache.folder() is None or shows or settings.check_nan:
+    if object_cache.folder() is None or shows or settings.check_nan:
+        return None
+    version = compiler_version()
+    if version is None:
         return None
     try:
         digest = step_digest(step)

@@ -33,6 +33,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
@@ -85,9 +86,6 @@ class CrashWriter(Protocol):
     ) -> None: ...
 
 
-writers: list[CrashWriter] = []  # set by the public package
-
-
 @contextmanager
 def kept(folder: str, run: KeptRun, arrays: Sequence[np.ndarray], store: VariableStore) -> Iterator[None]:
     """Context for a run with these values of its feeds; a file in `folder` tells how it fails."""
@@ -111,8 +109,8 @@ def _written(
         computed = failed.values
     try:
         path = _free(folder)
-        for write in writers:
-            write(path, run, arrays, computed, store, error, _told(run.settings))
+        write: CrashWriter = EXTENSIONS["write_crash_dump"]
+        write(path, run, arrays, computed, store, error, _told(run.settings))
     except Exception as refused:  # the error that is told of is the run's
         why = str(refused).partition("\n")[0] or type(refused).__name__
         return f"the run was not kept: {why}"

@@ -67,7 +67,7 @@ class GpuBackend:
             step = early.rest
         settings, device = self._settings, self.device
         limit, without = settings.memory_limit, settings.left_out
-        watching = Watching(settings, fetches.text)
+        watching = Watching(settings, fetches.text, step)
         refused = device.refused if settings.cudnn else None
         target = GpuTarget(Precision(settings.matmul_precision), refused, device.machine)
         compiled = compile_gpu(step, watching.observers, limit, without, watching.trace, target)

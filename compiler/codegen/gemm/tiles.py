@@ -23,8 +23,8 @@ _VECTOR_COST = 0.35  # of loading a vector of b, which lies further away
 _TILE_CYCLES = 24  # to enter a micro-kernel and to leave it
 _KERNEL_COST = 0.01  # compiling one more micro-kernel must save this part of the cycles
 _SHARED_CYCLES = 40_000  # work that threads share
-_MOST_ROWS = 16
-_MOST_PIECES = 8
+_MOST_ROWS = 16  # of a tile
+_MOST_PIECES = 8  # vectors along the columns of a tile
 
 
 class Along(Enum):

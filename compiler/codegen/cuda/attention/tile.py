@@ -24,10 +24,10 @@ from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.support.dataclass import dataclass
 
 _LONGEST, _LONGEST_BY_TENSOR = 128, 256  # products of a score, and columns of a result
-_ENOUGH, _LEAST_QUERIES = 32, 8
+_ENOUGH, _LEAST_QUERIES = 32, 8  # queries that a block should have, and that there must be
 _FLOAT = 4  # bytes
 _GAP = 4  # elements between rows of scores, so that neighbours lie in different banks
-_DEPTHS = (16, 8)
+_DEPTHS = (16, 8)  # products of a step, to choose from
 
 # Of a block of 256 threads, and of one of 4 warps with tensor cores; most queries first.
 _SHAPES = (

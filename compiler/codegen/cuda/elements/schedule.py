@@ -22,7 +22,7 @@ from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass
 
-_MOST_LANES = 8
+_MOST_LANES = 8  # elements of a vector
 _MANY = 1 << 17  # vectors, half as many as an H200 has threads: tuned
 _FEW = 2  # operands
 _MOST_BUFFERS = ARGUMENT_BYTES // 8 - 32  # of one function: pointers, and some room for more

@@ -20,7 +20,7 @@ from staticgraph.compiler.machine import H200, GpuMachine
 
 _PARTIAL = "partial"  # the name of scratch memory
 _SHORTEST = 64  # products that a thread adds up, in a slice
-_MOST_SLICES = 512
+_MOST_SLICES = 512  # of a sum
 _THIN, _TINY = 4, 64  # rows or columns, results: fewer do not fill a tile
 _COUNTED = 2**30  # rows, columns, or products of a sum, of which tiles count fewer
 

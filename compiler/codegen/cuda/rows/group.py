@@ -25,7 +25,7 @@ _ROOM = (
     (64, 16, 32, 32), (128, 16, 32, 32), (256, 16, 32, 32), (512, 16, 24, 16), (1024, 16, 12, 8),
     (512, 16, 64, 32), (512, 32, 64, 24),
 )  # fmt: skip
-_ROOM_OF_WARP = 64
+_ROOM_OF_WARP = 64  # registers for what a thread keeps of a row that one warp does
 # What a thread needs at most, as `Sharing` counts it, and the registers it gets. Where these are fewer, more
 # blocks share a multiprocessor, so that some load while others compute.
 _REGISTERS = ((40, 64), (128, 128), (math.inf, 255))

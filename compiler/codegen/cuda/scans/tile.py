@@ -21,7 +21,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 _SHARED = 32 << 10  # bytes of a block's pairs: several blocks fit a multiprocessor
 _LEAST = 512  # pairs of a block, where rows are short
-_THREADS = 512
+_THREADS = 512  # of a block at most
 
 
 def largest(ranking: Ranking) -> int:
