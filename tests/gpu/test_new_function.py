@@ -43,24 +43,34 @@ def squash(request, monkeypatch) -> Callable[..., Expr]:
     return lambda x, y: scalar.squash(x, y)
 
 
-@pytest.mark.parametrize("dtype", [float16, bfloat16, float32, float64], ids=str)
-def test_a_record_is_all_it_takes(squash, dtype: DType, rng):
+def kernel_and_memory(squash, dtype: DType, rng) -> tuple[Kernel, dict[str, np.ndarray]]:
     i = Index("i", N)
     value = squash(Load("x", (i,), dtype), Load("y", (i,), dtype))
     buffers = {"x": Buffer(dtype, (N,)), "y": Buffer(dtype, (N,)), "z": Buffer(dtype, (N,), written=True)}
     kernel = Kernel("new", buffers, (Loop(i, (Store("z", (i,), value),), LoopKind.SIMD),))
     verify(kernel)
-    memory = {name: dtype.round(rng.normal(size=N)) for name in "xy"} | {"z": np.zeros(N, dtype.numpy)}
-    native = run(kernel, memory)["z"]
-    work = statements(kernel)
-    [on_gpu] = (
-        loaded(dtype, run_on_gpu(work, {n: stored(dtype, a) for n, a in memory.items()}, compiled([work]))[n])
-        for n in "z"
-    )
+    memory = {name: dtype.round(rng.normal(size=N)) for name in "xy"}
+    return kernel, memory | {"z": np.zeros(N, dtype.numpy)}
+
+
+def check(kernel: Kernel, memory: dict[str, np.ndarray], found: np.ndarray) -> None:
+    dtype = kernel.buffers["z"].dtype
     interpret(kernel, memory)
     eps = 2.0**-7 if dtype is bfloat16 else float(np.finfo(dtype.numpy).eps)
-    np.testing.assert_allclose(native, memory["z"], rtol=2 * eps)
-    np.testing.assert_allclose(on_gpu, memory["z"], rtol=2 * eps)
+    np.testing.assert_allclose(found, memory["z"], rtol=2 * eps)
+
+
+@pytest.mark.parametrize("dtype", [float16, bfloat16, float32, float64], ids=str)
+def test_a_processor_runs_it(squash, dtype: DType, rng):
+    kernel, memory = kernel_and_memory(squash, dtype, rng)
+    check(kernel, memory, run(kernel, memory)["z"])
+
+
+@pytest.mark.parametrize("dtype", [float16, bfloat16, float32, float64], ids=str)
+def test_a_gpu_runs_it(squash, dtype: DType, rng):
+    kernel, memory = kernel_and_memory(squash, dtype, rng)
+    work, arrays = statements(kernel), {name: stored(dtype, array) for name, array in memory.items()}
+    check(kernel, memory, loaded(dtype, run_on_gpu(work, arrays, compiled([work]))["z"]))
 
 
 def test_its_cost_is_that_of_the_record(squash):
