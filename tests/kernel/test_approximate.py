@@ -56,7 +56,7 @@ def arguments(op: str, dtype: np.dtype, rng: np.random.Generator) -> list[np.nda
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @pytest.mark.parametrize("op", FUNCTIONS)
-def test_the_error_is_within_its_bound(op: str, dtype: DType, rng: np.random.Generator):
+def test_errors_are_within_bounds(op: str, dtype: DType, rng: np.random.Generator):
     x = arguments(op, dtype.numpy, rng)
     error = units(native(op, dtype, *x), exact(op, *x), BOUNDS[op].scale(x[0]))
     worst = int(np.argmax(error))
