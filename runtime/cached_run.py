@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.capture.calls import NO_CALLS, Calls
-from staticgraph.compiler.capture.needed import HostNeeded, ValueNeeded
+from staticgraph.compiler.capture.needs import NeedsSegments
 from staticgraph.compiler.graph.errors import (
     FeedError,
     OpError,
@@ -82,15 +82,13 @@ class CachedRun:
     def run(self, arrays: Sequence[np.ndarray], fast_path: FastPath | None = None) -> Any:
         """Return the fetched structure for these arrays. Prepare the fast path for the next run."""
         if self.segmented is None:
-            try:
-                program = self.programs.ready(arrays)
-            except (ValueNeeded, HostNeeded):
-                self._segment()
-            else:
+            program = self.programs.ready(arrays)
+            if not isinstance(program, NeedsSegments):
                 made = self.programs.run(program, arrays)
                 if fast_path is not None:
                     fast_path.add(program)
                 return made
+            self._segment()
         assert self.segmented is not None
         return self.segmented.run(arrays)
 
@@ -105,10 +103,10 @@ class CachedRun:
         Raises FeedError if something must be run to know it, and that is not allowed.
         """
         if self.segmented is None:
-            try:
-                return self.programs, self.programs.program(arrays)
-            except (ValueNeeded, HostNeeded):
-                self._segment()
+            program = self.programs.program(arrays)
+            if not isinstance(program, NeedsSegments):
+                return self.programs, program
+            self._segment()
         if not may_run:
             text = "operations in Python come before the program: the shapes of feeds are not enough"
             raise FeedError(layout(text, user_frame(), hint="give values, in feed_dict"))

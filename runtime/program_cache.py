@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.capture.calls import NO_CALLS, Calls
-from staticgraph.compiler.capture.needed import StaticFeedNeeded, VariableTypeNeeded
+from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsSegments, NeedsTypes
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
@@ -63,9 +63,11 @@ class ProgramCache:
         """The programs so far."""
         return [*self._programs.values()]
 
-    def ready(self, arrays: Sequence[np.ndarray]) -> Executable:
+    def ready(self, arrays: Sequence[np.ndarray]) -> Executable | NeedsSegments:
         """Return the program for arrays of these shapes, whose variables have the values that it needs."""
         program, store = self.program(arrays), self.store
+        if isinstance(program, NeedsSegments):
+            return program
         if program.version == store.version:
             return program
         missing = [op for op in program.needed if op not in store]
@@ -74,11 +76,13 @@ class ProgramCache:
         if reshaped := self._reshaped(program):
             self.variables = (*self.variables, *reshaped)
             program = self.program(arrays)
+            if isinstance(program, NeedsSegments):
+                return program
         program.version = store.version
         return program
 
-    def program(self, arrays: Sequence[np.ndarray]) -> Executable:
-        """Return the program for arrays of these shapes, compiled if need be."""
+    def program(self, arrays: Sequence[np.ndarray]) -> Executable | NeedsSegments:
+        """Return the program for arrays of these shapes, compiled if need be; or what must come before it."""
         started = None
         while True:
             statics = tuple((i, arrays[i].tobytes()) for i in self.static)
@@ -91,16 +95,18 @@ class ProgramCache:
             if started is None:
                 self.compiler.allow(self.fetches, why)
                 started = time.perf_counter()
-            try:
-                step = self.step(arrays, types)
-            except StaticFeedNeeded as needed:
-                self.know(needed.feeds)
-            except VariableTypeNeeded as needed:
-                self.variables = (*self.variables, *needed.variables)
-            else:
-                self._programs[signature] = self.compiler.compile(step, statics, self.fetches, why, started)
-                if len(self._programs) > PROGRAM_LIMIT:
-                    del self._programs[next(iter(self._programs))]
+            match self.step(arrays, types):
+                case Step() as step:
+                    program = self.compiler.compile(step, statics, self.fetches, why, started)
+                    self._programs[signature] = program
+                    if len(self._programs) > PROGRAM_LIMIT:
+                        del self._programs[next(iter(self._programs))]
+                case NeedsFeeds(feeds):
+                    self.know(feeds)
+                case NeedsTypes(variables):
+                    self.variables = (*self.variables, *variables)
+                case needs:
+                    return needs
 
     def adopt(self, program: Executable) -> None:
         """Use a program that was made elsewhere, for feeds of the shapes that it takes."""
@@ -111,19 +117,23 @@ class ProgramCache:
         """Compile for the values of these feeds from now on."""
         self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
 
-    def step(self, arrays: Sequence[np.ndarray], types: Mapping[Operation, TensorType | None]) -> Step:
+    def step(
+        self, arrays: Sequence[np.ndarray], types: Mapping[Operation, TensorType | None]
+    ) -> Step | Needs:
         """Capture the step of a run with arrays of these shapes and variables of these types."""
         with collector_paused():
             from staticgraph.compiler.capture.capture import capture
+            from staticgraph.compiler.capture.request import CaptureRequest
 
         feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
         static = {self.feeds[i]: arrays[i] for i in self.static}
         tensors, targets = self.fetches.tensors, self.fetches.targets
         settings, on_host = self.compiler.settings, self.compiler.backend.on_host
         losses, checks = settings.check_nan, settings.check_bounds
-        return capture(
-            self.graph, tensors, targets, feeds, dict(types), static, self.calls, losses, on_host, checks
+        request = CaptureRequest(
+            self.graph, tensors, targets, feeds, types, static, self.calls, losses, on_host, checks
         )
+        return capture(request)
 
     def run(self, program: Executable, arrays: Sequence[np.ndarray]) -> Any:
         """Return the fetched structure for these values of the feeds; commit new values to the store."""

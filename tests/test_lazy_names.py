@@ -163,7 +163,7 @@ MODULES = {
         f"{TRAINED}; sg.train.Saver().save(s, './model'); print(beyond(b))",
     ),
     "save": (
-        25,
+        30,
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
     "the program of README.md": (

@@ -142,12 +142,12 @@ class Graph:
                     items[:] = collections.get(key, [])
 
     @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """Context whose operations are forgotten where it is left by an exception."""
+    def attempt(self) -> Iterator[Callable[[], None]]:
+        """Context whose operations are forgotten if it is left by an exception, or by a call of its value."""
         with self._lock:
             mark, names = len(self._operations), self.names.mark
             try:
-                yield
+                yield lambda: self._rollback(mark, names)
             except BaseException:
                 self._rollback(mark, names)
                 raise

@@ -33,9 +33,9 @@ _MUCH = 1 << 14  # elements that a step is given: with fewer it is hardly worth 
 
 
 class Watching:
-    """Observers of the compile of `what`, as requested by the settings."""
+    """Observers of the compile of `step`, called `what`, as requested by the settings."""
 
-    def __init__(self, settings: Settings, what: str) -> None:
+    def __init__(self, settings: Settings, what: str, step: Step) -> None:
         self.trace: Trace | None = _report if "rules" in settings.trace else None
         self._what = what
         self._dump: Dump | None = None
@@ -44,10 +44,12 @@ class Watching:
             from staticgraph.runtime.reports.dump import Dump  # what few programs ask for
 
             self._dump = Dump(settings.dump, what)
+            for report in step.reports:
+                self._dump.after_stage(*report)
         if "stages" in settings.trace:
             from staticgraph.runtime.reports.stage_log import StageLog
 
-            self._log = StageLog()
+            self._log = StageLog(step.reports)
 
     @property
     def observers(self) -> tuple[Observer, ...]:
@@ -66,7 +68,7 @@ class Watching:
 def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     """The step for this processor. `what` names it where it is dumped."""
     target = replace(cpu_jit.host(), fast_math=settings.math == "fast", tuned=settings.tune)
-    watching = Watching(settings, what)
+    watching = Watching(settings, what, step)
     if sum(p.size for p in step.function.params) > _MUCH:
         POOL.expect()
     made = compile(

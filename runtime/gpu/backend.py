@@ -66,7 +66,7 @@ class GpuBackend:
         settings, device = self._settings, self.device
         limit, without = settings.memory_limit, settings.left_out
         precision = Precision(settings.matmul_precision)
-        watching = Watching(settings, fetches.text)
+        watching = Watching(settings, fetches.text, step)
         refused = device.refused if settings.cudnn else None
         compiled = compile_gpu(step, watching.observers, limit, without, watching.trace, precision, refused)
         try:

@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.calls import Calls
 from staticgraph.compiler.capture.cuts import crossing
-from staticgraph.compiler.capture.needed import HostNeeded, ValueNeeded
+from staticgraph.compiler.capture.needs import NeedsHost, NeedsStage
 from staticgraph.compiler.capture.regions import outermost, regions_of
 from staticgraph.compiler.capture.segments import is_host, reaches, stages
 from staticgraph.compiler.graph.dtypes import string
@@ -122,13 +122,12 @@ class SegmentedRun:
         """Run the main stage: the values of its tensors. Machine code does if nothing can fail after it."""
         if main.is_empty or self._stages.trailing or turn.changes.values:
             return self._compute(main, turn)
-        programs, given = self._prepared(main, turn)
+        programs, given, program = self._prepared(main, turn)
         fast_path = self._fast_paths.get(programs)
         if fast_path is None:
             fast_path = self._fast_paths[programs] = programs.fast_path(tuple(range(len(given))))
         made = fast_path(*given)
         if made is NotImplemented:
-            program = programs.ready(given)
             made = programs.run(program, given)
             fast_path.add(program)
         return dict(zip(main.tensors, map(np.asarray, made), strict=False))
@@ -140,8 +139,8 @@ class SegmentedRun:
         if main.is_empty:
             text = "nothing in these fetches is compiled: they are computed in Python"
             raise InvalidArgumentError(layout(text, user_frame()))
-        programs, given = self._prepared(main, turn)
-        return programs, programs.program(given)
+        programs, _, program = self._prepared(main, turn, runs=False)
+        return programs, program
 
     def _main(self, turn: HostRunState) -> _Stage:
         """The stage that changes variables, when all that it needs of host ops is known."""
@@ -188,29 +187,33 @@ class SegmentedRun:
         """Run a stage: the values of its tensors."""
         if stage.is_empty:
             return {}
-        programs, given = self._prepared(stage, turn)
-        program = programs.ready(given)
+        programs, given, program = self._prepared(stage, turn)
         fetched, changes = programs.call(program, given)
         turn.take(program.prepared.step, stage.tensors, fetched, changes)
         return dict(zip(stage.tensors, fetched, strict=False))
 
-    def _prepared(self, stage: _Stage, turn: HostRunState) -> tuple[ProgramCache, list[np.ndarray]]:
-        """Return the programs of a stage and the values of their feeds. Compute what shapes depend on."""
+    def _prepared(
+        self, stage: _Stage, turn: HostRunState, runs: bool = True
+    ) -> tuple[ProgramCache, list[np.ndarray], Executable]:
+        """Return the programs of a stage, the values of their feeds and the program for these values.
+
+        Compute what shapes depend on. If the stage `runs`, its variables have the values that it needs.
+        """
         early = self._early.setdefault(stage, [])
         while True:
             if unknown := tuple(t for t in early if t not in turn.values):
                 turn.values |= self._compute(self._earlier(unknown, turn), turn)  # those of variables too
             programs = self._programs(stage, turn)
             given = [turn.values[t] for t in programs.feeds]
-            try:
-                programs.program(given)
-            except ValueNeeded as needed:
-                early += needed.tensors
-                self._fast_paths.pop(self._caches.pop((stage, tuple(turn.values))), None)
-            except HostNeeded as needed:
-                self._force(needed.op, turn)
-            else:
-                return programs, given
+            program = programs.ready(given) if runs else programs.program(given)
+            match program:
+                case NeedsStage(tensors):
+                    early += tensors
+                    self._fast_paths.pop(self._caches.pop((stage, tuple(turn.values))), None)
+                case NeedsHost(op):
+                    self._force(op, turn)
+                case _:
+                    return programs, given, program
 
     def _earlier(self, tensors: tuple[Tensor, ...], turn: HostRunState) -> _Stage:
         """The stage that computes what the shapes of another one depend on."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from staticgraph.compiler.stages import NUMBERS, STAGES, unchanged
+from staticgraph.compiler.stages import NUMBERS, STAGES, Report, unchanged
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.reports.table import duration, table
 
@@ -33,20 +33,26 @@ class StageRun:
 class StageLog:
     """Observer of a compile. Printed, it is a table of all stages of `compiler/stages.py`.
 
-    The time of a stage is that since the stage before it: what prepares a stage counts for it.
+    The time of a stage is that since the stage before it: what prepares a stage counts for it. `earlier`: the
+    reports of stages that ran before, in a time that is not known.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, earlier: Iterable[Report] = ()) -> None:
         self.runs = {stage.name: StageRun(stage.name) for stage in STAGES}
+        for report in earlier:
+            self._count(*report)
         self._since = time.perf_counter()
 
     def __call__(self, name: str, before: Any, after: Any) -> None:
         """Take note of a stage."""
+        self.runs[name].seconds += time.perf_counter() - self._since
+        self._count(name, before, after)
+        self._since = time.perf_counter()
+
+    def _count(self, name: str, before: Any, after: Any) -> None:
         found = self.runs[name]
-        found.seconds += time.perf_counter() - self._since
         found.runs += 1
         found.changed += not unchanged(before, after)
-        self._since = time.perf_counter()
 
     def __bool__(self) -> bool:
         """True if any stage ran."""
@@ -65,7 +71,7 @@ class StageLog:
         rows = []
         for stage in STAGES:
             found = self.runs[stage.name]
-            spent = duration(1e9 * found.seconds) if found.runs else ""
+            spent = duration(1e9 * found.seconds) if found.seconds else ""
             about = f"{stage.about} ({stage.when})" if stage.when else stage.about
             rows.append((str(NUMBERS[stage.name]), stage.name, spent, str(found.runs), found.effect, about))
         count = sum(each.runs > 0 for each in self)

@@ -22,19 +22,16 @@ if TYPE_CHECKING:
     from staticgraph.tf1.training.queue_runner import *
     from staticgraph.tf1.training.supervisor import *
     from staticgraph.train.moving_averages import ExponentialMovingAverage
-    from staticgraph.train.optimizers.adadelta import AdadeltaOptimizer
-    from staticgraph.train.optimizers.adagrad import AdagradOptimizer
-    from staticgraph.train.optimizers.adagrad_da import AdagradDAOptimizer
     from staticgraph.train.optimizers.adam import AdamOptimizer
-    from staticgraph.train.optimizers.ftrl import FtrlOptimizer
-    from staticgraph.train.optimizers.gradient_descent import GradientDescentOptimizer
-    from staticgraph.train.optimizers.momentum import MomentumOptimizer
+    from staticgraph.train.optimizers.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
+    from staticgraph.train.optimizers.descent import GradientDescentOptimizer, MomentumOptimizer
     from staticgraph.train.optimizers.optimizer import Optimizer
     from staticgraph.train.optimizers.proximal import (
+        AdagradDAOptimizer,
+        FtrlOptimizer,
         ProximalAdagradOptimizer,
         ProximalGradientDescentOptimizer,
     )
-    from staticgraph.train.optimizers.rmsprop import RMSPropOptimizer
     from staticgraph.train.schedules import (
         cosine_decay,
         cosine_decay_restarts,
@@ -187,16 +184,12 @@ __getattr__, __dir__ = lazy_names(
         ),
         "staticgraph.train.moving_averages": "ExponentialMovingAverage",
         "staticgraph.formats.tf.checkpoints.new_checkpoints": "checkpoints_iterator",
-        "staticgraph.train.optimizers.adadelta": "AdadeltaOptimizer",
-        "staticgraph.train.optimizers.adagrad": "AdagradOptimizer",
-        "staticgraph.train.optimizers.adagrad_da": "AdagradDAOptimizer",
         "staticgraph.train.optimizers.adam": "AdamOptimizer",
-        "staticgraph.train.optimizers.ftrl": "FtrlOptimizer",
-        "staticgraph.train.optimizers.gradient_descent": "GradientDescentOptimizer",
-        "staticgraph.train.optimizers.momentum": "MomentumOptimizer",
+        "staticgraph.train.optimizers.adaptive": "AdadeltaOptimizer AdagradOptimizer RMSPropOptimizer",
+        "staticgraph.train.optimizers.descent": "GradientDescentOptimizer MomentumOptimizer",
         "staticgraph.train.optimizers.optimizer": "Optimizer",
-        "staticgraph.train.optimizers.proximal": "ProximalAdagradOptimizer ProximalGradientDescentOptimizer",
-        "staticgraph.train.optimizers.rmsprop": "RMSPropOptimizer",
+        "staticgraph.train.optimizers.proximal": "AdagradDAOptimizer FtrlOptimizer ProximalAdagradOptimizer "
+        "ProximalGradientDescentOptimizer",
         "staticgraph.tf1.training.queue_runner": "add_queue_runner QueueRunner start_queue_runners",
         "staticgraph.formats.tf.checkpoints.imported_meta_graph": "import_meta_graph",
         "staticgraph.formats.tf.checkpoints.saver": "Saver",

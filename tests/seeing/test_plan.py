@@ -167,3 +167,5 @@ def test_the_stages_are_traced(capfd):
         sess.run(sg.exp(sg.placeholder_with_default([1.0], [None])), {})
     told = capfd.readouterr().err
     assert "stages in" in told and "apply rewrite rules until none fits" in told
+    rows = {line.split()[1]: line for line in told.splitlines() if line.split()[0].isdigit()}
+    assert "did not run" not in rows["capture"] and "did not run" in rows["nan_guard"]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.pool import pool_code
@@ -28,7 +27,6 @@ from staticgraph.runtime.files.signature import BoundFunction, InputShapes
 from staticgraph.runtime.host_ops.segmented_run import needs_segments
 
 MOST_TARGETS = 8
-_UNKNOWN = (HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded)  # before a run
 
 
 def compile_for(
@@ -103,7 +101,5 @@ def _step(bound: BoundFunction, sizes: Mapping[str, tuple[int, ...]]) -> Step | 
     if needs_segments(Fetches(bound.graph, bound.fetches), feeds):
         return None
     by_tensor = {bound.inputs[n]: np.zeros(size, bound.inputs[n].dtype.numpy) for n, size in sizes.items()}
-    try:
-        return kernels.captured(bound, feeds, [by_tensor[t] for t in feeds])
-    except _UNKNOWN:
-        return None
+    made = kernels.captured(bound, feeds, [by_tensor[t] for t in feeds])
+    return made if isinstance(made, Step) else None

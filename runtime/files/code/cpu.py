@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph import compiler
+from staticgraph.compiler.capture.needs import Needs
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.dtypes import uint8
@@ -206,10 +207,12 @@ def _step(bound: BoundFunction, prepared: LoadedProgram) -> Step:
     """The step of a program once more, from the graph: for a run that is refused."""
     step, types = prepared.step, prepared.program.arguments
     zeros = [np.zeros(t.static_shape, t.dtype.numpy) for t in types[: len(step.feeds)]]
-    return captured(bound, step.feeds, zeros)
+    made = captured(bound, step.feeds, zeros)
+    assert isinstance(made, Step), made  # as when the file was made
+    return made
 
 
-def captured(bound: BoundFunction, feeds: tuple[Tensor, ...], arrays: Sequence[np.ndarray]) -> Step:
+def captured(bound: BoundFunction, feeds: tuple[Tensor, ...], arrays: Sequence[np.ndarray]) -> Step | Needs:
     """Capture the step of a signature for feeds of these shapes, with the default switches."""
     compiler = StepCompiler(CpuBackend())
     fetches = Fetches(bound.graph, bound.fetches)

@@ -9,7 +9,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.checkpoints.saver import Saver
 from staticgraph.train.optimizers.adam import AdamOptimizer
-from staticgraph.train.optimizers.momentum import MomentumOptimizer
+from staticgraph.train.optimizers.descent import MomentumOptimizer
 from staticgraph.train.optimizers.optimizer import Optimizer
 
 __all__ = [

@@ -1,22 +1,19 @@
-"""The optimizers of Keras: the formula of each, with Keras's defaults and places of `epsilon`."""
+"""The optimizers of Keras: a rule of `train.optimizers.rules` each, with Keras's names and defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import get_default_graph
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.math_ops import pow as power
 from staticgraph.tf1.keras import initializers
 from staticgraph.tf1.keras.optimizers.base import Hyper, Optimizer
 from staticgraph.tf1.keras.settings import epsilon as default_epsilon
-from staticgraph.train.optimizers.update_rules import Cell
-
-Slot = Callable[[str], Cell]
+from staticgraph.train.optimizers import rules
 
 
 class SGD(Optimizer):
@@ -38,15 +35,12 @@ class SGD(Optimizer):
             raise misuse(ValueError, f"momentum={momentum} must be between 0 and 1")
         super().__init__(name, learning_rate, kwargs, momentum=momentum)
         self.nesterov = nesterov
-        self.slots = ("momentum",) if momentum else ()
+        self.rule = rules.momentum_of_steps if momentum else rules.gradient_descent
+        self.slots = {"total": "momentum"} if momentum else {}
+        self.numbers = {"momentum": "momentum"} if momentum else {}
 
-    def _rule(self, gradient: Tensor, variable: Cell, slot: Slot) -> None:
-        step = self._rate(gradient) * gradient
-        if not self.slots:
-            return variable.subtract(step)
-        momentum, sum_ = self._number("momentum", gradient), slot("momentum")
-        moved = sum_.set(momentum * sum_.value - step)
-        return variable.subtract(step - momentum * moved if self.nesterov else -moved)
+    def _numbers(self, like: Any) -> dict[str, Any]:
+        return super()._numbers(like) | {"nesterov": self.nesterov}
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"nesterov": self.nesterov}
@@ -61,15 +55,30 @@ class _WithEpsilon(Optimizer):
         super().__init__(name, rate, options, **hyper)
         self.epsilon = default_epsilon() if epsilon is None else epsilon
 
+    def _numbers(self, like: Any) -> dict[str, Any]:
+        return super()._numbers(like) | {"epsilon": self.epsilon}
+
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"epsilon": self.epsilon}
 
 
-class Adam(_WithEpsilon):
-    """Moving averages of gradients and of their squares; `amsgrad` divides by the largest of the latter."""
+class _WithDecayRates(_WithEpsilon):
+    """An optimizer with averages `m` and `v`; their decay rates are `beta_1` and `beta_2`."""
 
     beta_1, beta_2 = Hyper(), Hyper()
-    dense = True
+    slots: Mapping[str, str] = {"m": "m", "v": "v"}
+    numbers: Mapping[str, str] = {"beta1": "beta_1", "beta2": "beta_2"}
+    powers: tuple[str, ...] = ("beta1", "beta2")  # decay rates of which the rule needs the power of the step
+
+    def _numbers(self, like: Any) -> dict[str, Any]:
+        numbers, step = super()._numbers(like), self._step(like)
+        return numbers | {f"{rate}_power": power(numbers[rate], step) for rate in self.powers}
+
+
+class Adam(_WithDecayRates):
+    """Moving averages of gradients and of their squares; `amsgrad` divides by the largest of the latter."""
+
+    rule = rules.adam
 
     def __init__(
         self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7,
@@ -77,29 +86,18 @@ class Adam(_WithEpsilon):
     ) -> None:  # fmt: skip
         super().__init__(name, learning_rate, kwargs, epsilon, beta_1=beta_1, beta_2=beta_2)
         self.amsgrad = amsgrad
-        self.slots = ("m", "v", "vhat") if amsgrad else ("m", "v")
-
-    def _rule(self, gradient: Tensor, variable: Cell, slot: Slot) -> None:
-        beta_1, beta_2, step = (self._number("beta_1", gradient), self._number("beta_2", gradient),
-                                self._step(gradient))  # fmt: skip
-        m, v = slot("m"), slot("v")
-        mean = m.set(m.value + (gradient - m.value) * (1.0 - beta_1))
-        squares = v.set(v.value + (gradient * gradient - v.value) * (1.0 - beta_2))
-        if self.amsgrad:
-            largest = slot("vhat")
-            squares = largest.set(ops.maximum(largest.value, squares))
-        rate = self._rate(gradient) * ops.sqrt(1.0 - power(beta_2, step)) / (1.0 - power(beta_1, step))
-        variable.subtract(rate * mean / (ops.sqrt(squares) + self.epsilon))
+        if amsgrad:
+            self.slots = {**self.slots, "largest": "vhat"}
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"amsgrad": self.amsgrad}
 
 
-class Adamax(_WithEpsilon):
+class Adamax(_WithDecayRates):
     """Adam with the largest recent gradient in place of the root of the mean square."""
 
-    beta_1, beta_2 = Hyper(), Hyper()
-    slots = ("m", "v")
+    rule = rules.adamax
+    powers = ("beta1",)
 
     def __init__(
         self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7,
@@ -107,21 +105,12 @@ class Adamax(_WithEpsilon):
     ) -> None:  # fmt: skip
         super().__init__(name, learning_rate, kwargs, epsilon, beta_1=beta_1, beta_2=beta_2)
 
-    def _rule(self, gradient: Tensor, variable: Cell, slot: Slot) -> None:
-        beta_1, beta_2 = self._number("beta_1", gradient), self._number("beta_2", gradient)
-        m, v = slot("m"), slot("v")
-        mean = m.set(beta_1 * m.value + (1.0 - beta_1) * gradient)
-        largest = v.set(ops.maximum(beta_2 * v.value, ops.abs(gradient)))
-        rate = self._rate(gradient) / (1.0 - power(beta_1, self._step(gradient)))
-        variable.subtract(rate * mean / (largest + self.epsilon))
 
-
-class Nadam(_WithEpsilon):
+class Nadam(_WithDecayRates):
     """Adam with Nesterov's momentum."""
 
-    beta_1, beta_2 = Hyper(), Hyper()
-    slots = ("m", "v")
-    dense = True
+    rule = rules.nadam
+    powers = ("beta2",)
 
     def __init__(
         self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7,
@@ -146,16 +135,10 @@ class Nadam(_WithEpsilon):
         beta_1, step = self._number("beta_1", like), self._step(like) + ahead
         return beta_1 * (1.0 - 0.5 * power(cast(0.96, like.dtype), self._schedule_decay * step))
 
-    def _rule(self, gradient: Tensor, variable: Cell, slot: Slot) -> None:
-        beta_1, beta_2 = self._number("beta_1", gradient), self._number("beta_2", gradient)
-        now, following = cast(self._now, gradient.dtype), cast(self._following, gradient.dtype)
-        product = cast(self._before, gradient.dtype) * now
-        m, v = slot("m"), slot("v")
-        mean = m.set(beta_1 * m.value + (1.0 - beta_1) * gradient)
-        squares = v.set(beta_2 * v.value + (1.0 - beta_2) * gradient * gradient)
-        ahead = (1.0 - now) * gradient / (1.0 - product) + following * mean / (1.0 - product * following)
-        spread = ops.sqrt(squares / (1.0 - power(beta_2, self._step(gradient)))) + self.epsilon
-        variable.subtract(self._rate(gradient) * ahead / spread)
+    def _numbers(self, like: Any) -> dict[str, Any]:
+        now, following = cast(self._now, like.dtype), cast(self._following, like.dtype)
+        product = cast(self._before, like.dtype) * now
+        return super()._numbers(like) | {"now": now, "following": following, "product": product}
 
     def _apply(self, pairs: Any, name: str | None, updates: Any) -> Any:
         step = super()._apply(pairs, name, updates)
@@ -177,23 +160,11 @@ class RMSprop(_WithEpsilon):
         centered: bool = False, name: str = "RMSprop", **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(name, learning_rate, kwargs, epsilon, rho=rho, momentum=momentum)
-        self.centered, self._has_momentum = centered, bool(momentum)
-        self.dense = not momentum
-        slots = ["rms", *(["momentum"] if momentum else []), *(["mg"] if centered else [])]
-        self.slots = tuple(slots)
-
-    def _rule(self, gradient: Tensor, variable: Cell, slot: Slot) -> None:
-        rho, rate, rms = self._number("rho", gradient), self._rate(gradient), slot("rms")
-        spread = rms.set(rho * rms.value + (1.0 - rho) * gradient * gradient)
-        if self.centered:
-            mg = slot("mg")
-            mean = mg.set(rho * mg.value + (1.0 - rho) * gradient)
-            spread = spread - mean * mean
-        if not self._has_momentum:
-            return variable.subtract(rate * gradient / (ops.sqrt(spread) + self.epsilon))
-        moving = slot("momentum")
-        step = rate * gradient / ops.sqrt(spread + self.epsilon)
-        return variable.subtract(moving.set(self._number("momentum", gradient) * moving.value + step))
+        self.centered = centered
+        self.rule = rules.rmsprop if momentum else rules.decaying_rmsprop
+        total, mean = {"total": "momentum"} if momentum else {}, {"mean": "mg"} if centered else {}
+        self.slots = {"rms": "rms", **total, **mean}
+        self.numbers = {"decay": "rho", **({"momentum": "momentum"} if momentum else {})}
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"centered": self.centered}
@@ -203,7 +174,9 @@ class Adadelta(_WithEpsilon):
     """Steps as large as recent steps were, relative to recent gradients."""
 
     rho = Hyper()
-    slots = ("accum_grad", "accum_var")
+    rule = rules.adadelta
+    slots: Mapping[str, str] = {"squares": "accum_grad", "steps": "accum_var"}
+    numbers: Mapping[str, str] = {"rho": "rho"}
 
     def __init__(
         self, learning_rate: Any = 0.001, rho: float = 0.95, epsilon: float = 1e-7, name: str = "Adadelta",
@@ -211,18 +184,12 @@ class Adadelta(_WithEpsilon):
     ) -> None:  # fmt: skip
         super().__init__(name, learning_rate, kwargs, epsilon, rho=rho)
 
-    def _rule(self, gradient: Tensor, variable: Cell, slot: Slot) -> None:
-        rho, squares, steps = self._number("rho", gradient), slot("accum_grad"), slot("accum_var")
-        spread = squares.set(rho * squares.value + (1.0 - rho) * gradient * gradient)
-        step = ops.sqrt(steps.value + self.epsilon) / ops.sqrt(spread + self.epsilon) * gradient
-        steps.set(rho * steps.value + (1.0 - rho) * step * step)
-        variable.subtract(self._rate(gradient) * step)
-
 
 class Adagrad(_WithEpsilon):
     """Gradients divided by the root of the sum of all their squares."""
 
-    slots = ("accumulator",)
+    rule = rules.adagrad
+    slots: Mapping[str, str] = {"total": "accumulator"}
 
     def __init__(
         self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float = 1e-7,
@@ -238,11 +205,6 @@ class Adagrad(_WithEpsilon):
     def _initial(self, slot_name: str) -> Any:
         return initializers.Constant(self._first)
 
-    def _rule(self, gradient: Tensor, variable: Cell, slot: Slot) -> None:
-        sum_ = slot("accumulator")
-        squares = sum_.set(sum_.value + gradient * gradient)
-        variable.subtract(self._rate(gradient) * gradient / (ops.sqrt(squares) + self.epsilon))
-
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"initial_accumulator_value": self._first}
 
@@ -252,7 +214,13 @@ class Ftrl(Optimizer):
 
     learning_rate_power = Hyper()
     l1_regularization_strength, l2_regularization_strength = Hyper(), Hyper()
-    slots = ("accumulator", "linear")
+    rule = rules.ftrl
+    slots: Mapping[str, str] = {"squares": "accumulator", "linear": "linear"}
+    numbers: Mapping[str, str] = {
+        "learning_rate_power": "learning_rate_power",
+        "l1": "l1_regularization_strength",
+        "l2": "l2_regularization_strength",
+    }
 
     def __init__(
         self, learning_rate: Any = 0.001, learning_rate_power: float = -0.5,
@@ -270,17 +238,8 @@ class Ftrl(Optimizer):
     def _initial(self, slot_name: str) -> Any:
         return initializers.Constant(self._first) if slot_name == "accumulator" else None
 
-    def _rule(self, gradient: Tensor, variable: Cell, slot: Slot) -> None:
-        rate, exponent = self._rate(gradient), -self._number("learning_rate_power", gradient)
-        l1 = self._number("l1_regularization_strength", gradient)
-        l2 = self._number("l2_regularization_strength", gradient)
-        accumulator, linear = slot("accumulator"), slot("linear")
-        before = power(accumulator.value, exponent)
-        after = power(accumulator.set(accumulator.value + gradient * gradient), exponent)
-        shrunk = gradient + 2.0 * self._shrinkage * variable.value
-        moved = linear.set(linear.value + shrunk - (after - before) / rate * variable.value)
-        kept = ops.minimum(ops.maximum(moved, -l1), l1) - moved
-        variable.set(kept / (after / rate + 2.0 * l2))
+    def _numbers(self, like: Any) -> dict[str, Any]:
+        return super()._numbers(like) | {"shrinkage": self._shrinkage}
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {
